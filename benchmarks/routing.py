@@ -118,7 +118,12 @@ class _Untimed(Broker):
 
     def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
         self.links[neighbour].received += len(messages)
-        record, route, perform, clock = self._recorder.received, self._router.receive, self._perform, self._clock
+        record, route, perform, clock = (
+            self._recorder.received,
+            self._router.receive,
+            self._actions.perform,
+            self._clock,
+        )
         for message in messages:
             actions = route(neighbour, message)
             record(message, clock(), None, neighbour)

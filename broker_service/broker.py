@@ -104,7 +104,6 @@ class Broker:
         self._comparisons = Comparisons(self._stopwatch, decode, self._recorder)
         self._matchers: list[Matcher[Any]] = []
         self._actions = self._make_actions()
-        self._perform = self._actions.perform
         self._disturber = Disturber(config, self.links, schedule, self._recorder, self._receive_late)
         for link in config.links:
             self._disturber.set(link.neighbour, link.disturbance)
@@ -217,22 +216,21 @@ class Broker:
 
         Each is recorded with the time at which its turn came and with the time that the router took.
         """
-        record, route, perform = self._recorder.received, self._router.receive, self._perform
         clock, stopwatch, comparisons = self._clock, self._stopwatch, self._comparisons
         for message in messages:
             came, began = clock(), stopwatch()
             try:
                 if message.hops > MOST_HOPS:
                     raise MalformedMessageError(f"it travelled {message.hops} links")
-                actions = route(neighbour, message)
+                actions = self._router.receive(neighbour, message)
                 took = stopwatch() - began
                 if comparisons.pending:
                     took -= comparisons.decoding
-                record(message, came, took, neighbour)
-                perform(actions)
+                self._recorder.received(message, came, took, neighbour)
+                self._actions.perform(actions)
             except MalformedMessageError as error:
                 comparisons.discard()
-                record(message, came, None, neighbour)
+                self._recorder.received(message, came, None, neighbour)
                 self._report_dropped(message, f"malformed: {error}")
             except Exception as error:
                 raise self._defects.report(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error
@@ -250,14 +248,14 @@ class Broker:
             return
         self._record_link(Event.LINK_UP, neighbour)
         with self._defects.handling(f"the link to {neighbour} coming up"):
-            self._perform(self._router.link_up(neighbour, incarnation))
+            self._actions.perform(self._router.link_up(neighbour, incarnation))
 
     def link_down(self, neighbour: BrokerId) -> None:
         """The stream to a neighbour broke, or the neighbour is silent."""
         self.links[neighbour].disconnect()
         self._record_link(Event.LINK_DOWN, neighbour)
         with self._defects.handling(f"the link to {neighbour} going down"):
-            self._perform(self._router.link_down(neighbour))
+            self._actions.perform(self._router.link_down(neighbour))
 
     @property
     def neighbours_change(self) -> bool:
@@ -285,7 +283,7 @@ class Broker:
         link = self.links[config.neighbour] = self._make_link(config)
         self._recorder.note(Event.LINK_ADDED, peer=link.neighbour, count=link.appearance)
         with self._defects.handling(f"the appearance of the neighbour {link.neighbour}"):
-            self._perform(self._router.neighbour_added(link.neighbour))
+            self._actions.perform(self._router.neighbour_added(link.neighbour))
         return link
 
     def remove_link(self, neighbour: BrokerId) -> None:
@@ -300,7 +298,7 @@ class Broker:
         self._disturber.set(neighbour, Disturbance())
         self._recorder.note(Event.LINK_REMOVED, peer=neighbour, count=link.appearance)
         with self._defects.handling(f"the disappearance of the neighbour {neighbour}"):
-            self._perform(self._router.neighbour_removed(neighbour))
+            self._actions.perform(self._router.neighbour_removed(neighbour))
 
     # Clients
 
@@ -335,13 +333,12 @@ class Broker:
         if session.held:
             gate.keep(session, requests)
             return
-        carry_out = self._operations.carry_out
         for position, request in enumerate(requests):
             if gate.closed and request.operation is _PUBLISH:
                 gate.keep(session, requests[position:])
                 return
             try:
-                carry_out(session, request)
+                self._operations.carry_out(session, request)
             except Exception as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
                 raise self._defects.report(error, occasion) from error
@@ -365,7 +362,7 @@ class Broker:
     def _timer_ran_out(self, key: TimerKey) -> None:
         """A timer that the router set has run out."""
         with self._defects.handling(f"the timer {key!r}"):
-            self._perform(self._router.timer(key))
+            self._actions.perform(self._router.timer(key))
 
     def _seconds_since_start(self) -> float:
         return (self._clock() - self._started_at) / SECOND

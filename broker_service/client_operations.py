@@ -65,7 +65,7 @@ class ClientOperations:
             Operation.SUBSCRIBE: partial(declarations.declare, declarations.subscriptions),
             Operation.UNSUBSCRIBE: partial(declarations.retract, declarations.subscriptions),
         }
-        self._publish = publishing.publish
+        self._publishing = publishing
 
     def carry_out(self, session: Session, request: ClientRequest) -> None:
         """Carries out an operation of one of the session's clients, or rejects it."""
@@ -89,7 +89,7 @@ class ClientOperations:
             raise RejectedError(f"client {request.client!r} is not attached to this session")
         operation = request.operation
         if operation is _PUBLISH:
-            self._publish(client, request)
+            self._publishing.publish(client, request)
             return
         kind = OPERATION_KINDS.get(operation)
         if kind is not None:

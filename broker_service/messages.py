@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -37,7 +38,7 @@ class Kind(enum.IntEnum):
         return KIND_WORDS[self]
 
 
-MOST_HOPS = 10_000
+MOST_HOPS: Final = 10_000
 """Overlay links that a message may travel: as many as the largest overlay has brokers. One that has travelled further
 is going round in circles, because some routing table is wrong, and would do so for ever."""
 

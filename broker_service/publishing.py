@@ -15,7 +15,6 @@ from collections.abc import Callable
 from broker_service.actions import ActionExecutor
 from broker_service.errors import RejectedError
 from broker_service.language import ContentError, Publication
-from broker_service.language.wire import decode_publication
 from broker_service.messages import ClientRequest, Kind, Message, Outcome, answer
 from broker_service.routing.interface import Router
 from broker_service.routing.matcher import Comparisons
@@ -58,7 +57,7 @@ class Publishing:
         message = Message(Kind.PUBLISH, request.id, request.body)
         came = self._clock()
         try:
-            publication, advertisement = _checked(client, request)
+            publication, advertisement = _checked(client, request, self._comparisons.decode)
             began = self._stopwatch()
             actions = self._router.publish(client.id, message, publication, advertisement)
         except RejectedError:
@@ -76,10 +75,10 @@ class Publishing:
             self._actions.send(client.session, answer(request, Outcome.REJECTED, reason))
 
 
-def _checked(client: Client, request: ClientRequest) -> tuple[Publication, str]:
+def _checked(client: Client, request: ClientRequest, decode: Callable[[bytes], Publication]) -> tuple[Publication, str]:
     """The content of a publication, and the advertisement that it conforms to. Raises `RejectedError`."""
     try:
-        publication = decode_publication(request.body)
+        publication = decode(request.body)
     except ContentError as error:
         raise RejectedError(str(error)) from None
     advertisement = client.advertisement_for(publication)

@@ -35,7 +35,14 @@ def single_messages(cost: Callable[[Any], int]) -> Work:
 
 def whole_frames(frame: int, cost: Callable[[Any], int]) -> Work:
     """Work in which a frame is a piece: `frame` nanoseconds, and `cost` for each message in it."""
-    return lambda messages: ((messages, frame + sum(map(cost, messages))),)
+
+    def work(messages: Sequence[Any]) -> Iterable[Piece]:
+        time = frame
+        for message in messages:
+            time += cost(message)
+        return ((messages, time),)
+
+    return work
 
 
 def _at_once(messages: Sequence[Any]) -> Iterable[Piece]:

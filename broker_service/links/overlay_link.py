@@ -340,7 +340,7 @@ class OverlayLink:
     def _take_waiting(self, messages: list[Message], count: int) -> None:
         now = self._clock()
         waiting = self._waiting
-        record, neighbour = self._recorder.sent, self.neighbour
+        recorder, neighbour = self._recorder, self.neighbour
         in_flight, room = self._in_flight_bytes, self._window_bytes
         others = others_bytes = 0
         taken = 0
@@ -355,7 +355,7 @@ class OverlayLink:
                 others += 1
                 others_bytes += size
             messages.append(message)
-            record(message, now, now - entered, neighbour, len(waiting))
+            recorder.sent(message, now, now - entered, neighbour, len(waiting))
         if self._ahead:
             self._ahead = max(0, self._ahead - taken)
         self._publication_bytes -= in_flight - self._in_flight_bytes - others_bytes

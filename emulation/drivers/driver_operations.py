@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 import msgspec
@@ -44,12 +44,12 @@ class ReadyOperation(msgspec.Struct, frozen=True, gc=False):
     predicates: list[PredicateRecord] | None
 
 
-def ready(operation: PlannedOperation) -> ReadyOperation:
-    """Encodes an operation. Raises `ContentError` when its content is not valid."""
+def ready(operation: PlannedOperation, encode: Callable[[Publication], bytes] = encode_publication) -> ReadyOperation:
+    """Encodes an operation, a publication's content by `encode`. Raises `ContentError` when it is not valid."""
     body = b""
     numbers = strings = None
     if operation.attributes is not None:
-        body = encode_publication(Publication(operation.attributes))
+        body = encode(Publication(operation.attributes))
         numbers = {name: value for name, value in operation.attributes.items() if not isinstance(value, str)}
         strings = {name: value for name, value in operation.attributes.items() if isinstance(value, str)}
     elif operation.predicates is not None:

@@ -23,6 +23,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.interface import SetTimer
 from broker_service.trace import Recorder, Trace
 from emulation.simulation.calibration import Calibration
+from emulation.simulation.charging import sampler
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import LinkEnd
 from emulation.simulation.server import SimulatedServer, work_of
@@ -76,7 +77,7 @@ class SimulatedBroker:
         self._overdue = 0
         """Calls that were held and are yet to be made, now that the broker continues."""
         self._calibration = calibration
-        self.latency = calibration.link.sampler(random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
+        self.latency = sampler(calibration.link, random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
         self._recorder = Recorder(trace, events.clock)
         self._mesh = mesh

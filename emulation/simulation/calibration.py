@@ -10,14 +10,13 @@ on the way to a client. For a broker at rest, the two together are the times tha
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
-from random import Random
 
 import msgspec
 
-from broker_service.messages import KIND_WORDS, ClientRequest, Kind, Message, Operation
+from broker_service.messages import KIND_WORDS
 from record.errors import BadInputError
 
 DEFAULT_FILE = "default-calibration.json"
@@ -25,20 +24,9 @@ DEFAULT_FILE = "default-calibration.json"
 LARGEST_FILE = 1 << 20
 """Bytes of a calibration."""
 
-_BITS = 7
-GROUPS = 1 << _BITS
+GROUP_BITS = 7
+GROUPS = 1 << GROUP_BITS
 """Values that stand for a distribution."""
-
-_KINDS: Mapping[Operation, Kind] = {
-    Operation.ADVERTISE: Kind.ADVERTISE,
-    Operation.UNADVERTISE: Kind.UNADVERTISE,
-    Operation.SUBSCRIBE: Kind.SUBSCRIBE,
-    Operation.UNSUBSCRIBE: Kind.UNSUBSCRIBE,
-    Operation.PUBLISH: Kind.PUBLISH,
-}
-
-Cost = Callable[[Message | ClientRequest], int]
-"""Nanoseconds of a broker's work."""
 
 
 class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,13 +64,6 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def less(self, time: int) -> Latency:
         """This distribution, each time shorter by that many nanoseconds."""
         return Latency(tuple(max(0, value - time) for value in self.groups))
-
-    def sampler(self, random: Random) -> Callable[[], int]:
-        """Draws times in nanoseconds, all randomness coming from `random`."""
-        if not self.groups:
-            return lambda: 0
-        groups, bits = self.groups, random.getrandbits
-        return lambda: groups[bits(_BITS)]
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,20 +112,6 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def free(cls) -> Calibration:
         """Brokers that take no time at all, beyond what the scenario gives them."""
         return cls()
-
-    def cost(self) -> Cost | None:
-        """The function from a message or a client's request to its cost; None when everything is free."""
-        if not any(self.work.values()):
-            return None
-        by_kind = {kind: self.work.get(word, 0) for kind, word in KIND_WORDS.items()}
-        by_operation = {operation: by_kind[kind] for operation, kind in _KINDS.items()}
-
-        def cost(message: Message | ClientRequest) -> int:
-            if isinstance(message, Message):
-                return by_kind[message.kind]
-            return by_operation.get(message.operation, 0)
-
-        return cost
 
 
 def load_calibration(path: Path | None = None) -> Calibration:

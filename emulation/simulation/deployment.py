@@ -102,7 +102,7 @@ class SimulatedDeployment:
         events, begin, clients = self._events, self._begin, self._clients
         now, operation = events.now, self._next
         while operation is not None and begin + operation.at <= now:
-            clients.issue(ready(operation), begin + operation.at)
+            clients.issue(ready(operation, self.overlay.contents.encode), begin + operation.at)
             operation = next(self._operations, None)
         self._next = operation
         until = min(until, now + _STEP)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 from broker_service.broker import Broker
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.disturbance import Disturbance
-from broker_service.language.wire import decode_publication
 from broker_service.messages import ClientEvent, ClientRequest
 from broker_service.trace import Trace
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, MeshConfigs, Tables
 from emulation.live_overlay.status import status_of
 from emulation.simulation.brokers import Mesh, SimulatedBroker
 from emulation.simulation.calibration import Calibration
+from emulation.simulation.charging import sampler
+from emulation.simulation.contents import Contents
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.links_on_demand import LinkOnDemand
 from emulation.simulation.overlay_link import SimulatedLink
@@ -30,9 +31,6 @@ from topology.model import MeshLinks, Overlay
 
 SETTLE_WITHIN = 600.0
 """Virtual seconds after which messages that still move are taken to move endlessly."""
-
-DECODED_KEPT = 4_096
-"""Publications that stay decoded: about 5 MB of quotes."""
 
 _STOP_LOOK = 0.005
 """Virtual seconds between two looks whether a stopping broker has passed on what waited."""
@@ -67,8 +65,8 @@ class SimulatedOverlay:
         self.events = events or EventQueue()
         self._traces = {broker.id: trace_of(broker.id) for broker in overlay.brokers}
         self._random = random.Random(f"{settings.seed}:simulation")
-        self._decode = lru_cache(DECODED_KEPT)(decode_publication)
-        """Shared by all brokers, so that only the first on a publication's path decodes it."""
+        self.contents = Contents()
+        """Contents of publications, shared by all nodes."""
         self._running: dict[BrokerId, SimulatedBroker] = {}
         self._incarnations = dict.fromkeys(self._traces, 0)
         self._stored: dict[BrokerId, dict[str, bytes]] = {}
@@ -125,7 +123,7 @@ class SimulatedOverlay:
         """A session with a broker, open at once if the broker runs, else as soon as it does."""
         source = random.Random(f"{self._settings.seed}:session {len(self._sessions)}:{broker}")
         calibration = self._calibration
-        submit, notify = calibration.submit.sampler(source), calibration.notify.sampler(source)
+        submit, notify = sampler(calibration.submit, source), sampler(calibration.notify, source)
         name = f"{broker} {len(self._sessions)}"
         limits = limits or SessionLimits(message_bytes=self._settings.limits.message_bytes)
         session = SimulatedSession(
@@ -304,7 +302,7 @@ class SimulatedOverlay:
             self._calibration,
             stored=self._stored.setdefault(broker, {}),
             stopwatch=self._stopwatch,
-            decode=self._decode,
+            decode=self.contents.decode,
             mesh=self._mesh,
         )
         self._running[broker] = started

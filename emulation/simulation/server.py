@@ -11,7 +11,8 @@ from typing import Any
 
 from broker_service.config import BrokerConfig
 from broker_service.service import Handler, ServiceQueue, Work, single_messages, whole_frames
-from emulation.simulation.calibration import Calibration, Cost
+from emulation.simulation.calibration import Calibration
+from emulation.simulation.charging import Cost, work_cost
 from emulation.simulation.event_queue import EventQueue
 from record.service_time import ServiceTime
 
@@ -74,7 +75,7 @@ class SimulatedServer:
 
 def work_of(config: BrokerConfig, calibration: Calibration, service_time: ServiceTime) -> Work | None:
     """The work that a broker's service time and the calibration ask for; None where everything is free."""
-    cost = calibration.cost()
+    cost = work_cost(calibration)
     if service_time:
         return single_messages(_paced(config.service_times(service_time), cost))
     if cost is None:

@@ -137,7 +137,7 @@ class Copies:
         self._forwarding = forwarding
         self._arrival = arrival
         self._copies: dict[BrokerId, PublishHeader] = {}
-        self._chosen: dict[Routes, dict[str, list[Group]] | None] = {}
+        self._chosen: dict[Routes, dict[str, list[Group]]] = {}
         """For routes that were chosen among before: the destinations of the copy that takes the choice."""
 
     def add(self, routes: Routes, home: str, group: Group) -> bool:
@@ -145,12 +145,12 @@ class Copies:
 
         Returns False when no route can be taken.
         """
-        try:
-            destinations = self._chosen[routes]
-        except KeyError:
-            destinations = self._chosen[routes] = self._choose(routes)
+        destinations = self._chosen.get(routes)
         if destinations is None:
-            return False
+            destinations = self._choose(routes)
+            if destinations is None:
+                return False
+            self._chosen[routes] = destinations
         groups = destinations.get(home)
         if groups is None:
             destinations[home] = [group]

@@ -93,9 +93,9 @@ async def test_a_link_appears_carries_messages_vanishes_and_appears_again(tmp_pa
             for broker in ("B1", "B2"):
                 await both.called(broker, "link_up")
             assert first.links["B2"].attributes == {"x": 1}
-            first._perform([Send("B2", Message(Kind.CONTROL, str(appearance)))])
+            first._actions.perform([Send("B2", Message(Kind.CONTROL, str(appearance)))])
             await both.called("B2", "receive")
-            first._perform([Send("B2", Message(Kind.CONTROL, "in flight")) for _ in range(3)])
+            first._actions.perform([Send("B2", Message(Kind.CONTROL, "in flight")) for _ in range(3)])
             await both.remove("B1")
             assert dict(first.links) == {}
             await both.called("B2", "link_down")
@@ -142,7 +142,7 @@ async def test_a_stream_that_is_reset_opens_again_and_loses_nothing(tmp_path: Pa
             for broker in ("B1", "B2"):
                 await both.called(broker, "link_up")
             core = both.overlay.servers["B1"].broker
-            core._perform([Send("B2", Message(Kind.CONTROL, f"{side} {number}")) for number in range(5)])
+            core._actions.perform([Send("B2", Message(Kind.CONTROL, f"{side} {number}")) for number in range(5)])
             await both.ask(side, pb.ResetRequest(neighbour=other))
             await both.called(side, "link_down")
         for broker in ("B1", "B2"):
@@ -166,7 +166,7 @@ async def test_messages_are_disturbed_on_request(tmp_path: Path) -> None:
         ):
             await both.ask("B2", request)
             received = calls_of(both.overlay.servers["B2"].broker, "receive")
-            core._perform([Send("B2", Message(Kind.CONTROL, id))])
+            core._actions.perform([Send("B2", Message(Kind.CONTROL, id))])
             await until(received, lambda *_: True)
         while len(both.routers["B2"].messages) < 2:
             await until(both.happened, lambda *_: True)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from broker_service.messages import ClientRequest, Kind, Message, Operation
 from emulation.simulation.calibration import GROUPS, Calibration, Latency, load_calibration, save_calibration
+from emulation.simulation.charging import sampler, work_cost
 from record.errors import BadInputError
 
 
@@ -29,13 +30,13 @@ def test_groups_keep_the_mean_and_the_order(times: list[float]) -> None:
 
 def test_a_long_tail_keeps_its_weight() -> None:
     times = [1e6] * 990 + [50e6] * 10
-    drawn = Latency.of(times).sampler(Random(1))
+    drawn = sampler(Latency.of(times), Random(1))
     assert statistics.fmean(drawn() for _ in range(50_000)) == pytest.approx(statistics.fmean(times), rel=0.05)
 
 
 def test_draws_follow_from_the_seed() -> None:
     latency = Latency.of(range(10_000))
-    once, again, other = (latency.sampler(Random(seed)) for seed in (1, 1, 2))
+    once, again, other = (sampler(latency, Random(seed)) for seed in (1, 1, 2))
     first = [once() for _ in range(50)]
     assert first == [again() for _ in range(50)]
     assert first != [other() for _ in range(50)]
@@ -53,12 +54,12 @@ def test_nothing_measured_is_no_distribution() -> None:
 
 def test_what_is_free_takes_no_time() -> None:
     free = Calibration.free()
-    assert free.cost() is None
-    assert {free.link.sampler(Random(1))() for _ in range(5)} == {0}
+    assert work_cost(free) is None
+    assert {sampler(free.link, Random(1))() for _ in range(5)} == {0}
 
 
 def test_messages_and_requests_cost_by_kind() -> None:
-    cost = Calibration(work={"publish": 50, "subscribe": 700}).cost()
+    cost = work_cost(Calibration(work={"publish": 50, "subscribe": 700}))
     assert cost is not None
     assert cost(Message(Kind.PUBLISH, "p")) == cost(ClientRequest("C", 1, Operation.PUBLISH)) == 50
     assert cost(Message(Kind.SUBSCRIBE, "s")) == cost(ClientRequest("C", 1, Operation.SUBSCRIBE)) == 700

@@ -57,7 +57,7 @@ class Changing:
         source, target = pair
         core = self.overlay.brokers.get(source)
         if core is not None and target in core.links and source not in self.paused:
-            core._perform([Send(target, Message(Kind.CONTROL, f"{source} {core.links[target].appearance}"))])
+            core._actions.perform([Send(target, Message(Kind.CONTROL, f"{source} {core.links[target].appearance}"))])
 
     def pause(self, broker: str) -> None:
         if broker in self.overlay.brokers and broker not in self.paused:

@@ -53,7 +53,7 @@ class Meshed:
         self.overlay.settle()
 
     def send(self, source: str, target: str, id: str = "m") -> None:
-        self.overlay.brokers[source]._perform([Send(target, Message(Kind.CONTROL, id))])
+        self.overlay.brokers[source]._actions.perform([Send(target, Message(Kind.CONTROL, id))])
 
     def used(self) -> set[tuple[str, str]]:
         """Ends that exist, by broker and neighbour."""

@@ -309,6 +309,7 @@ def test_a_cut_link_delivers_what_it_held_once_it_works_again(seconds: float) ->
     assert len(breaks) == (seconds > 4)
 
 
+@pytest.mark.source("it patches what a module calls")
 def test_what_brokers_on_the_way_match_is_decoded_for_the_first_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
 
@@ -316,7 +317,7 @@ def test_what_brokers_on_the_way_match_is_decoded_for_the_first_of_them(monkeypa
         decoded.append(body)
         return decode_publication(body)
 
-    monkeypatch.setattr("emulation.simulation.overlay.decode_publication", decode)
+    monkeypatch.setattr("emulation.simulation.contents.decode_publication", decode)
     trial = Trial(line(), protocol="octopia")
     trial.one_publisher_one_subscriber("B1", "B3")
     for id, price in ("p1", 100.0), ("p2", 90.0), ("p3", 100.0):
