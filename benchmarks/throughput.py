@@ -3,7 +3,8 @@
 Brokers and drivers run as processes on loopback addresses, unshaped, with logging on: a single broker, a line of three
 and a cycle of four. One publisher is at the first broker, one subscriber at the broker farthest from it. The publisher
 keeps to its schedule whatever happens (open loop). A rate counts as carried when every publication is delivered once
-and the last one within `LATE_SECONDS` of its time. The targets are for the line of three.
+and the last one within `LATE_SECONDS` of its time. The targets are for the line of three. Each line names the busiest
+process: near 100 % it limits the rate, unless all processes together use up the host's processors.
 
     python -m benchmarks.throughput             about 3 minutes
     python -m benchmarks.throughput --quick     the line of three alone, about half a minute
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -40,7 +41,7 @@ OVERLAYS: Mapping[str, tuple[int, tuple[tuple[int, int], ...], int]] = {
 """Number of brokers, links, and the broker of the subscriber; the publisher is at broker 1."""
 JUDGED = "line-3"
 
-RATES = (5_000, 10_000, 15_000, 18_000, 21_000, 24_000, 28_000, 32_000, 40_000)
+RATES = (5_000, 10_000, 15_000, 18_000, 21_000, 24_000, 28_000, 32_000, 40_000, 50_000, 60_000)
 QUICK_RATES = (10_000, 18_000, 21_000)
 LOW_RATE = 100
 LATE_SECONDS = 0.5
@@ -52,6 +53,15 @@ CPU_PER_HOP = Target("CPU time of a broker for a publication, at the highest rat
 DELAY = Target(f"median delay through three brokers at {LOW_RATE}/s", Bound.AT_MOST, 3, "ms")
 RESIDENT = Target("resident memory of a broker", Bound.AT_MOST, 64, "MB")
 START = Target("median time from a broker's start until it listens", Bound.AT_MOST, 1, "s")
+
+
+class Busiest(NamedTuple):
+    """The process that used most processor time."""
+
+    process: str
+    """The broker's name, or the driver's."""
+    share: float
+    """Share of one processor while publications travelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,7 @@ class Trial:
     """Microseconds of a broker's CPU for each publication it carried, mean of the brokers on the way."""
     cpu_in_all: float
     """Microseconds of all processes' CPU, drivers included, for each publication."""
+    busiest: Busiest
     resident: float
     """Greatest resident memory of the largest broker, MB."""
     start_times: tuple[float, ...]
@@ -140,7 +151,7 @@ def run_trial(name: str, rate: float, seconds: float) -> Trial:
         for driver in drivers:
             driver.begin(begin)
         time.sleep(JOIN_SECONDS - 0.1)
-        processes = overlay.processes | {str(driver.log): driver.process for driver in drivers}
+        processes = overlay.processes | {driver.log.stem: driver.process for driver in drivers}
         before = {name: Usage.of(process.pid) for name, process in processes.items()}
         drivers[1].wait_until_notified(published, begin / 1e9 + JOIN_SECONDS + seconds + 5)
         after = {name: Usage.of(process.pid) for name, process in processes.items()}
@@ -167,6 +178,8 @@ def _trial(
     cpu = {name: after[name].cpu - before[name].cpu for name in after}
     logs = {name: (directory / f"{name}.jsonl").read_bytes() for name in overlay.processes}
     carried = {name: log.count(b'"event":"received","kind":"publish"') for name, log in logs.items()}
+    busiest = max(cpu, key=cpu.__getitem__)
+    overtime = (max(notified.values(), default=0) - max(intended.values(), default=0)) / 1e9
     hops = [cpu[name] / count * 1e6 for name, count in carried.items() if count]
     return Trial(
         offered=rate,
@@ -174,10 +187,11 @@ def _trial(
         delivered=len(notified),
         duplicates=duplicates,
         dropped=sum(log.count(b'"event":"dropped"') for log in logs.values()),
-        overtime=(max(notified.values(), default=0) - max(intended.values(), default=0)) / 1e9,
+        overtime=overtime,
         delays=[(notified[id] - intended[id]) / 1e6 for id in notified],
         cpu_per_hop=statistics.mean(hops) if hops else 0.0,
         cpu_in_all=sum(cpu.values()) / published * 1e6,
+        busiest=Busiest(busiest, cpu[busiest] / (published / rate + max(0.0, overtime))),
         resident=max(after[name].resident for name in overlay.processes),
         start_times=tuple(overlay.start_times),
     )
@@ -193,7 +207,8 @@ def report(name: str, trial: Trial) -> None:
         f"{name:<11} {trial.offered:>7.0f}/s offered: {trial.delivered:>7} of {trial.published} delivered,"
         f" {trial.delivered / (trial.published / trial.offered + max(0.0, trial.overtime)):>7.0f}/s,"
         f" p50 {trial.percentile(0.5):8.2f} ms, p99 {trial.percentile(0.99):8.2f} ms,"
-        f" CPU {trial.cpu_per_hop:5.1f} us a hop and {trial.cpu_in_all:5.1f} us in all, {trial.resident:5.1f} MB,"
+        f" CPU {trial.cpu_per_hop:5.1f} us a hop and {trial.cpu_in_all:5.1f} us in all,"
+        f" {trial.busiest.process} {trial.busiest.share:4.0%} busy, {trial.resident:5.1f} MB,"
         f" dropped {trial.dropped}"
         f"{'' if trial.carried else '  (not carried)'}",
         flush=True,

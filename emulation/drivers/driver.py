@@ -45,6 +45,9 @@ _STATUS_TICKS = 5
 """Ticks between two status lines."""
 _AT_ONCE = 64
 """Operations issued before what they made is sent; the rest of what is due follows."""
+_TOGETHER = 250_000
+"""Nanoseconds from one issue of operations to the next, because a timer costs more than an operation; those that come
+due meanwhile are late by that much at most. Streams pace their writes at far longer intervals (`links.pacing`)."""
 
 
 class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,6 +101,8 @@ class Driver:
             )
         self._start = 0
         self._late = 0
+        self._next_issue = 0
+        """Time of the monotonic clock before which no operation is issued."""
         self._timer = PreciseTimer(self._issue_due)
         self._ticking: asyncio.Task[None] | None = None
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -133,12 +138,14 @@ class Driver:
         if at is None:
             self.status.done = True
         else:
-            self._timer.set(self._start + at)
+            self._timer.set(max(self._start + at, self._next_issue))
 
     def _issue_due(self) -> None:
         try:
+            now = time.monotonic_ns()
+            self._next_issue = now + _TOGETHER
             with self._due_writes:
-                for operation in self._schedule.due(time.monotonic_ns() - self._start, _AT_ONCE):
+                for operation in self._schedule.due(now - self._start, _AT_ONCE):
                     self._issue(operation)
             self._plan_next()
         except (OSError, msgspec.MsgspecError, ContentError) as error:

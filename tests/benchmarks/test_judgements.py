@@ -18,7 +18,7 @@ def values(judgements: list[Judgement]) -> dict[Target, float]:
 
 TRIAL = throughput.Trial(
     offered=1000, published=100, delivered=100, duplicates=0, dropped=0, overtime=0.1, delays=[1.0, 2.0, 3.0],
-    cpu_per_hop=15, cpu_in_all=60, resident=40, start_times=(0.5,),
+    cpu_per_hop=15, cpu_in_all=60, busiest=throughput.Busiest("B1", 0.5), resident=40, start_times=(0.5,),
 )  # fmt: skip
 OVERLOADED = replace(TRIAL, offered=3000, overtime=2.0, cpu_per_hop=99, resident=99)
 

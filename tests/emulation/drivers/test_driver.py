@@ -8,14 +8,16 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
+from emulation.drivers import driver as drivers
 from emulation.drivers.driver import DriverConfig, main
 from emulation.drivers.driver_operations import OperationSchedule
 from emulation.host.priority import CLIENTS, LINKS
@@ -198,6 +200,42 @@ async def test_late_operations_are_not_skipped(tmp_path: Path) -> None:
         worst = max(line.get("lag_ms", 0.0) for line in running.lines)
         assert worst >= 3_600_000
     assert [record.id for record in log(overlay, Event.PUBLISH)] == [f"P1:{n}" for n in range(5000)]
+
+
+async def test_operations_are_issued_on_time_and_those_of_a_moment_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, timers = SimpleNamespace(now=0), []
+
+    class ListedTimer:
+        def __init__(self, callback: Callable[[], None]) -> None:
+            self.expire = callback
+            self.times: list[int] = []
+            timers.append(self)
+
+        def set(self, when: int) -> None:
+            self.times.append(when)
+
+        def close(self) -> None:
+            """Has nothing to close."""
+
+    monkeypatch.setattr(drivers, "time", SimpleNamespace(monotonic_ns=lambda: clock.now))
+    monkeypatch.setattr(drivers, "PreciseTimer", ListedTimer)
+    second, moment = 10**9, drivers._TOGETHER
+    times = [second, second + 1, second + moment // 2, second + moment + 1, 2 * second]
+    operations = [publication(at, n) for n, at in enumerate(times)]
+    config = DriverConfig(name="driver", variant="base", log=str(tmp_path / "log"), brokers={}, operations="")
+    driver = drivers.Driver(config, OperationSchedule(operations))
+    driver.begin(0)
+    (timer,) = timers
+    issued = []
+    while not driver.status.done:
+        clock.now = timer.times[-1]
+        timer.expire()
+        issued.append(driver.status.issued)
+    assert timer.times == [second, second + moment, second + 2 * moment, 2 * second]
+    assert issued == [1, 3, 4, 5]
+    await driver.close()
 
 
 async def test_sigterm_ends_it_in_order(tmp_path: Path) -> None:
