@@ -89,10 +89,9 @@ class Baselines:
             return
         soon = faults.soon(published.intended)
         if soon:
-            first = {notified.client: notified.time for notified in reversed(journey.notified)}
             for number in soon:
-                for time in first.values():
-                    self._of(variant, number).before.add(time - published.intended)
+                for receipts in journey.receipts.values():
+                    self._of(variant, number).before.add(receipts[0].notified - published.intended)
 
     def merge(self, other: Baselines) -> None:
         for key, baseline in other.of.items():

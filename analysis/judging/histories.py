@@ -16,6 +16,7 @@ from analysis.reading.log_events import OutageEvent
 from analysis.reading.log_stage import LogStage
 from analysis.reading.outages import outage_intervals
 from analysis.reading.overlay_changes import OverlayChanges
+from analysis.reading.share_reader import LoggedVariants
 from analysis.run_files.run_directory import RunDirectory
 from record.manifest import VariantRecord
 from record.time_units import SECOND
@@ -24,15 +25,13 @@ from record.time_units import SECOND
 def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
     """Stage 1 over the logs of a run."""
     variants = run.manifest.variants
-    return LogStage(
-        variants={variant.name: number for number, variant in enumerate(variants)},
+    logged = LoggedVariants(
+        numbers={variant.name: number for number, variant in enumerate(variants)},
         run_starts=tuple(variant.run_start for variant in variants),
         stops=tuple(FOREVER if variant.stop is None else variant.stop for variant in variants),
         brokers=frozenset(run.brokers),
-        buckets=buckets,
-        dilations=run.dilations,
-        clocks=run.clocks,
     )
+    return LogStage(logged, buckets, run.dilations, run.clocks)
 
 
 def histories_of(

@@ -1,169 +1,206 @@
-"""The journey of one publication in one variant: where it arrived, how long it waited in queues, whom it reached.
-
-The path of a notification is exact, not estimated. Each arrival of a publication at a broker is logged with the
-neighbour it came from and the links travelled. The path to an arrival is the path to the arrival at that neighbour, one
-link shorter, plus the wait in that neighbour's output queue. One pass over a publication's arrivals, in the order of
-links travelled, gives every path. A publication may arrive twice at a broker that dynamic routing reaches over two
-paths: the two arrivals are distinguished by links travelled, then by time.
-"""
+"""The journey of one publication in one variant: where it arrived, how long it waited in queues, whom it reached."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-import msgspec
+import numpy as np
 
-from analysis.reading.publication_events import (
-    Accepted,
-    Dropped,
-    Matched,
-    Notified,
-    PublicationEvent,
-    Published,
-    Received,
-    Refused,
-    Rejected,
-    Sent,
-)
-
-_UNKNOWN_HOPS = -1
+from analysis.judging.judged import Receipt
+from analysis.judging.paths import NO_ARRIVAL, Paths
+from analysis.judging.router_work import Arrival, Comparison
+from analysis.reading.event_table import KINDS, NOBODY, Events, EventTable
+from analysis.reading.publication_events import UNKNOWN, Published
+from record.log import Event
 
 
-class PathTaken(msgspec.Struct, frozen=True, gc=False):
-    """The path on which a publication came to a broker."""
+class Drop(NamedTuple):
+    """A copy of a publication ended at a broker."""
 
-    broker: str
-    hops: int | None
     time: int
-    waited: int | None
-    """In output queues along the path, in all; None where the log does not hold it."""
-    brokers: tuple[str, ...]
-    """The brokers on the path, the publisher's first."""
+    broker: str
+    reason: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Journey:
     """Everything logged of one publication in one variant."""
 
+    publication: str = ""
+    variant: int = 0
     published: Published | None = None
     """By the first client to publish it."""
     rejected: bool = False
     accepted: bool = False
     """Acknowledged by its broker."""
     refused: bool = False
-    matched: list[Matched] = field(default_factory=list)
-    received: list[Received] = field(default_factory=list)
-    """By links travelled, then by time."""
-    notified: list[Notified] = field(default_factory=list)
-    """By client, then by time."""
-    dropped: list[Dropped] = field(default_factory=list)
+    compared: int = 0
+    """The number of brokers that compared its content with subscriptions."""
+    matched_last: int = 0
+    """The last time its content was compared with subscriptions; 0 when it never was."""
+    reached: Sequence[str] = ()
+    """The brokers it arrived at, in the order of links travelled."""
+    receipts: Mapping[str, list[Receipt]] = field(default_factory=dict)
+    """Its notifications by client, in order of time."""
+    dropped: Sequence[Drop] = ()
     seen_last: int = 0
     """The time of its last record."""
-    sent: dict[tuple[str, str | None], list[Sent]] = field(default_factory=dict)
-    """By broker and neighbour."""
-
-    @classmethod
-    def of(cls, events: Iterable[PublicationEvent]) -> Journey:
-        """The journey that these events describe, in any order."""
-        journey = cls()
-        seen_last = 0
-        for event in events:
-            if isinstance(event, Received):
-                journey.received.append(event)
-            elif isinstance(event, Sent):
-                journey.sent.setdefault((event.broker, event.neighbour), []).append(event)
-            elif isinstance(event, Notified):
-                journey.notified.append(event)
-            elif isinstance(event, Matched):
-                journey.matched.append(event)
-            elif isinstance(event, Rejected):
-                journey.rejected = True
-                continue
-            elif isinstance(event, Refused):
-                journey.refused = True
-                continue
-            else:
-                journey._add_rare(event)
-            seen_last = max(seen_last, event.time)
-        journey.seen_last = seen_last
-        journey.received.sort(key=_arrival_order)
-        journey.notified.sort(key=_notification_order)
-        return journey
-
-    def _add_rare(self, event: Published | Accepted | Dropped) -> None:
-        if isinstance(event, Published):
-            if self.published is None or _publishing_order(event) < _publishing_order(self.published):
-                self.published = event
-        elif isinstance(event, Accepted):
-            self.accepted = True
-        else:
-            self.dropped.append(event)
-
-    @property
-    def matched_last(self) -> int:
-        """The last time its content was compared with subscriptions; 0 when it never was."""
-        return max((event.time for event in self.matched), default=0)
-
-    @property
-    def reached(self) -> tuple[str, ...]:
-        """The brokers it arrived at, in the order of links travelled."""
-        return tuple(arrival.broker for arrival in self.received)
-
-    def paths(self) -> list[PathTaken]:
-        """The path to each arrival that the log holds from its beginning, in the order of links travelled."""
-        paths: list[PathTaken] = []
-        for arrival in self.received:
-            path = _first(arrival) if arrival.neighbour is None else self._next(paths, arrival, arrival.neighbour)
-            if path is not None:
-                paths.append(path)
-        return paths
-
-    def _next(self, paths: list[PathTaken], arrival: Received, neighbour: str) -> PathTaken | None:
-        """The path prolonged by the link from the neighbour: the last time that the neighbour sent the publication
-        here, and the last arrival there before that."""
-        before = [sent for sent in self.sent.get((neighbour, arrival.broker), ()) if sent.time <= arrival.time]
-        if not before or arrival.hops is None:
-            return None
-        sent, hops_there = before[0] if len(before) == 1 else max(before, key=_departure_order), arrival.hops - 1
-        for path in reversed(paths):
-            if path.broker == neighbour and path.hops == hops_there and path.time <= sent.time:
-                waited = None if path.waited is None or sent.waited is None else path.waited + sent.waited
-                brokers = (*path.brokers, arrival.broker)
-                return PathTaken(arrival.broker, arrival.hops, arrival.time, waited, brokers)
-        return None
+    number: int = 0
+    """In its bucket."""
 
 
-def path_of(notified: Notified, paths: list[PathTaken]) -> PathTaken | None:
-    """The path of a notification: of the last arrival at the client's broker before it, over as many links as it
-    states."""
-    for path in reversed(paths):
-        fits = notified.hops is None or path.hops == notified.hops
-        if fits and path.broker == notified.broker and path.time <= notified.time:
-            return path
-    return None
+class Journeys:
+    """The journeys of all publications of a bucket."""
+
+    def __init__(self, table: EventTable) -> None:
+        events = table.events
+        arrivals = events.of(Event.RECEIVED)
+        arrivals = arrivals.take(
+            np.lexsort((arrivals.neighbour, arrivals.broker, arrivals.time, arrivals.hops, arrivals.journey))
+        )
+        notified = events.of(Event.NOTIFIED)
+        notified = notified.take(
+            np.lexsort(
+                (notified.hops, notified.broker, notified.position, notified.time, notified.client, notified.journey)
+            )
+        )
+        self._table = table
+        self._arrivals = arrivals
+        self._matched = events.of(Event.MATCHED)
+        self._paths = Paths(arrivals, events.of(Event.SENT), table.names)
+        self._receipts = _receipts(notified, self._paths, table.names)
+        self._clients = [table.names[client] for client in notified.client.tolist()]
+        self._arrived_from, self._matched_from, self._notified_from = (
+            self._starts(found) for found in (arrivals, self._matched, notified)
+        )
+        self._reached = [table.names[broker] for broker in arrivals.broker.tolist()]
+        self._drops = self._dropped(events.of(Event.DROPPED))
+        self._measured = bool((arrivals.duration > 0).any() or (self._matched.duration > 0).any())
+
+    def __iter__(self) -> Iterator[Journey]:
+        """All journeys; those of one publication follow each other."""
+        events, matched, table = self._table.events, self._matched, self._table
+        accepted, rejected, refused = (self._any(event) for event in (Event.CONFIRMED, Event.REJECTED, Event.REFUSED))
+        silent = np.isin(events.kind, [KINDS[Event.REJECTED], KINDS[Event.REFUSED]])
+        seen_last = self._latest(events.take(~silent))
+        matched_last = self._latest(matched)
+        compared = self._compared()
+        for number, (publication, variant) in enumerate(table.journeys):
+            publishings = table.published[number]
+            begin, end = self._arrived_from[number], self._arrived_from[number + 1]
+            yield Journey(
+                publication=publication,
+                variant=variant,
+                published=min(publishings, key=_publishing_order, default=None),
+                rejected=rejected[number],
+                accepted=accepted[number],
+                refused=refused[number],
+                compared=compared[number],
+                matched_last=matched_last[number],
+                reached=tuple(self._reached[begin:end]),
+                receipts=self._received(number),
+                dropped=self._drops.get(number, ()),
+                seen_last=max([seen_last[number], *[publishing.time for publishing in publishings]]),
+                number=number,
+            )
+
+    def longest_paths(self, journey: Journey) -> list[tuple[str, ...]]:
+        """The paths that the publication took and that are not the beginning of another one."""
+        begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
+        taken = {self._paths.brokers(arrival) for arrival in range(begin, end) if self._paths.known[arrival]}
+        begun = {brokers[:length] for brokers in taken for length in range(1, len(brokers))}
+        return sorted(taken - begun)
+
+    def work(self, journey: Journey) -> tuple[list[Arrival], list[Comparison]]:
+        """The arrivals of the publication and the comparisons of its content, each with the router's work; nothing
+        where no work of the bucket took time."""
+        if not self._measured:
+            return [], []
+        begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
+        arrivals = self._arrivals
+        worked = zip(
+            journey.reached, arrivals.time[begin:end].tolist(), arrivals.duration[begin:end].tolist(), strict=True
+        )
+        begin, end = self._matched_from[journey.number], self._matched_from[journey.number + 1]
+        matched = self._matched
+        compared = zip(
+            [self._table.names[broker] for broker in matched.broker[begin:end].tolist()],
+            matched.time[begin:end].tolist(),
+            matched.duration[begin:end].tolist(),
+            strict=True,
+        )
+        return [Arrival(*facts) for facts in worked], [Comparison(*facts) for facts in compared]
+
+    def _received(self, number: int) -> dict[str, list[Receipt]]:
+        receipts: dict[str, list[Receipt]] = {}
+        for place in range(self._notified_from[number], self._notified_from[number + 1]):
+            receipts.setdefault(self._clients[place], []).append(self._receipts[place])
+        return receipts
+
+    def _starts(self, events: Events) -> list[int]:
+        """The place of the first event of each journey, and the number of events."""
+        starts: list[int] = np.searchsorted(events.journey, np.arange(len(self._table.journeys) + 1)).tolist()
+        return starts
+
+    def _any(self, event: Event) -> list[bool]:
+        """True for the journeys with an event of this kind."""
+        found = np.zeros(len(self._table.journeys), dtype=np.bool_)
+        found[self._table.events.of(event).journey] = True
+        flags: list[bool] = found.tolist()
+        return flags
+
+    def _latest(self, events: Events) -> list[int]:
+        """The time of the last of these events in each journey; 0 where there is none."""
+        latest = np.zeros(len(self._table.journeys), dtype=np.int64)
+        np.maximum.at(latest, events.journey, events.time)
+        times: list[int] = latest.tolist()
+        return times
+
+    def _compared(self) -> list[int]:
+        """The number of brokers that compared the content of each publication."""
+        names = len(self._table.names)
+        places = np.unique(self._matched.journey * names + self._matched.broker)
+        counts: list[int] = np.bincount(places // max(names, 1), minlength=len(self._table.journeys)).tolist()
+        return counts
+
+    def _dropped(self, dropped: Events) -> dict[int, list[Drop]]:
+        drops: dict[int, list[Drop]] = {}
+        places = (self._table.places[place] for place in dropped.place.tolist())
+        for journey, time, place in zip(dropped.journey.tolist(), dropped.time.tolist(), places, strict=True):
+            drops.setdefault(journey, []).append(Drop(time, place.broker or "", place.reason or ""))
+        return drops
 
 
-def _first(arrival: Received) -> PathTaken:
-    """The path to the publisher's own broker."""
-    return PathTaken(arrival.broker, arrival.hops, arrival.time, 0, (arrival.broker,))
+def _receipts(notified: Events, paths: Paths, names: Sequence[str]) -> list[Receipt]:
+    """The receipt of each notification."""
+    arrivals = paths.of(notified)
+    known = arrivals != NO_ARRIVAL
+    hops, waited = notified.hops.copy(), np.full(len(notified), UNKNOWN)
+    unstated = known & (hops == UNKNOWN)
+    hops[unstated] = paths.hops[arrivals[unstated]]
+    waited[known] = paths.waited[arrivals[known]]
+    return [
+        Receipt(
+            None if broker == NOBODY else names[broker],
+            time,
+            position,
+            None if links == UNKNOWN else links,
+            None if wait == UNKNOWN else wait,
+            None if arrival == NO_ARRIVAL else paths.brokers(arrival),
+        )
+        for broker, time, position, links, wait, arrival in zip(
+            notified.broker.tolist(),
+            notified.time.tolist(),
+            notified.position.tolist(),
+            hops.tolist(),
+            waited.tolist(),
+            arrivals.tolist(),
+            strict=True,
+        )
+    ]
 
 
 def _publishing_order(published: Published) -> tuple[int, str]:
     return published.time, published.client or ""
-
-
-def _arrival_order(arrival: Received) -> tuple[int, int, str, str]:
-    return _hops(arrival.hops), arrival.time, arrival.broker, arrival.neighbour or ""
-
-
-def _notification_order(notified: Notified) -> tuple[str, int, int, str, int]:
-    return notified.client, notified.time, notified.position, notified.broker or "", _hops(notified.hops)
-
-
-def _departure_order(sent: Sent) -> tuple[int, int]:
-    return sent.time, -1 if sent.waited is None else sent.waited
-
-
-def _hops(value: int | None) -> int:
-    return _UNKNOWN_HOPS if value is None else value

@@ -123,7 +123,7 @@ class Oracle:
 
     def judge(self, journey: Journey) -> Verdict:
         """The clients that must and may get a publication, and the reason why others that got it must not."""
-        notified = dict.fromkeys(event.client for event in journey.notified)
+        notified = journey.receipts
         published = journey.published
         if published is None:
             return Verdict([Judgement(client, Right.NONE, Cause.UNKNOWN_PUBLICATION) for client in notified], None)
@@ -153,7 +153,7 @@ class Oracle:
 
     def _flight(self, journey: Journey, published: Published) -> Flight:
         until = max(published.time, journey.seen_last) + SETTLE
-        accepted = self._keeps_accepted and (journey.accepted or bool(journey.notified))
+        accepted = self._keeps_accepted and (journey.accepted or bool(journey.receipts))
         return Flight(
             published=published,
             matched=max(published.time, journey.matched_last),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 
 from analysis.engines.interface import Output, ShuffleBucket
-from analysis.judging.duties import Judgement
 from analysis.judging.fault_baseline import Baselines
 from analysis.judging.faults import FaultTimes
 from analysis.judging.history import History
-from analysis.judging.journeys import Journey, PathTaken, path_of
-from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, encode_judged
+from analysis.judging.journeys import Journey, Journeys
+from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
 from analysis.judging.oracle import Oracle, Verdict, oracles_of
 from analysis.judging.router_work import WorkSamples, WorkTally
-from analysis.reading.publication_events import Notified, bucket_of, by_publication
+from analysis.reading.event_table import EventTable
+from analysis.reading.publication_events import bucket_of
 from analysis.run_files.time_units import second_of
 from analysis.tables.comparison import BLOCK_SECONDS, DelayBlock
 from analysis.tables.deliveries import Right
@@ -34,7 +34,7 @@ class PublicationCounts:
     most_brokers: int = 0
 
     def add(self, journey: Journey) -> None:
-        brokers = len({event.broker for event in journey.matched})
+        brokers = journey.compared
         self.published += journey.published is not None
         self.rejected += journey.published is not None and journey.rejected
         self.compared += brokers > 0
@@ -90,16 +90,17 @@ class PublicationStage:
     def __call__(self, bucket: ShuffleBucket) -> Output[PublicationTally]:
         tally, work = PublicationTally(), WorkSamples()
         by_publisher: list[list[JudgedPublication]] = [[] for _ in range(self.buckets)]
-        for publication, by_variant in by_publication(bucket.parts).items():
+        journeys = Journeys(EventTable.of(bucket.parts))
+        for _, of_publication in groupby(journeys, lambda journey: journey.publication):
             judged_in: dict[int, JudgedPublication] = {}
-            for variant, events in by_variant.items():
-                journey = Journey.of(events)
+            for journey in of_publication:
+                variant = journey.variant
                 tally.counts.setdefault(variant, PublicationCounts()).add(journey)
                 tally.baselines.add(variant, journey, self.faults[variant])
-                work.add(variant, journey)
+                work.add(variant, *journeys.work(journey))
                 verdict = self._oracles[variant].judge(journey)
                 if verdict.judgements:
-                    judged = judged_in[variant] = judged_publication(variant, publication, journey, verdict)
+                    judged = judged_in[variant] = judged_publication(journey, verdict, journeys)
                     by_publisher[bucket_of(judged.publisher or "", self.buckets)].append(judged)
             if (reference := judged_in.pop(0, None)) is not None:
                 for judged in judged_in.values():
@@ -122,45 +123,33 @@ class PublicationStage:
                 blocks[number] = blocks.get(number, DelayBlock()) + DelayBlock(1, in_reference, in_variant)
 
 
-def judged_publication(variant: int, publication: str, journey: Journey, verdict: Verdict) -> JudgedPublication:
+def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys) -> JudgedPublication:
     """A publication's journey and the oracle's verdict on it, put together."""
     published = journey.published
-    paths = journey.paths()
-    notified = {client: list(got) for client, got in groupby(journey.notified, lambda event: event.client)}
-    outcomes = [_outcome(judgement, notified.get(judgement.client, ()), paths) for judgement in verdict.judgements]
+    outcomes = [
+        PublicationOutcome(
+            judgement.client,
+            judgement.right,
+            judgement.cause,
+            journey.receipts.get(judgement.client, []),
+            judgement.proves,
+            list(judgement.duties),
+        )
+        for judgement in verdict.judgements
+    ]
     lost = any(not outcome.receipts and (outcome.right is Right.MUST or outcome.duties) for outcome in outcomes)
     return JudgedPublication(
-        variant=variant,
-        publication=publication,
+        variant=journey.variant,
+        publication=journey.publication,
         publisher=None if published is None else published.client,
         intended=None if published is None else published.intended,
         published=None if published is None else published.time,
         position=0 if published is None else published.position,
         rejected=journey.rejected,
         seen_last=journey.seen_last,
-        reached=journey.reached,
+        reached=tuple(journey.reached),
         tree=verdict.tree,
         outcomes=outcomes,
         drops=sorted({f"{drop.broker}: {drop.reason}" for drop in journey.dropped}) if lost else [],
-        paths=_longest(paths) if lost else [],
+        paths=journeys.longest_paths(journey) if lost else [],
     )
-
-
-def _outcome(judgement: Judgement, got: Iterable[Notified], paths: list[PathTaken]) -> PublicationOutcome:
-    receipts = [_receipt(notified, path_of(notified, paths)) for notified in got]
-    duties = list(judgement.duties)
-    return PublicationOutcome(judgement.client, judgement.right, judgement.cause, receipts, judgement.proves, duties)
-
-
-def _receipt(notified: Notified, path: PathTaken | None) -> Receipt:
-    if path is None:
-        return Receipt(notified.broker, notified.time, notified.position, notified.hops, None, None)
-    hops = path.hops if notified.hops is None else notified.hops
-    return Receipt(notified.broker, notified.time, notified.position, hops, path.waited, path.brokers)
-
-
-def _longest(paths: Iterable[PathTaken]) -> list[tuple[str, ...]]:
-    """The paths that are not the beginning of another one."""
-    taken = {path.brokers for path in paths}
-    begun = {brokers[:length] for brokers in taken for length in range(1, len(brokers))}
-    return sorted(taken - begun)

@@ -8,14 +8,12 @@ virtual clock, which stands still while a simulated broker works; it means nothi
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from analysis.judging.journeys import Journey
-from analysis.reading.publication_events import Received
 from analysis.tables.broker_work import RouterWork, WorkKind
 from analysis.tables.histogram import DurationHistogram
 from analysis.tables.structs import struct_from
@@ -34,18 +32,36 @@ class WorkKey(NamedTuple):
     work: WorkKind
 
 
+class Arrival(NamedTuple):
+    """A publication arrived at a broker."""
+
+    broker: str
+    time: int
+    worked: int
+    """The router's work on it, comparisons included; nanoseconds. Not positive where it was not measured."""
+
+
+class Comparison(NamedTuple):
+    """A broker compared a publication's content with subscriptions."""
+
+    broker: str
+    time: int
+    took: int
+    """Nanoseconds; not positive where they were not measured."""
+
+
 class WorkSamples:
     """Collects the durations of one bucket."""
 
     def __init__(self) -> None:
         self._durations: dict[WorkKey, array[int]] = {}
 
-    def add(self, variant: int, journey: Journey) -> None:
-        """Adds the work on one publication."""
-        for event in journey.matched:
-            if event.took:
-                self._add(WorkKey(variant, event.broker, WorkKind.MATCHING), event.took)
-        for broker, took in path_selections(journey):
+    def add(self, variant: int, arrivals: Iterable[Arrival], comparisons: Iterable[Comparison]) -> None:
+        """Adds the work on one publication; its arrivals are in the order of links travelled, then of time."""
+        compared = [comparison for comparison in comparisons if comparison.took > 0]
+        for comparison in compared:
+            self._add(WorkKey(variant, comparison.broker, WorkKind.MATCHING), comparison.took)
+        for broker, took in path_selections(arrivals, compared):
             self._add(WorkKey(variant, broker, WorkKind.PATH_SELECTION), took)
 
     def _add(self, key: WorkKey, duration: int) -> None:
@@ -87,26 +103,26 @@ class WorkTally:
         return together
 
 
-def path_selections(journey: Journey) -> Iterator[tuple[str, int]]:
+def path_selections(arrivals: Iterable[Arrival], comparisons: Iterable[Comparison]) -> Iterator[tuple[str, int]]:
     """The broker and the nanoseconds of path selection of each arrival: the router's time less its comparisons."""
-    worked = [arrival for arrival in journey.received if arrival.worked]
-    matching = _matching_times(worked, journey)
+    worked = [arrival for arrival in arrivals if arrival.worked > 0]
+    matching = _matching_times(worked, comparisons)
     for number, arrival in enumerate(worked):
-        yield arrival.broker, max(0, (arrival.worked or 0) - matching[number])
+        yield arrival.broker, max(0, arrival.worked - matching[number])
 
 
-def _matching_times(arrivals: Sequence[Received], journey: Journey) -> list[int]:
+def _matching_times(arrivals: Sequence[Arrival], comparisons: Iterable[Comparison]) -> list[int]:
     """Nanoseconds of comparisons during each arrival. A comparison belongs to the last arrival before it; among
     arrivals in the same moment of virtual time, to one that has no comparison yet."""
     matching = [0] * len(arrivals)
     by_broker: dict[str, list[int]] = {}
     for number, arrival in enumerate(arrivals):
         by_broker.setdefault(arrival.broker, []).append(number)
-    for event in sorted(journey.matched, key=lambda event: (event.time, event.broker, event.took or 0)):
-        before = [number for number in by_broker.get(event.broker, ()) if arrivals[number].time <= event.time]
+    for comparison in sorted(comparisons, key=lambda made: (made.time, made.broker, made.took)):
+        before = [number for number in by_broker.get(comparison.broker, ()) if arrivals[number].time <= comparison.time]
         if before:
             latest = max(before, key=lambda number: (arrivals[number].time, matching[number] == 0))
-            matching[latest] += event.took or 0
+            matching[latest] += comparison.took
     return matching
 
 

@@ -22,7 +22,7 @@ from analysis.judging.publisher_stage import PublisherStage, PublisherTally, Var
 from analysis.judging.router_work import WorkTables
 from analysis.pipeline.progress import Progress, counted
 from analysis.reading.lifetimes import DeclarationLifetime, lifetimes
-from analysis.reading.log_stage import LogTally
+from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.traffic import TrafficTables
 from analysis.run_files.logs import divide

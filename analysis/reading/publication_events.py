@@ -1,71 +1,79 @@
-"""Log events of single publications, small enough to be moved and kept by the million.
+"""Log events of publications as columns of numbers, small enough to be moved and kept by the million.
 
-Stage 1 sorts them by publication into buckets; stage 2 takes one bucket at a time and assembles the journey of each
-publication. Times are nanoseconds of the run's clock; `variant` is the variant's number in the manifest.
+1. Stage 1 writes one row for each event: eight-byte integers, in the order of `Column`.
+2. The fields that many events have in common are their *place*, which a row gives by number.
+3. All events of a publication are in one bucket, whichever log they come from. Stage 2 takes one bucket at a time
+   (`analysis.reading.event_table`) and assembles the journey of each publication.
+
+Times are nanoseconds of the run's clock; `variant` is the variant's number in the manifest.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from array import array
+from collections.abc import Mapping
+from enum import IntEnum
 from zlib import crc32
 
 import msgspec
+import numpy as np
 
 from broker_service.language import Value
+from record.log import Event, TraceRecord
+
+UNKNOWN = -(1 << 63)
+"""Stands for a number that a record does not have."""
 
 
-class Received(msgspec.Struct, array_like=True, tag=0, gc=False):
-    """A broker received the publication: from a neighbour, or from the publisher where `neighbour` is None."""
+class Column(IntEnum):
+    """The columns of a row."""
 
-    variant: int
-    publication: str
-    time: int
-    broker: str
-    neighbour: str | None
-    hops: int | None
-    worked: int | None = None
-    """The router's work on it, comparisons included; nanoseconds."""
-
-
-class Sent(msgspec.Struct, array_like=True, tag=1, gc=False):
-    """A broker sent it to a neighbour."""
-
-    variant: int
-    publication: str
-    time: int
-    broker: str
-    neighbour: str | None
-    waited: int | None
-    """In the output queue."""
+    PLACE = 0
+    PUBLICATION = 1
+    TIME = 2
+    HOPS = 3
+    DURATION = 4
+    """Of `received`, the router's work, comparisons included; of `sent`, the wait in the output queue; of `matched`,
+    the comparison. Nanoseconds."""
+    POSITION = 5
+    """In the log, which orders events of the same moment of virtual time. Positions grow along a file, because a block
+    has more bytes than lines."""
 
 
-class Matched(msgspec.Struct, array_like=True, tag=2, gc=False):
-    """A broker compared its content with subscriptions."""
+class Place(msgspec.Struct, array_like=True, frozen=True):
+    """The fields that many events of publications have in common."""
 
     variant: int
-    publication: str
-    time: int
-    broker: str
-    took: int | None = None
+    event: Event
+    """One of `PLACED`."""
+    broker: str | None = None
+    """The broker that received, sent, compared or dropped the publication, or that of the client."""
+    neighbour: str | None = None
+    """Of `received`: the broker that it came from; None where it came from the publisher. Of `sent`: the one to which
+    it left."""
+    client: str | None = None
+    """Of `notified`."""
+    reason: str | None = None
+    """Of `dropped`."""
 
 
-class Notified(msgspec.Struct, array_like=True, tag=3, gc=False):
-    """A client was notified of it."""
+PLACED = frozenset(
+    {
+        Event.RECEIVED,
+        Event.SENT,
+        Event.MATCHED,
+        Event.NOTIFIED,
+        Event.CONFIRMED,
+        Event.REJECTED,
+        Event.REFUSED,
+        Event.DROPPED,
+    }
+)
+"""The events of publications that are written as rows; `publish` is written as `Published`."""
 
-    variant: int
-    publication: str
-    time: int
-    client: str
-    broker: str | None
-    hops: int | None
-    position: int
-    """In the log, which orders events of the same moment of virtual time."""
 
-
-class Published(msgspec.Struct, array_like=True, tag=4, gc=False):
-    """Its client published it."""
+class Published(msgspec.Struct, array_like=True, gc=False):
+    """A client published a publication."""
 
     variant: int
     publication: str
@@ -78,50 +86,100 @@ class Published(msgspec.Struct, array_like=True, tag=4, gc=False):
     """The driver."""
     broker: str | None
     position: int
-    """As in `Notified`."""
+    """As in `Column`."""
 
 
-class Rejected(msgspec.Struct, array_like=True, tag=5, gc=False):
-    """Its broker rejected it, and its client was notified of that."""
+class EventPart(msgspec.Struct, array_like=True):
+    """The events that one share of the logs has for one bucket. Places and publications are numbered by their place in
+    these lists."""
 
-    variant: int
-    publication: str
-
-
-class Dropped(msgspec.Struct, array_like=True, tag=6, gc=False):
-    """A copy of it ended at a broker."""
-
-    variant: int
-    publication: str
-    time: int
-    broker: str
-    reason: str
+    places: list[Place]
+    publications: list[str]
+    rows: bytes
+    published: list[Published]
 
 
-class Accepted(msgspec.Struct, array_like=True, tag=7, gc=False):
-    """Its broker accepted it, and its client was notified of that, at this time."""
-
-    variant: int
-    publication: str
-    time: int
-
-
-class Refused(msgspec.Struct, array_like=True, tag=8, gc=False):
-    """Its broker refused it, and its client was notified of that."""
-
-    variant: int
-    publication: str
-
-
-PublicationEvent = Received | Sent | Matched | Notified | Published | Rejected | Dropped | Accepted | Refused
-
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(list[PublicationEvent])
 _content_decoder = msgspec.json.Decoder(dict[str, Value])
+_part_encoder = msgspec.msgpack.Encoder()
 
 
-def encode(events: Sequence[PublicationEvent]) -> bytes:
-    return _encoder.encode(events)
+class _Bucket:
+    """The events of one bucket so far."""
+
+    __slots__ = ("publications", "published", "rows")
+
+    def __init__(self) -> None:
+        self.publications: list[str] = []
+        self.rows: array[int] = array("q")
+        self.published: list[Published] = []
+
+
+class EventWriter:
+    """Collects the events of publications in one share of the logs, by bucket."""
+
+    def __init__(self, buckets: int) -> None:
+        self._places: dict[Place, int] = {}
+        self._buckets = [_Bucket() for _ in range(buckets)]
+        self._rows_of: dict[str, tuple[array[int], int]] = {}
+        """By publication: the rows of its bucket, and its number there."""
+
+    def number_of(self, place: Place) -> int:
+        """The number by which rows name a place."""
+        return self._places.setdefault(place, len(self._places))
+
+    def add(self, place: int, record: TraceRecord, position: int) -> None:
+        """Adds the event that a record describes, given the number of its place. A record without id has none."""
+        publication = record.id
+        if publication is None:
+            return
+        found = self._rows_of.get(publication)
+        if found is None:
+            found = self._rows_of[publication] = self._new(publication)
+        rows, number = found
+        hops, duration = record.hops, record.duration
+        rows.extend(
+            (
+                place,
+                number,
+                record.time,
+                UNKNOWN if hops is None else hops,
+                UNKNOWN if duration is None else duration,
+                position,
+            )
+        )
+
+    def _new(self, publication: str) -> tuple[array[int], int]:
+        bucket = self._buckets[bucket_of(publication, len(self._buckets))]
+        bucket.publications.append(publication)
+        return bucket.rows, len(bucket.publications) - 1
+
+    def add_published(self, variant: int, record: TraceRecord, position: int) -> None:
+        """Adds the publishing that a record describes."""
+        publication = record.id
+        if publication is None:
+            return
+        content = encode_content(record.numbers, record.strings)
+        self._buckets[bucket_of(publication, len(self._buckets))].published.append(
+            Published(
+                variant, publication, record.time, record.client, record.intended, content, record.node, record.peer,
+                position,
+            )
+        )  # fmt: skip
+
+    def parts(self) -> dict[int, bytes]:
+        """The encoded events by bucket; buckets without any are left out."""
+        places = list(self._places)
+        filled = ((number, bucket) for number, bucket in enumerate(self._buckets) if bucket.rows or bucket.published)
+        return {number: _encoded(places, bucket) for number, bucket in filled}
+
+
+def _encoded(places: list[Place], bucket: _Bucket) -> bytes:
+    """One part, with the places that occur in it."""
+    rows = np.array(bucket.rows, dtype=np.int64).reshape(-1, len(Column))
+    occur = np.bincount(rows[:, Column.PLACE], minlength=len(places)) > 0
+    rows[:, Column.PLACE] = (np.cumsum(occur) - 1)[rows[:, Column.PLACE]]
+    used = [places[number] for number in np.flatnonzero(occur).tolist()]
+    return _part_encoder.encode(EventPart(used, bucket.publications, rows.tobytes(), bucket.published))
 
 
 def encode_content(numbers: Mapping[str, float] | None, strings: Mapping[str, str] | None) -> bytes:
@@ -135,24 +193,3 @@ def decode_content(data: bytes) -> dict[str, Value]:
 def bucket_of(key: str, buckets: int) -> int:
     """The number of the bucket that holds everything under a key, the same in every process."""
     return crc32(key.encode()) % buckets
-
-
-class BucketNumbers(dict[str, int]):
-    """The number of the bucket of each key, computed once, because a publication has many events."""
-
-    def __init__(self, buckets: int) -> None:
-        super().__init__()
-        self._buckets = buckets
-
-    def __missing__(self, key: str) -> int:
-        number = self[key] = bucket_of(key, self._buckets)
-        return number
-
-
-def by_publication(parts: Iterable[bytes]) -> Mapping[str, Mapping[int, list[PublicationEvent]]]:
-    """The events of a bucket by publication and variant."""
-    grouped: defaultdict[str, defaultdict[int, list[PublicationEvent]]] = defaultdict(partial(defaultdict, list))
-    for part in parts:
-        for event in _decoder.decode(part):
-            grouped[event.publication][event.variant].append(event)
-    return grouped

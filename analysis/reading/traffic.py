@@ -78,14 +78,6 @@ class Traffic:
     gauges: QueueReadings = field(default_factory=QueueReadings)
     loads: LoadReadings = field(default_factory=LoadReadings)
 
-    def add(self, variant: int, record: TraceRecord) -> None:
-        """Counts a record of one of the `COUNTED` events."""
-        key = variant, record.node, record.event, record.kind, record.peer, record.text, record.label
-        amount = self.amounts.get(key)
-        if amount is None:
-            amount = self.amounts[key] = Amount()
-        amount.add(record)
-
     def activities(self) -> Iterator[tuple[Activity, Amount]]:
         return ((Activity(*fields), amount) for fields, amount in self.amounts.items())
 

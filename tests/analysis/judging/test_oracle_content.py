@@ -80,7 +80,8 @@ def test_a_client_must_get_what_matches_and_conforms(
             {name: value for name, value in attributes.items() if isinstance(value, str)},
         )
         assert decode_content(encoded) == attributes
-        journey = Journey.of([Published(0, "P:1", 60 * SECOND, "P", None, encoded, "driver", "B1", 0)])
+        published_then = Published(0, "P:1", 60 * SECOND, "P", None, encoded, "driver", "B1", 0)
+        journey = Journey(published=published_then, seen_last=published_then.time)
         verdict = oracle.judge(journey)
         content = Publication(attributes)
         conforming = [n for n, made in enumerate(advertisements) if conforms(content, Advertisement(made))]
@@ -96,4 +97,4 @@ def test_predicates_outside_the_language_match_nothing() -> None:
     (life,) = lifetimes([nonsense, odd[1]])
     assert life.predicates is None
     (oracle,) = oracles_of([History(lifetimes=[life])])
-    assert oracle.judge(Journey.of([])).judgements == []
+    assert oracle.judge(Journey()).judgements == []

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.judging.journeys import Journey
-from analysis.judging.router_work import path_selections
+from analysis.judging.router_work import Arrival, Comparison, path_selections
 from analysis.pipeline import analyze
-from analysis.reading.publication_events import Matched, PublicationEvent, Received
+from analysis.reading.publication_events import UNKNOWN
 from analysis.tables.broker_work import RouterWork
 from analysis.tables.results import read_table
 from record.log import Event
@@ -19,12 +18,12 @@ from tests.analysis.history import History, joined, write_run
 MICROSECOND = 1000
 
 
-def arrived(broker: str, time: int, worked: int | None, hops: int = 1) -> Received:
-    return Received(0, "P:1", time, broker, "B9", hops, worked)
+def arrived(broker: str, time: int, worked: int) -> Arrival:
+    return Arrival(broker, time, worked)
 
 
-def compared(broker: str, time: int, took: int) -> Matched:
-    return Matched(0, "P:1", time, broker, took)
+def compared(broker: str, time: int, took: int) -> Comparison:
+    return Comparison(broker, time, took)
 
 
 @pytest.mark.parametrize(
@@ -33,30 +32,32 @@ def compared(broker: str, time: int, took: int) -> Matched:
         pytest.param([arrived("B1", 10, 30), compared("B1", 25, 20)], [("B1", 10)], id="a comparison is no selection"),
         pytest.param([arrived("B1", 10, 30), compared("B2", 25, 20)], [("B1", 30)], id="another broker's comparison"),
         pytest.param(
-            [arrived("B1", 10, 30), compared("B1", 12, 20), arrived("B1", 100, 5, hops=3)],
+            [arrived("B1", 10, 30), compared("B1", 12, 20), arrived("B1", 100, 5)],
             [("B1", 10), ("B1", 5)],
             id="the second arrival was not compared",
         ),
         pytest.param(
-            [arrived("B1", 10, 30), arrived("B1", 100, 50, hops=3), compared("B1", 102, 20)],
+            [arrived("B1", 10, 30), arrived("B1", 100, 50), compared("B1", 102, 20)],
             [("B1", 30), ("B1", 30)],
             id="the first arrival was not compared",
         ),
         pytest.param(
-            [arrived("B1", 10, 30), arrived("B1", 10, 50, hops=3), compared("B1", 10, 20), compared("B1", 10, 25)],
+            [arrived("B1", 10, 30), arrived("B1", 10, 50), compared("B1", 10, 20), compared("B1", 10, 25)],
             [("B1", 10), ("B1", 25)],
             id="both in a moment of virtual time",
         ),
         pytest.param([arrived("B1", 10, 0), compared("B1", 10, 0)], [], id="a virtual clock stands still"),
-        pytest.param([arrived("B1", 10, None)], [], id="not measured"),
+        pytest.param([arrived("B1", 10, UNKNOWN)], [], id="not measured"),
         pytest.param([compared("B1", 10, 7)], [], id="the log lost the arrival"),
     ],
 )
 def test_path_selection_is_what_an_arrival_took_less_its_comparisons(
-    events: list[PublicationEvent], expected: list[tuple[str, int]]
+    events: list[Arrival | Comparison], expected: list[tuple[str, int]]
 ) -> None:
-    assert list(path_selections(Journey.of(events))) == expected
-    assert list(path_selections(Journey.of(reversed(events)))) == expected
+    arrivals = [event for event in events if isinstance(event, Arrival)]
+    comparisons = [event for event in events if isinstance(event, Comparison)]
+    assert list(path_selections(arrivals, comparisons)) == expected
+    assert list(path_selections(arrivals, reversed(comparisons))) == expected
 
 
 def worked(history: History, number: int, matching: int, selection: int) -> None:

@@ -18,16 +18,11 @@ from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.octopia.control_traffic import by_size
 from analysis.claims.verdict import Measurement
-from analysis.judging.journeys import Journey
-from analysis.judging.router_work import path_selections
-from analysis.reading.log_stage import publication_event
-from analysis.reading.publication_events import PublicationEvent
+from analysis.judging.router_work import Arrival, Comparison, path_selections
 from record.log import Event
 
 SLOWEST_LEFT_OUT = 0.02
 """Share of the times that do not count."""
-_ANY_VARIANT = 0
-"""Number of a variant in events that are not read by variant."""
 
 
 def matching_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -56,14 +51,19 @@ def selection_times(run: MeasuredRun) -> dict[str, list[int]]:
     """Nanoseconds of path selection for each publication at each broker, by variant."""
     times: dict[str, list[int]] = defaultdict(list)
     for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
-        events: dict[tuple[str, str], list[PublicationEvent]] = defaultdict(list)
-        for position, record in enumerate(run.records(broker, b'"kind":"publish"')):
-            if record.id is not None and record.event in (Event.RECEIVED, Event.MATCHED):
-                found = publication_event(_ANY_VARIANT, record.id, record.event, record, position)
-                if found is not None:
-                    events[record.variant, record.id].append(found)
-        for (variant, _), logged in events.items():
-            times[variant] += [took for _, took in path_selections(Journey.of(logged))]
+        arrivals: dict[tuple[str, str], list[tuple[int, Arrival]]] = defaultdict(list)
+        comparisons: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
+        for record in run.records(broker, b'"kind":"publish"'):
+            if record.id is None:
+                continue
+            if record.event is Event.RECEIVED:
+                arrival = Arrival(broker, record.time, record.duration or 0)
+                arrivals[record.variant, record.id].append((record.hops or 0, arrival))
+            elif record.event is Event.MATCHED:
+                comparisons[record.variant, record.id].append(Comparison(broker, record.time, record.duration or 0))
+        for (variant, id), arrived in arrivals.items():
+            in_order = [arrival for _, arrival in sorted(arrived)]
+            times[variant] += [took for _, took in path_selections(in_order, comparisons[variant, id])]
     return times
 
 

@@ -1,0 +1,43 @@
+"""The tally of stage 1: everything small in the logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from analysis.reading.log_events import BrokerDefect, ClientOperation, NeighbourChange, OutageEvent
+from analysis.reading.overlay_changes import LinkChange
+from analysis.reading.stream_positions import StreamPositions
+from analysis.reading.traffic import Traffic
+from analysis.run_files.logs import LogLoss
+
+
+@dataclass(slots=True)
+class LogTally:
+    """Everything small in the logs."""
+
+    records: int = 0
+    torn: int = 0
+    malformed: int = 0
+    traffic: Traffic = field(default_factory=Traffic)
+    operations: list[ClientOperation] = field(default_factory=list)
+    outages: list[OutageEvent] = field(default_factory=list)
+    neighbours: list[NeighbourChange] = field(default_factory=list)
+    changes: list[LinkChange] = field(default_factory=list)
+    defects: list[BrokerDefect] = field(default_factory=list)
+    streams: StreamPositions = field(default_factory=StreamPositions)
+
+    def merge(self, other: LogTally) -> None:
+        self.records += other.records
+        self.torn += other.torn
+        self.malformed += other.malformed
+        self.traffic.merge(other.traffic)
+        self.operations += other.operations
+        self.outages += other.outages
+        self.neighbours += other.neighbours
+        self.changes += other.changes
+        self.defects += other.defects
+        self.streams.merge(other.streams)
+
+    @property
+    def loss(self) -> LogLoss:
+        return LogLoss(records=self.records, torn=self.torn, malformed=self.malformed)

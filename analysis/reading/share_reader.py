@@ -1,0 +1,206 @@
+"""The reader of one share of the logs.
+
+Records have some fields that repeat: a share has a hundred thousand records, and some hundred combinations of these
+fields. How records are read depends on them alone, so it is decided once for each combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from analysis.reading.gauges import LoadedBroker, Queue
+from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
+from analysis.reading.log_tally import LogTally
+from analysis.reading.overlay_changes import LinkChange
+from analysis.reading.publication_events import PLACED, EventWriter, Place
+from analysis.reading.stream_positions import ClientStream
+from analysis.reading.traffic import COUNTED, Amount
+from analysis.run_files.logs import RecordBlock
+from analysis.run_files.time_units import second_of
+from record.log import FAULT_CHANGES, LINK_CHANGES, Event, TraceRecord
+
+_PUBLISH = "publish"
+_OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE})
+_ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
+_LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
+_AT_BROKERS = frozenset({Event.RECEIVED, Event.SENT, Event.MATCHED, Event.DROPPED})
+_WITH_NEIGHBOUR = frozenset({Event.RECEIVED, Event.SENT})
+
+_Fields = tuple[str, str, Event, str | None, str | None, str | None, str | None]
+"""Variant, node, event, kind, peer, text and label of a record."""
+_Read = Callable[[TraceRecord, int], None]
+"""Reads a record, given its position in its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedVariants:
+    """The facts about the variants of a run by which their logs are read."""
+
+    numbers: Mapping[str, int]
+    """The number of each variant."""
+    run_starts: Sequence[int | None]
+    stops: Sequence[int]
+    """The time from which clients leave, by variant. Traffic from then on belongs to no experiment: not counted."""
+    brokers: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Handling:
+    """The way to read all records that have their repetitive fields in common."""
+
+    stop: int = 0
+    amount: Amount | None = None
+    """The amount to which records before `stop` add; None where they are not counted."""
+    read: _Read | None = None
+    """Reads everything else; None where there is nothing else."""
+
+
+class ShareReader:
+    """Collects what a share of the logs holds: a tally, and the events of publications."""
+
+    def __init__(self, variants: LoggedVariants, buckets: int) -> None:
+        self.events = EventWriter(buckets)
+        self._variants = variants
+        self._tally = LogTally()
+        self._handlings: dict[_Fields, _Handling] = {}
+        self._file = ""
+        self._offset = 0
+        """Of the block that is read, in its file."""
+        self._simple = {
+            Event.QUEUE: self._read_queue,
+            Event.LOAD: self._read_load,
+            Event.DEFECT: self._read_defect,
+            **dict.fromkeys(FAULT_CHANGES | _LINKS, self._read_outage),
+            **dict.fromkeys(LINK_CHANGES, self._read_change),
+        }
+        """The readers that depend on the event alone."""
+
+    def read(self, block: RecordBlock, file: str) -> None:
+        """Reads the records of a block."""
+        self._tally.records += len(block.records)
+        self._tally.torn += block.torn
+        self._tally.malformed += block.malformed
+        self._file, self._offset, handlings = file, block.offset, self._handlings
+        for position, record in enumerate(block.records, block.offset):
+            fields = record.variant, record.node, record.event, record.kind, record.peer, record.text, record.label
+            handling = handlings.get(fields)
+            if handling is None:
+                handling = handlings[fields] = self._handling(fields)
+            if handling.amount is not None and record.time < handling.stop:
+                handling.amount.add(record)
+            if handling.read is not None:
+                handling.read(record, position)
+
+    def tally(self) -> LogTally:
+        """Everything small that was read."""
+        for (variant, node, event, kind, peer, text, label), handling in self._handlings.items():
+            if handling.amount is not None and handling.amount.records:
+                activity = self._variants.numbers[variant], node, event, kind, peer, text, label
+                self._tally.traffic.amounts[activity] = handling.amount
+        return self._tally
+
+    def _handling(self, fields: _Fields) -> _Handling:
+        variant, event = self._variants.numbers.get(fields[0]), fields[2]
+        if variant is None:
+            return _Handling()
+        counted = Amount() if event in COUNTED else None
+        return _Handling(self._variants.stops[variant], counted, self._reading(variant, fields))
+
+    def _reading(self, variant: int, fields: _Fields) -> _Read | None:
+        """The way to read records with these fields; None where there is nothing to read but an amount."""
+        _, _, event, kind, peer, _, _ = fields
+        simple = self._simple.get(event)
+        if simple is not None:
+            return partial(simple, variant)
+        if event is Event.NOTIFIED:
+            return partial(self._read_notified, variant, peer, {} if _of_publications(kind) else None)
+        if event in _OPERATIONS or (event in _ANSWERS and kind in _OPERATIONS):
+            return partial(self._read_operation, variant, event.value if event in _OPERATIONS else str(kind))
+        return self._reading_publication(variant, fields) if _of_publications(kind) else None
+
+    def _reading_publication(self, variant: int, fields: _Fields) -> _Read | None:
+        event = fields[2]
+        if event is Event.PUBLISH:
+            return partial(self.events.add_published, variant)
+        return partial(self.events.add, self.events.number_of(_place(variant, fields))) if event in PLACED else None
+
+    def _read_notified(
+        self, variant: int, broker: str | None, places: dict[str, int] | None, record: TraceRecord, position: int
+    ) -> None:
+        """Reads a notification. `places` has the number of each client's place; None for another kind of message."""
+        client = record.client
+        if client is None:
+            return
+        if places is not None:
+            place = places.get(client)
+            if place is None:
+                place = places[client] = self.events.number_of(Place(variant, Event.NOTIFIED, broker, client=client))
+            self.events.add(place, record, position)
+        if record.position is not None and record.stream is not None:
+            block = self._file, self._offset
+            self._tally.streams.add(ClientStream(variant, client, record.stream), block, record.position)
+
+    def _read_queue(self, variant: int, record: TraceRecord, _position: int) -> None:
+        """Counts a gauge of an output queue. A gauge without a peer is of messages that wait for service."""
+        second = second_of(record.time, self._variants.run_starts[variant])
+        if record.peer is not None and second is not None and record.time < self._variants.stops[variant]:
+            queue = Queue(variant, record.node, record.peer)
+            self._tally.traffic.gauges.add(queue, second, record.queue or 0, record.count or 0)
+
+    def _read_load(self, variant: int, record: TraceRecord, _position: int) -> None:
+        if record.time < self._variants.stops[variant]:
+            broker, incarnation = LoadedBroker(variant, record.node), record.count or 0
+            self._tally.traffic.loads.add(broker, incarnation, record.time, record.duration or 0, record.bytes)
+
+    def _read_operation(self, variant: int, kind: str, record: TraceRecord, position: int) -> None:
+        client, id, predicates = record.client, record.id, tuple(record.predicates or ())
+        if record.node not in self._variants.brokers and client is not None and id is not None:
+            at = self._at(record, position)
+            self._tally.operations.append(
+                ClientOperation(at, variant, record.event, kind, client, id, record.node, record.peer, predicates)
+            )
+
+    def _read_outage(self, variant: int, record: TraceRecord, position: int) -> None:
+        """A broker's view of its neighbours excuses nothing; a driver's view of its session with a broker does."""
+        event, brokers, at = record.event, self._variants.brokers, self._at(record, position)
+        if record.peer is None:
+            return
+        if event in FAULT_CHANGES:
+            fault = OutageEvent(at, variant, "", record.peer, record.text or "", event is Event.FAULT)
+            self._tally.outages.append(fault)
+        elif record.node not in brokers:
+            self._tally.outages.append(OutageEvent(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
+        elif record.peer in brokers:
+            self._tally.neighbours.append(
+                NeighbourChange(at, variant, record.node, record.peer, event is Event.LINK_UP)
+            )
+
+    def _read_change(self, variant: int, record: TraceRecord, position: int) -> None:
+        if record.peer is not None:
+            appeared, intended = record.event is Event.APPEARED, record.intended or record.time
+            at = self._at(record, position)
+            self._tally.changes.append(LinkChange(at, variant, record.peer, appeared, intended))
+
+    def _read_defect(self, variant: int, record: TraceRecord, position: int) -> None:
+        at = self._at(record, position)
+        self._tally.defects.append(BrokerDefect(at, variant, record.node, record.text or ""))
+
+    def _at(self, record: TraceRecord, position: int) -> LogPosition:
+        return LogPosition(record.time, self._file, self._offset, position - self._offset)
+
+
+def _of_publications(kind: str | None) -> bool:
+    return kind is None or kind == _PUBLISH
+
+
+def _place(variant: int, fields: _Fields) -> Place:
+    _, node, event, _, peer, text, _ = fields
+    return Place(
+        variant,
+        event,
+        broker=node if event in _AT_BROKERS else None,
+        neighbour=peer if event in _WITH_NEIGHBOUR else None,
+        reason=text or "no reason given" if event is Event.DROPPED else None,
+    )
