@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.report.sentences import capitalised
 from analysis.tables.comparison import Comparison
 
 _ROUTING = "routing"
@@ -27,11 +28,11 @@ def comparison_in_words(compared: Comparison, scenario: Mapping[str, Any]) -> Co
     difference = compared.relative_difference
     if difference is None:
         finding = f"{variant} and {reference} delivered no notification in common, so their delays cannot be compared."
-        return ComparisonInWords(_sentence(finding), "")
+        return ComparisonInWords(capitalised(finding), "")
     if difference == 0 and compared.interval in (None, (0.0, 0.0)):
         finding = f"{variant} and {reference} delivered {compared.pairs:,} notifications with the same delays."
-        return ComparisonInWords(_sentence(finding), "")
-    return ComparisonInWords(_sentence(_finding(compared, variant, reference)), _numbers(compared))
+        return ComparisonInWords(capitalised(finding), "")
+    return ComparisonInWords(capitalised(_finding(compared, variant, reference)), _numbers(compared))
 
 
 def _finding(compared: Comparison, variant: str, reference: str) -> str:
@@ -97,7 +98,3 @@ def _speed(difference: float) -> str:
 def _percent(share: float) -> str:
     """Whole percents from 10 on, because further digits would claim more than the interval bears."""
     return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -6,8 +6,8 @@ colour in every plot.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -17,11 +17,8 @@ from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
 from analysis.tables.motion import Connectivity
 from analysis.tables.timeline import PhaseTimes
-from analysis.tables.traffic import BrokerMessages, LinkLoad, QueueLength
+from analysis.tables.traffic import BrokerMessages, QueueLength
 from record.manifest import PhaseName
-from topology.layout import layout
-from topology.link_properties import Link
-from topology.model import Overlay
 
 Row = TypeVar("Row", DeliveryOverTime, Connectivity)
 
@@ -31,12 +28,11 @@ VARIANT_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 VARIANT_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star")
 """Marks and dashes distinguish variants in prints without colour."""
 LOAD_SCALE = ((0.0, "#9db4c8"), (0.5, "#e0a63c"), (1.0, "#cf3f2e"))
-"""Colours of links, by the share of the busiest link's load."""
-LINK_CLASSES = 6
-"""Number of widths in which links are drawn."""
-MOST_LINKS_SHOWN = 5_000
-"""Links drawn in an overlay; the half million of a mesh of 1,000 brokers would make a page of hundreds of megabytes."""
-LABELLED_BROKERS_AT_MOST = 80
+"""Colours of loads, by the share of the largest one."""
+SPREAD_OF_VARIANTS_AT_MOST = 3
+"""Largest number of variants of which a figure shows a 95th percentile beside the median."""
+_SPREAD = (("p50_ms", "solid", ""), ("p95_ms", "dot", ", 95th percentile"))
+"""Column of `delays`, dash, and addition to the variant's name of each line. The legend has the first line only."""
 MARKED_POINTS_AT_MOST = 40
 """Largest number of points that a line marks; more marks would hide the line."""
 
@@ -51,6 +47,20 @@ def dash(index: int) -> str:
 
 def symbol(index: int) -> str:
     return VARIANT_SYMBOLS[index % len(VARIANT_SYMBOLS)]
+
+
+def on_scale(share: float) -> str:
+    """A colour between the stops of `LOAD_SCALE`."""
+    for (low, first), (high, second) in pairwise(LOAD_SCALE):
+        if share <= high:
+            part = (share - low) / (high - low)
+            channels = zip(_channels(first), _channels(second), strict=True)
+            return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in channels)
+    return LOAD_SCALE[-1][1]
+
+
+def _channels(code: str) -> tuple[int, int, int]:
+    return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
 
 
 def share_over_time_figure(
@@ -95,164 +105,27 @@ def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
     return {"title": title, "type": "log", "tickformat": "~g", "dtick": None if within_a_decade else "D2"}
 
 
-def overlay_figure(
-    overlay: Overlay, links: Sequence[LinkLoad], messages: Sequence[BrokerMessages], busiest: int
-) -> go.Figure:
-    """The overlay of one variant: links by the publications they carried, brokers by the messages they received.
-
-    `busiest` is the load that takes the darkest colour, so that variants can be compared.
-    """
-    positions = layout(overlay)
-    load = {(row.source, row.target): row for row in links}
-    carried = {link: _publications(load, link) for link in _shown_links(overlay, load)}
-    figure = blank_figure(height=460)
-    for step in range(LINK_CLASSES):
-        _draw_links(figure, positions, carried, busiest, step)
-    _draw_link_labels(figure, positions, carried, load)
-    _draw_brokers(figure, overlay, positions, messages)
-    figure.update_xaxes(visible=False, range=[-0.06, 1.06])
-    figure.update_yaxes(visible=False, range=[-0.06, 1.06])
-    figure.update_layout(showlegend=False, hovermode="closest", margin={"l": 4, "r": 4, "t": 4, "b": 4})
-    return figure
-
-
-def busiest_link(links: Sequence[LinkLoad]) -> int:
-    """The most publications that any link of any variant carried, both directions together; at least 1."""
-    carried: dict[tuple[str, frozenset[str]], int] = defaultdict(int)
-    for row in links:
-        carried[row.variant, frozenset((row.source, row.target))] += row.publications
-    return max(carried.values(), default=1) or 1
-
-
-def _shown_links(overlay: Overlay, load: Mapping[tuple[str, str], LinkLoad]) -> Iterable[Link]:
-    """All links of an overlay; of one with very many, those that carried most."""
-    if len(overlay.links) <= MOST_LINKS_SHOWN:
-        return overlay.links
-    carried: Counter[tuple[str, str]] = Counter()
-    for (source, target), row in load.items():
-        carried[min(source, target), max(source, target)] += row.publications
-    return [overlay.link(*ends) for ends, publications in carried.most_common(MOST_LINKS_SHOWN) if publications]
-
-
-def _publications(load: Mapping[tuple[str, str], LinkLoad], link: Link) -> int:
-    directions = ((link.a, link.b), (link.b, link.a))
-    return sum(load[ends].publications for ends in directions if ends in load)
-
-
-def _draw_links(
-    figure: go.Figure,
-    positions: Mapping[str, tuple[float, float]],
-    carried: Mapping[Link, int],
-    busiest: int,
-    step: int,
-) -> None:
-    """Draws all links of one class of load as one trace, because a Plotly trace has one width and one colour."""
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for link, publications in carried.items():
-        if min(LINK_CLASSES - 1, publications * LINK_CLASSES // (busiest + 1)) == step:
-            (xa, ya), (xb, yb) = positions[link.a], positions[link.b]
-            x += [xa, xb, None]
-            y += [ya, yb, None]
-    share = step / (LINK_CLASSES - 1)
-    line = {"width": 1 + 5 * share, "color": _on_scale(share)}
-    figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
-
-
-def _draw_link_labels(
-    figure: go.Figure,
-    positions: Mapping[str, tuple[float, float]],
-    carried: Mapping[Link, int],
-    load: Mapping[tuple[str, str], LinkLoad],
-) -> None:
-    """Puts an invisible point in the middle of each link, with the link's figures as its hover text."""
-    x, y, text = [], [], []
-    for link in carried:
-        (xa, ya), (xb, yb) = positions[link.a], positions[link.b]
-        x.append((xa + xb) / 2)
-        y.append((ya + yb) / 2)
-        lines = [f"<b>{link.a} – {link.b}</b>, {link.forward.delay * 1000:.1f} ms"]
-        for source, target in ((link.a, link.b), (link.b, link.a)):
-            row = load.get((source, target))
-            if row is not None:
-                wait = "" if row.mean_wait_ms is None else f", mean wait {row.mean_wait_ms:.2f} ms"
-                lines.append(f"{source} → {target}: {row.publications:,} publications{wait}")
-        text.append("<br>".join(lines))
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="markers",
-        marker={"size": 14, "opacity": 0},
-        hovertext=text,
-        hoverinfo="text",
-    )
-
-
-def _draw_brokers(
-    figure: go.Figure,
-    overlay: Overlay,
-    positions: Mapping[str, tuple[float, float]],
-    messages: Sequence[BrokerMessages],
-) -> None:
-    handled = _handled(messages)
-    most = max(handled.values(), default=0) or 1
-    names = [broker.id for broker in overlay.brokers]
-    figure.add_scatter(
-        x=[positions[name][0] for name in names],
-        y=[positions[name][1] for name in names],
-        mode="markers+text" if len(names) <= LABELLED_BROKERS_AT_MOST else "markers",
-        text=names,
-        textposition="middle center",
-        textfont={"size": 10, "color": "#ffffff"},
-        marker={
-            "size": [20 + 14 * handled.get(name, 0) / most for name in names],
-            "color": "#4a6378",
-            "line": {"width": 1, "color": "#ffffff"},
-        },
-        hovertext=[f"<b>{name}</b><br>{handled.get(name, 0):,} messages received" for name in names],
-        hoverinfo="text",
-    )
-
-
-def _handled(messages: Sequence[BrokerMessages]) -> dict[str, int]:
-    """Messages received by each broker, from clients and neighbours."""
-    handled: dict[str, int] = defaultdict(int)
-    for row in messages:
-        handled[row.broker] += row.from_clients + row.received
-    return handled
-
-
-def _on_scale(share: float) -> str:
-    """A colour between the stops of `LOAD_SCALE`."""
-    for (low, first), (high, second) in pairwise(LOAD_SCALE):
-        if share <= high:
-            part = (share - low) / (high - low)
-            channels = zip(_channels(first), _channels(second), strict=True)
-            return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in channels)
-    return LOAD_SCALE[-1][1]
-
-
-def _channels(code: str) -> tuple[int, int, int]:
-    return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
-
-
 def delay_over_time_figure(
     delays: Sequence[DelayOverTime], phases: Sequence[PhaseTimes], variants: Sequence[str]
 ) -> go.Figure:
-    """Median (line) and 95th percentile (dotted) of the delay, by the second in which publications were due."""
+    """Median (line) and 95th percentile (dotted) of the delay, by the second in which publications were due.
+
+    With many variants, only the median is shown.
+    """
     figure = blank_figure()
     for index, variant in enumerate(variants):
         rows = [row for row in delays if row.variant == variant]
         seconds = [row.second for row in rows]
         marked = "lines+markers" if len(rows) <= MARKED_POINTS_AT_MOST else "lines"
         count = [row.notifications for row in rows]
-        for column, dashed, label in (("p50_ms", "solid", "median"), ("p95_ms", "dot", "95th percentile")):
+        for column, dashed, label in _SPREAD if len(variants) <= SPREAD_OF_VARIANTS_AT_MOST else _SPREAD[:1]:
             figure.add_scatter(
                 x=seconds,
                 y=[getattr(row, column) for row in rows],
                 mode=marked,
                 marker={"symbol": symbol(index), "size": 7},
-                name=f"{variant}, {label}",
+                name=f"{variant}{label}",
+                showlegend=not label,
                 legendgroup=variant,
                 line={"color": colour(index), "dash": dashed, "width": 2 if dashed == "solid" else 1.5},
                 customdata=count,
@@ -316,6 +189,14 @@ def broker_messages_figure(messages: Sequence[BrokerMessages], variants: Sequenc
     figure.update_yaxes(title="messages received", rangemode="tozero")
     figure.update_layout(barmode="group", bargap=0.25)
     return figure
+
+
+def _handled(messages: Sequence[BrokerMessages]) -> dict[str, int]:
+    """Messages received by each broker, from clients and neighbours."""
+    handled: dict[str, int] = defaultdict(int)
+    for row in messages:
+        handled[row.broker] += row.from_clients + row.received
+    return handled
 
 
 def _by_kind(rows: Sequence[BrokerMessages], broker: str) -> str:

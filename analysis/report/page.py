@@ -5,27 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import plotly.graph_objects as go
-import plotly.io
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from analysis.report import fidelity_figures, figures, sentences
 from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figure
-from analysis.report.burst_recovery import ranked, recovery_figure, recovery_sentence
-from analysis.report.comparison import comparison_in_words
+from analysis.report.burst_recovery import ranked, recovery_sentence
+from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
-from analysis.report.delivery_ratio import delivery_ratio_figure
-from analysis.report.faults import fault_rows, shade_faults
+from analysis.report.embedding import embedded
+from analysis.report.faults import fault_rows
+from analysis.report.first_screen import compared_variants, drawings_of, first_screen
 from analysis.report.motion import connectivity_figure, degree_figure
 from analysis.report.router_work import HEADINGS, work_figure, work_of
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from record.fidelity import Check, VariantFidelity
 from record.files import REPORT
 
-PLOT_CONFIG = {"responsive": True, "displayModeBar": False}
-"""Dragging zooms and a double click goes back; the buttons would cover the legends on a phone."""
 WORST_LINKS_SHOWN = 12
 
 
@@ -39,7 +36,6 @@ class VariantView:
     fidelity: str
     fidelity_sentences: list[str]
     checks: VariantFidelity | None
-    overlay: Markup
 
     @property
     def defects(self) -> list[Example]:
@@ -109,33 +105,35 @@ def render(data: ReportData) -> str:
     )
     environment.filters["with_code"] = sentences.with_code
     variants = data.variants
-    return environment.get_template("report.html.j2").render(
+    courses, drawings = courses_of(data), drawings_of(data)
+    return environment.get_template(
+        "report.html.j2"
+    ).render(
         data=data,
         plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
         facts=sentences.what_was_run(data),
-        comparison=comparison_in_words(data.summary.comparison, data.run.scenario) if data.summary.comparison else None,
+        first=first_screen(data, courses[0], drawings),
+        courses=[(course, embedded(course.figure, course.name)) for course in courses[1:]],
+        drawings=[drawing for drawing in drawings if drawing.variant not in compared_variants(data)],
         variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
-        delivery_ratio=_delivery_ratio_plot(data),
-        delays=_plot(_delays(data), "delay-over-time"),
         recoveries=ranked(data.burst_recoveries),
         recovery_sentence=recovery_sentence(data.burst_recoveries),
-        recovery_plot=_recovery_plot(data),
         work=_work_plots(data.summary),
         dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
         connectivity=_connectivity_plot(data),
         degrees=_degree_plots(data),
         faults=fault_rows(data.faults),
-        distribution=_plot(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
-        messages=_plot(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
+        distribution=embedded(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
+        messages=embedded(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         labels=_labels(data),
         loads=_load_plots(data),
         brokers_shown=BROKERS_SHOWN,
-        queues=_plot(figures.queue_figure(data.queues, variants), "queues"),
+        queues=embedded(figures.queue_figure(data.queues, variants), "queues"),
         ever_optional=any(variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants),
         ever_waited=any(row.queue for row in data.queues),
         checks=_check_rows(data),
         faithful=_fidelity_plots(data, variants),
-        link_delays=_plot(fidelity_figures.link_delay_figure(data.fidelity, variants), "link-delays"),
+        link_delays=embedded(fidelity_figures.link_delay_figure(data.fidelity, variants), "link-delays"),
         links=_links(data),
         worst_links=WORST_LINKS_SHOWN,
     )
@@ -143,12 +141,6 @@ def render(data: ReportData) -> str:
 
 def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
     name = variant.name
-    overlay = figures.overlay_figure(
-        data.overlays[name],
-        [row for row in data.links if row.variant == name],
-        [row for row in data.messages if row.variant == name],
-        figures.busiest_link(data.links),
-    )
     fidelity = data.fidelity.get(name)
     return VariantView(
         summary=variant,
@@ -157,51 +149,28 @@ def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
         fidelity=fidelity.verdict if fidelity else UNKNOWN_FIDELITY,
         fidelity_sentences=sentences.fidelity_sentences(fidelity),
         checks=fidelity,
-        overlay=_plot(overlay, f"overlay-{index}"),
     )
-
-
-def _delays(data: ReportData) -> go.Figure:
-    figure = figures.delay_over_time_figure(data.delays, data.phases, data.variants)
-    shade_faults(figure, data.faults, max((row.end_s for row in data.phases), default=0.0))
-    return figure
-
-
-def _delivery_ratio_plot(data: ReportData) -> Markup:
-    """Empty for a run without a best-effort protocol."""
-    if not data.delivery:
-        return Markup("")
-    figure = delivery_ratio_figure(data.delivery, data.variants)
-    shade_faults(figure, data.faults, max((row.end_s for row in data.phases), default=0.0))
-    return _plot(figure, "delivery-ratio")
 
 
 def _connectivity_plot(data: ReportData) -> Markup:
     """Empty for a run whose overlays stayed as they were."""
     if not data.connectivity:
         return Markup("")
-    return _plot(connectivity_figure(data.connectivity, data.variants), "connectivity")
+    return embedded(connectivity_figure(data.connectivity, data.variants), "connectivity")
 
 
 def _degree_plots(data: ReportData) -> list[tuple[str, Markup]]:
     """Name and degrees of each variant whose overlay changed."""
     found = [(name, [row for row in data.degrees if row.variant == name]) for name in data.variants]
     return [
-        (name, _plot(degree_figure(rows), f"degrees-{number}")) for number, (name, rows) in enumerate(found) if rows
+        (name, embedded(degree_figure(rows), f"degrees-{number}")) for number, (name, rows) in enumerate(found) if rows
     ]
-
-
-def _recovery_plot(data: ReportData) -> Markup:
-    """Empty for a run without a burst."""
-    if not data.burst_recoveries:
-        return Markup("")
-    return _plot(recovery_figure(data.burst_recoveries, data.variants), "burst-recovery")
 
 
 def _work_plots(summary: Summary) -> list[tuple[str, Markup]]:
     """Heading and plot of each kind of router work that was measured in any variant."""
     return [
-        (heading, _plot(work_figure(summary.variants, work), f"work-{number}"))
+        (heading, embedded(work_figure(summary.variants, work), f"work-{number}"))
         for number, (work, heading) in enumerate(HEADINGS.items())
         if any(work_of(variant, work) for variant in summary.variants)
     ]
@@ -223,7 +192,7 @@ def _load_plots(data: ReportData) -> list[tuple[str, Markup]]:
     most = busiest_share(data.load)
     found = [(name, [row for row in data.load if row.variant == name]) for name in data.variants]
     return [
-        (name, _plot(load_figure(rows, most), f"load-{number}")) for number, (name, rows) in enumerate(found) if rows
+        (name, embedded(load_figure(rows, most), f"load-{number}")) for number, (name, rows) in enumerate(found) if rows
     ]
 
 
@@ -247,7 +216,7 @@ def _fidelity_plots(data: ReportData, variants: list[str]) -> list[tuple[str, Ma
         ("Waits for the CPU over time", fidelity_figures.waits_figure, samples),
     ]
     return [
-        (heading, _plot(draw(found, variants), f"fidelity-{number}"))
+        (heading, embedded(draw(found, variants), f"fidelity-{number}"))
         for number, (heading, draw, measured) in enumerate(plots)
         if measured
     ]
@@ -274,11 +243,3 @@ def _links(data: ReportData) -> list[LinkRow]:
 
 def _rate(measured: float | None) -> str:
     return "–" if measured is None else f"{measured / 1e6:.2f}"
-
-
-def _plot(figure: go.Figure, name: str) -> Markup:
-    """A figure as part of the page, without Plotly's library, which the page includes once."""
-    html = plotly.io.to_html(
-        figure, full_html=False, include_plotlyjs=False, config=PLOT_CONFIG, div_id=name, default_width="100%"
-    )
-    return Markup(html)  # noqa: S704 - made by Plotly, which escapes what is in it

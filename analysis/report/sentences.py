@@ -7,7 +7,7 @@ from markupsafe import Markup, escape
 from msgspec import UNSET
 
 from analysis.report.data import ReportData
-from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Delivery
+from analysis.tables.summary import BROKER_DEFECT, CORRECT, STATE_LEFT, UNJUDGED, UNKNOWN_FIDELITY, Delivery
 from record.fidelity import VariantFidelity
 from topology.model import MeshLinks, Overlay, range_of_rates
 
@@ -22,8 +22,8 @@ FIDELITY_SENTENCES = {
 def delivery_sentence(delivery: Delivery) -> str:
     """Verdict of the delivery oracle, in one sentence; of a best-effort protocol, after its delivery ratio."""
     if delivery.best_effort is not UNSET and delivery.published:
-        ratio = delivery.best_effort.in_words()
-        return f"{ratio[0].upper()}{ratio[1:]}. {_best_effort_sentence(delivery)}"
+        ratio = capitalised(delivery.best_effort.in_words())
+        return f"{ratio}. {_best_effort_sentence(delivery)}"
     if delivery.verdicts == [UNJUDGED]:
         return "No client published anything, so there was nothing to deliver."
     if delivery.verdicts == [BROKER_DEFECT]:
@@ -57,9 +57,9 @@ def _wrong(delivery: Delivery) -> str:
         ""
         if delivery.against_streams is UNSET
         else f"{delivery.against_streams:,} arrived against their stream's order",
+        "routing tables hold rows that no client stands for any more" if STATE_LEFT in delivery.verdicts else "",
     ]
-    sentence = "; ".join(part for part in found if part)
-    return sentence[0].upper() + sentence[1:] + "." + _excused(delivery)
+    return capitalised("; ".join(part for part in found if part)) + "." + _excused(delivery)
 
 
 def _excused(delivery: Delivery) -> str:
@@ -74,6 +74,11 @@ def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:
         return [FIDELITY_SENTENCES[UNKNOWN_FIDELITY]]
     advice = [f"{fidelity.advice}."] if fidelity.advice else []
     return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *fidelity.reasons, *advice]
+
+
+def capitalised(text: str) -> str:
+    """A sentence whose first letter is made a capital one."""
+    return text[:1].upper() + text[1:]
 
 
 def with_code(text: str) -> Markup:

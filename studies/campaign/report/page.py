@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import plotly.graph_objects as go
-import plotly.io
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from analysis.report.page import PLOT_CONFIG
+from analysis.report.embedding import embedded
 from record.fidelity import FidelityVerdict
 from record.files import REPORT, replace_file
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry
@@ -96,8 +94,8 @@ def render(summary: CampaignSummary, directory: Path) -> str:
         fidelity_badge=_BADGES[FidelityVerdict(summary.fidelity)],
         schedules=schedules,
         rows=[_matrix_row(group, schedules) for group in groups(summary.matrix)],
-        recovery=_plot(recovery_figure(summary), "recovery") if faults else None,
-        delays=_plot(delay_figure(summary), "delays") if faults else None,
+        recovery=embedded(recovery_figure(summary), "recovery") if faults else None,
+        delays=embedded(delay_figure(summary), "delays") if faults else None,
         cells=[row for line in summary.cells for row in _cell_rows(line, directory)],
     )
 
@@ -160,11 +158,3 @@ def _each(variant: VariantResult, field: str, decimals: int) -> str:
     """A number for each fault, in order of time."""
     values = [getattr(fault, field) for fault in variant.faults]
     return "; ".join("–" if value is None else f"{value:,.{decimals}f}" for value in values) or "–"
-
-
-def _plot(figure: go.Figure, name: str) -> Markup:
-    """A figure as a part of the page; the library itself is in the page once."""
-    html = plotly.io.to_html(
-        figure, full_html=False, include_plotlyjs=False, config=PLOT_CONFIG, div_id=name, default_width="100%"
-    )
-    return Markup(html)  # noqa: S704 - made by Plotly, which escapes what is in it

@@ -73,7 +73,9 @@ def test_each_variant_is_stable_when_the_burst_has_drained(run: Path) -> None:
 def test_the_page_shows_the_recovery(run: Path) -> None:
     data = read_report_data(run)
     page = render(data)
-    assert "<h2>Recovery from the burst</h2>" in page
+    assert "<figcaption>Recovery from the burst</figcaption>" in page
+    assert "<h2>Recovery in numbers</h2>" in page
+    assert "<h2>Delay over time</h2>" in page
     first, second = ranked(data.burst_recoveries)
     assert first.stable_after is not None
     assert second.stable_after is not None

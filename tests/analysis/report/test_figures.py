@@ -7,35 +7,7 @@ import pytest
 from analysis.report import figures
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.timeline import PhaseTimes
-from analysis.tables.traffic import BrokerMessages, LinkLoad, QueueLength
-from topology.full_mesh import drawn_full_mesh
-from topology.link_properties import Link, LinkProperties
-from topology.links import LinkTemplates
-from topology.model import Broker, Overlay
-
-TRIANGLE = Overlay(
-    "triangle",
-    tuple(Broker(name) for name in ("B1", "B2", "B3")),
-    (
-        Link("B1", "B2", LinkProperties(delay=0.005), LinkProperties(delay=0.005)),
-        Link("B2", "B3"),
-        Link("B1", "B3"),
-    ),
-)
-
-
-def load(source: str, target: str, publications: int, variant: str = "fixed") -> LinkLoad:
-    return LinkLoad(
-        variant=variant,
-        source=source,
-        target=target,
-        messages=publications,
-        publications=publications,
-        bytes=0,
-        max_queue=0,
-        mean_wait_ms=0.25,
-        max_wait_ms=1.0,
-    )
+from analysis.tables.traffic import BrokerMessages, QueueLength
 
 
 def handled(broker: str, kind: str, from_clients: int, received: int, variant: str = "fixed") -> BrokerMessages:
@@ -50,41 +22,6 @@ def handled(broker: str, kind: str, from_clients: int, received: int, variant: s
         received_bytes=0,
         sent_bytes=0,
     )
-
-
-def test_link_load_counts_both_directions_and_variants_share_the_scale() -> None:
-    links = [load("B1", "B2", 30), load("B2", "B1", 10), load("B2", "B3", 5), load("B1", "B2", 60, "dynamic")]
-    assert figures.busiest_link(links) == 60
-    assert figures.busiest_link([]) == 1
-
-
-def test_of_very_many_links_those_are_drawn_that_carried_most() -> None:
-    """A full mesh of 101 brokers has 5,050 links; the least loaded one that carried anything is still drawn."""
-    mesh = drawn_full_mesh("m", [Broker(f"B{number}") for number in range(1, 102)], LinkTemplates(), 1)
-    links = [load("B1", "B2", 30), load("B2", "B1", 10), load("B9", "B100", 1), load("B3", "B4", 0)]
-    figure = figures.overlay_figure(mesh, links, [], 40)
-    lines = [trace for trace in figure.data if trace.mode == "lines"]
-    assert sum(trace.x.count(None) for trace in lines) == 2
-    labels = next(trace for trace in figure.data if trace.mode == "markers").hovertext
-    assert [label.partition(",")[0] for label in labels] == ["<b>B1 – B2</b>", "<b>B9 – B100</b>"]
-
-
-def test_overlay_draws_every_link_once_and_labels_both_directions() -> None:
-    links = [load("B1", "B2", 30), load("B2", "B1", 10)]
-    figure = figures.overlay_figure(TRIANGLE, links, [handled("B1", "publish", 40, 10)], 40)
-    lines = [trace for trace in figure.data if trace.mode == "lines"]
-    assert sum(trace.x.count(None) for trace in lines) == len(TRIANGLE.links)
-    busiest = max(lines, key=lambda trace: trace.line.width)
-    assert busiest.x.count(None) == 1
-    labels = next(trace for trace in figure.data if trace.mode == "markers").hovertext
-    assert labels[0] == (
-        "<b>B1 – B2</b>, 5.0 ms<br>B1 → B2: 30 publications, mean wait 0.25 ms"
-        "<br>B2 → B1: 10 publications, mean wait 0.25 ms"
-    )
-    brokers = next(trace for trace in figure.data if trace.mode == "markers+text")
-    assert list(brokers.text) == ["B1", "B2", "B3"]
-    assert brokers.hovertext[0] == "<b>B1</b><br>50 messages received"
-    assert brokers.marker.size[0] > brokers.marker.size[1]
 
 
 def test_distribution_ends_at_everything_and_steps_at_the_classes() -> None:
@@ -106,13 +43,23 @@ def test_delay_over_time_is_on_a_log_axis_and_marks_the_end_of_the_run() -> None
     figure = figures.delay_over_time_figure(rows, phases, ["fixed", "dynamic"])
     assert figure.layout.yaxis.type == "log"
     assert [trace.name for trace in figure.data] == [
-        "fixed, median",
+        "fixed",
         "fixed, 95th percentile",
-        "dynamic, median",
+        "dynamic",
         "dynamic, 95th percentile",
     ]
+    assert [trace.line.dash for trace in figure.data] == ["solid", "dot"] * 2
     assert list(figure.data[0].y) == [1, 2]
     assert figure.layout.shapes[0].x0 == 30.0
+
+
+def test_of_many_variants_only_the_median_is_shown() -> None:
+    names = [f"V{number}" for number in range(figures.SPREAD_OF_VARIANTS_AT_MOST + 1)]
+    rows = [
+        DelayOverTime(variant=name, second=0, notifications=2, mean_ms=3, p50_ms=1, p95_ms=9, max_ms=9)
+        for name in names
+    ]
+    assert [trace.name for trace in figures.delay_over_time_figure(rows, [], names).data] == names
 
 
 @pytest.mark.parametrize(("values", "labels"), [((11.0, 23.0), None), ((1.0, 50.0), "D2"), ((), "D2")])
@@ -142,4 +89,4 @@ def test_queues_show_the_longest_and_all_of_them_and_silence_is_zero() -> None:
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, "#9db4c8"), (0.5, "#e0a63c"), (1.0, "#cf3f2e")])
 def test_the_load_scale_has_its_stops(share: float, expected: str) -> None:
-    assert figures._on_scale(share) == expected
+    assert figures.on_scale(share) == expected
