@@ -28,7 +28,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     control_queue: int = 100_000
     """Other messages that may wait for a link. A broker that keeps running never repeats one that was dropped."""
     session_queue: int = 20_000
-    """Notifications that may wait for a client session that does not read, and as many answers besides."""
+    """Notifications that may wait for a client session that does not read, and as many answers besides. Further
+    notifications are dropped; a further answer ends the stream."""
     queue_bytes: int = 64 << 20
     """Bytes that may wait for a link (publications and other messages each), for a session, and for service."""
     sessions: int = 1_000

@@ -22,7 +22,8 @@ class Session:
     """One stream of a session: the events that wait for it. `on_waiting` is called whenever an event was queued.
 
     Notifications have one bound and answers another, like messages of a link: a client that is flooded still gets the
-    answers to its operations, because it waits for them.
+    answers to its operations, because it waits for them. A notification that finds no room is dropped; an answer that
+    finds none is for the next stream, on which the client repeats its request (`on_unread`).
     """
 
     def __init__(self, limit: int, most_bytes: int) -> None:
@@ -33,6 +34,8 @@ class Session:
         """Requests that wait because the router holds publishers (`publisher_gate`)."""
         self.on_released: Callable[[], None] = do_nothing
         """Called when they may go on: the shell has `Broker.resume` called soon, and not within this call."""
+        self.on_unread: Callable[[], None] = do_nothing
+        """Called when an answer found no room: the shell ends the stream, before anything behind it is acknowledged."""
         self.name = ""
         """The client's name for the session, under which another stream may continue it; empty: none may."""
         self.progress = Progress()
@@ -72,6 +75,7 @@ class Session:
                 return False
         elif answers >= self._limit:
             self.dropped += 1
+            self.on_unread()
             return False
         else:
             self._answers = answers + 1

@@ -11,6 +11,7 @@ from broker_service.grpc_shell.service import Service
 from broker_service.messages import ClientRequest
 from broker_service.service import Handler
 from broker_service.transport.duplex import Duplex
+from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import Stream
 from broker_service.transport.wire import (
     decode_client_frame,
@@ -46,6 +47,7 @@ class SessionStream(Duplex):
         self.session = broker.open_session()
         self.session.on_waiting = self.wake
         self.session.on_released = self._release
+        self.session.on_unread = self._end_unread
         self._resumed = asyncio.Event()
         """Set when requests that were held back have been handled, or are held again."""
         self._welcomed = False
@@ -116,6 +118,11 @@ class SessionStream(Duplex):
             self._acknowledge()
         elif session.unacknowledged and self._acknowledging is None:
             self._acknowledging = self._loop.call_later(ACKNOWLEDGE_WITHIN, self._acknowledge)
+
+    def _end_unread(self) -> None:
+        """Ends the stream of a client that does not read its answers; it repeats its requests on the next one."""
+        self._ended = True
+        self._finish(RpcError(StatusCode.RESOURCE_EXHAUSTED, "the client does not read its answers"))
 
     def _release(self) -> None:
         self._loop.call_soon(self._resume)

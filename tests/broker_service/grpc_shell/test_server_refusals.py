@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import grpc
@@ -15,10 +15,16 @@ from broker_service.config import Limits
 from broker_service.generated import broker_pb2 as pb
 from broker_service.language.wire import encode_predicates
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
-from broker_service.messages import ClientRequest, Kind, Message, Operation
-from broker_service.transport.channel import dial
-from broker_service.transport.status import RpcError
-from broker_service.transport.wire import decode_hello, encode_client_frames, encode_link_frame
+from broker_service.messages import ClientRequest, Kind, Message, Operation, Outcome
+from broker_service.transport.channel import Call, dial
+from broker_service.transport.status import RpcError, StatusCode
+from broker_service.transport.wire import (
+    LONGEST_NAME,
+    decode_broker_frame,
+    decode_hello,
+    encode_client_frames,
+    encode_link_frame,
+)
 from broker_service.turns import SLICE_MESSAGES
 from record.service_time import ServiceTime
 from tests.broker_service import grpcio as rpc
@@ -79,6 +85,43 @@ async def test_garbage_on_the_port_disturbs_nobody(tmp_path: Path) -> None:
                 await reader.read(-1)  # until the broker has closed it
             writer.close()
             await deliver(other, other)
+
+
+async def test_a_client_that_does_not_read_its_answers_gets_the_others_on_its_next_stream(tmp_path: Path) -> None:
+    long, count, batch = "x" * LONGEST_NAME, 4000, 100
+    attach = ClientRequest(long, 0, Operation.ATTACH)
+    rejected = [ClientRequest(long, number, Operation.PUBLISH, long) for number in range(1, count + 1)]
+    answered: list[int] = []
+    acknowledged = 0
+
+    def frame_from(number: int) -> bytes:
+        return encode_client_frames([attach, *rejected[number : number + batch]], MB)[0]
+
+    async def read(call: Call, until: int) -> None:
+        nonlocal acknowledged
+        while len(answered) < until and (data := await call.read()) is not None:
+            frame = decode_broker_frame(data)
+            answered.extend(event.number for event in frame.events if event.outcome is Outcome.REJECTED)
+            acknowledged = max(acknowledged, frame.acknowledged)
+
+    async with Loopback(tmp_path, Limits(heartbeat=30, session_queue=500)) as overlay, asyncio.timeout(WITHIN):
+        await overlay.start("B1")
+        deaf = await dial(overlay.address("B1"), rpc.SESSION, MB)
+        failed = calls_of(deaf, "fail")
+        with suppress(RpcError):
+            for number in range(0, count, batch):
+                await deaf.write(frame_from(number))
+        await failed.get()
+        with pytest.raises(RpcError, match="does not read its answers") as ended:
+            await read(deaf, count)
+        assert ended.value.code == StatusCode.RESOURCE_EXHAUSTED
+        assert acknowledged <= len(answered) < count
+        reader = await dial(overlay.address("B1"), rpc.SESSION, MB)
+        while (number := len(answered)) < count:
+            await reader.write(frame_from(number))
+            await read(reader, min(number + batch, count))
+        reader.close()
+    assert answered == list(range(1, count + 1))
 
 
 async def test_a_client_that_does_not_read_loses_its_own_notifications_only(tmp_path: Path) -> None:
