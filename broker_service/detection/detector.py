@@ -21,6 +21,7 @@ Muthusamy, Jacobsen (Middleware 2008, section 4) leave it open. With `b` for the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from broker_service.detection.kept import KeptArrivals
@@ -31,6 +32,8 @@ from broker_service.detection.standing import Standing
 from broker_service.language import Publication, Subscription, Value
 from broker_service.language.composite import Composite
 from broker_service.language.wire import decode_publication
+
+_NOTHING: Mapping[str, Value] = MappingProxyType({})
 
 
 class Detection(NamedTuple):
@@ -93,10 +96,14 @@ class Detector:
         `stamp` is the time of its publication in nanoseconds. Composite subscriptions that are not detected any more
         are passed over. Raises `ContentError` where variables are to be read and the body cannot be decoded.
         """
-        standing = [(found, numbers) for name, numbers in parts.items() if (found := self._standing.get(name))]
-        attributes: Mapping[str, Value] = {}
-        if any(found.reads_content for found, _ in standing):
-            attributes = self._decode(body).attributes
+        standing: list[tuple[Standing, Sequence[int]]] = []
+        reads_content = False
+        for name, numbers in parts.items():
+            composite = self._standing.get(name)
+            if composite is not None:
+                standing.append((composite, numbers))
+                reads_content = reads_content or composite.reads_content
+        attributes = self._decode(body).attributes if reads_content else _NOTHING
         now, key = self._clock(), (stamp, id)
         detections: list[Detection] = []
         for composite, numbers in standing:
@@ -104,12 +111,11 @@ class Detector:
             arrival = self._kept.get(key) or Arrival(key, body, now)
             before = len(arrival.matches)
             search = composite.fill(arrival, numbers, attributes, self._limits.candidates_at_once)
-            if search is None:
-                continue
-            self.matches += len(arrival.matches) - before
-            if not before:
+            if not before and arrival.matches:
                 self._kept.add(arrival)
-            detections += self._detections(composite.id, id, search)
+            self.matches += len(arrival.matches) - before
+            if search is not None:
+                detections += self._detections(composite.id, id, search)
         while self.matches > self._limits.partial_matches or self._kept.bytes > self._limits.partial_match_bytes:
             self._drop(self._kept.oldest())
         return detections
@@ -143,15 +149,17 @@ class Detector:
                 self._report(Loss(LossReason.MATCHES, composite, arrival.id, partial))
 
     def _release(self, arrival: Arrival, composite: str) -> None:
-        """Removes a publication's matches in one composite subscription."""
+        """Removes a publication's matches in one composite subscription, if it has any."""
         remaining = []
         for match in arrival.matches:
             if match.leaf.composite == composite:
                 for path in match.leaf.paths:
                     path.remove(match)
-                self.matches -= 1
             else:
                 remaining.append(match)
-        arrival.matches = tuple(remaining)
-        if not remaining:
-            self._kept.remove(arrival)
+        removed = len(arrival.matches) - len(remaining)
+        if removed:
+            self.matches -= removed
+            arrival.matches = tuple(remaining)
+            if not remaining:
+                self._kept.remove(arrival)

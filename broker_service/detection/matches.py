@@ -108,7 +108,7 @@ class AccessPath:
         self._place = place
 
     def add(self, match: Match) -> None:
-        value = self._value(match)
+        value = None if self.slot is None else match.values[self._place]
         bucket = self.buckets.get(value)
         if bucket is None:
             self.buckets[value] = Bucket(match)
@@ -116,12 +116,9 @@ class AccessPath:
             bucket.add(match)
 
     def remove(self, match: Match) -> None:
-        value = self._value(match)
+        value = None if self.slot is None else match.values[self._place]
         if self.buckets[value].remove(match):
             del self.buckets[value]
-
-    def _value(self, match: Match) -> Value | None:
-        return None if self.slot is None else match.values[self._place]
 
 
 class Leaf:

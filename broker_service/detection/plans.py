@@ -13,9 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from broker_service.detection.matches import AccessPath, Leaf
+from broker_service.detection.matches import AccessPath, Bucket, Leaf
 from broker_service.detection.slots import PartReader, Slot, Slots, SlotTest
+from broker_service.language import Value
 from broker_service.language.composite import And, Atomic, Composite
+
+Values = tuple[Value | None, ...]
+"""Values of all slots of a pattern; None in those that are not filled yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,11 @@ class Visit:
     tests: tuple[SlotTest, ...]
     """Tests that may have both of their slots filled from now on."""
     following: Step | None
+
+    def bucket(self, values: Values) -> Bucket | None:
+        """Matches that agree with these values on the slot of the path; None without any."""
+        path = self.path
+        return path.buckets.get(None if path.slot is None else values[path.slot])
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +56,22 @@ class Plan:
     first: Step | None
     """None where the leaf fulfils the pattern by itself."""
     needed: tuple[AccessPath, ...]
-    """Paths to leaves without which nothing can be complete."""
+    """Paths of later steps to leaves without which nothing can be complete."""
+
+    def may_succeed(self, values: Values) -> bool:
+        """False where nothing is complete with these values, because a leaf has no match."""
+        first = self.first
+        if isinstance(first, Visit) and first.bucket(values) is None:
+            return False
+        return all(path.buckets for path in self.needed) if self.needed else True
 
 
 def _plan_of(first: Step | None) -> Plan:
     needed = []
     step = first
     while isinstance(step, Visit):
-        needed.append(step.path)
+        if step is not first:
+            needed.append(step.path)
         step = step.following
     return Plan(first, tuple(needed))
 

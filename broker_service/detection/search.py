@@ -11,14 +11,10 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from broker_service.detection.matches import Arrival, Match
-from broker_service.detection.plans import Choice, Plan, Step, Visit
+from broker_service.detection.plans import Choice, Plan, Step, Values, Visit
 from broker_service.detection.slots import SlotTest
-from broker_service.language import Value
 
 _key = attrgetter("key")
-
-Values = tuple[Value | None, ...]
-"""Values of all slots of a pattern; None in those that are not filled yet."""
 
 
 class Search:
@@ -46,9 +42,6 @@ class Search:
 
     def start(self, match: Match, plan: Plan, values: Values) -> None:
         """Finds all detections that contain this match; `values` are those of its slots."""
-        for path in plan.needed:
-            if not path.buckets:
-                return
         stamp = match.key[0]
         self._go_on(plan.first, (match.arrival,), stamp - self._within, stamp + self._within, values)
 
@@ -65,8 +58,8 @@ class Search:
             self._visit(step, chosen, earliest, latest, values)
 
     def _visit(self, step: Visit, chosen: tuple[Arrival, ...], earliest: int, latest: int, values: Values) -> None:
-        path, following, within = step.path, step.following, self._within
-        bucket = path.buckets.get(None if path.slot is None else values[path.slot])
+        following, within = step.following, self._within
+        bucket = step.bucket(values)
         if bucket is None:
             return
         for match in self._within_bound(bucket.between(earliest, latest)):

@@ -8,9 +8,11 @@ search fills slots as it goes; a test is made as soon as both of its slots are f
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from broker_service.language import Value
 from broker_service.language.composite import Atomic, Variable, VariablePredicate, VariableType
@@ -60,21 +62,14 @@ class Slots:
         return self.count - 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(NamedTuple):
     """An attribute whose value has the type of a variable."""
 
     attribute: str
     is_text: bool
 
-    def read(self, attributes: Mapping[str, Value]) -> Value | None:
-        """The value; None where it is missing or of the other type."""
-        value = attributes.get(self.attribute)
-        return value if value is None or (type(value) is str) is self.is_text else None
 
-
-@dataclass(frozen=True, slots=True)
-class _OwnTest:
+class _OwnTest(NamedTuple):
     """A test of an attribute against the value of a slot that the same publication fills."""
 
     field: _Field
@@ -91,40 +86,48 @@ class PartReader:
 
     def __init__(self, part: Atomic, slots: Slots) -> None:
         predicates = [predicate for predicate in part.predicates if isinstance(predicate, VariablePredicate)]
-        binding = [predicate for predicate in predicates if binds(predicate)]
-        bound = list(dict.fromkeys(predicate.variable for predicate in binding))
-        self.bound: tuple[Slot, ...] = tuple(slots.of(variable) for variable in bound)
-        """Slots of the variables that the part binds."""
-        self._sources = [[_field(p) for p in binding if p.variable == variable] for variable in bound]
+        self._fields: list[_Field] = []
+        """Attribute for each slot."""
         self._own_tests: list[_OwnTest] = []
+        places: dict[Variable, int] = {}
+        for predicate in filter(binds, predicates):
+            if predicate.variable in places:
+                self._own_tests.append(_OwnTest(_field(predicate), places[predicate.variable], operator.eq))
+            else:
+                places[predicate.variable] = len(places)
+                self._fields.append(_field(predicate))
+        self.bound: tuple[Slot, ...] = tuple(map(slots.of, places))
+        """Slots of the variables that the part binds."""
         tested: list[Slot] = []
-        for predicate in predicates:
-            if binds(predicate):
-                continue
-            if predicate.variable in bound:
-                place = bound.index(predicate.variable)
+        for predicate in itertools.filterfalse(binds, predicates):
+            if predicate.variable in places:
+                place = places[predicate.variable]
                 self._own_tests.append(_OwnTest(_field(predicate), place, TESTS[predicate.operator]))
             else:
                 tested.append(slots.tested(predicate))
-                self._sources.append([_field(predicate)])
+                self._fields.append(_field(predicate))
         self.slots: tuple[Slot, ...] = (*self.bound, *tested)
         """Slots that a publication of this part fills."""
 
     def read(self, attributes: Mapping[str, Value]) -> tuple[Value, ...] | None:
         """Values in the order of `slots`; None for a publication that the part does not match."""
-        if not self._sources:
-            return ()
         values = []
-        for fields in self._sources:
-            value = fields[0].read(attributes)
-            if value is None or (len(fields) > 1 and any(field.read(attributes) != value for field in fields)):
+        for attribute, is_text in self._fields:
+            value = attributes.get(attribute)  # as in `_read`, whose call would take as long as the rest
+            if value is None or (type(value) is str) is not is_text:
                 return None
             values.append(value)
-        for test in self._own_tests:
-            value = test.field.read(attributes)
-            if value is None or not test.holds(value, values[test.place]):
+        for own, place, holds in self._own_tests:
+            value = _read(attributes, own)
+            if value is None or not holds(value, values[place]):
                 return None
         return tuple(values)
+
+
+def _read(attributes: Mapping[str, Value], field: _Field) -> Value | None:
+    """The value of an attribute; None where it is missing or of the other type."""
+    value = attributes.get(field.attribute)
+    return value if value is None or (type(value) is str) is field.is_text else None
 
 
 def _field(predicate: VariablePredicate) -> _Field:

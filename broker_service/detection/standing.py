@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from broker_service.detection.matches import Arrival, Leaf, Match
-from broker_service.detection.plans import PatternPlans
-from broker_service.detection.search import Search, Values
+from broker_service.detection.plans import PatternPlans, Values
+from broker_service.detection.search import Search
 from broker_service.language import Subscription, Value
 from broker_service.language.canonical import canonical
 from broker_service.language.composite import Composite
@@ -30,56 +30,58 @@ class Standing:
         ]
         """Leaves of each part."""
         self._plans = plans.plans
+        self.reads_content = plans.slots.count > 0
+        """True when the pattern has variables, so that contents have to be decoded."""
         self._blank: Values = (None,) * plans.slots.count
         self._all_slots = tuple(range(plans.slots.count))
         self._arrivals: deque[Arrival] = deque()
-        """Publications with matches here, in the order of arrival, among them some that have none any more."""
-        self._without = 0
-        """Number of those that have none."""
-
-    @property
-    def reads_content(self) -> bool:
-        """True when the pattern has variables, so that contents have to be decoded."""
-        return bool(self._blank)
+        """Publications with matches here, in the order of arrival, among them some that were dropped."""
+        self._dropped = 0
+        """Number of publications that were dropped since those were sorted out."""
 
     def fill(
         self, arrival: Arrival, parts: Iterable[int], attributes: Mapping[str, Value], candidates: int
     ) -> Search | None:
         """Adds a publication to the leaves of these parts, and finds what it completes that was not complete before.
 
-        `candidates` bounds the matches that are tried. Returns None where all was known.
+        `candidates` bounds the matches that are tried. Returns None where it is clear that nothing is complete.
         """
         kept = [match for match in arrival.matches if match.leaf.composite == self.id] if arrival.matches else []
-        new = self._new_matches(arrival, parts, attributes, [match.leaf for match in kept])
+        new = self._new_matches(arrival, parts, attributes, kept)
         if not new:
             return None
-        search = Search(self.within, candidates)
-        for match in kept:
-            self._search(search, match)
-        search.set_aside()
+        search = None
+        if kept:
+            search = self._search(None, kept, candidates)
+            if search is not None:
+                search.set_aside()
+        else:
+            self._arrivals.append(arrival)
         for match in new:
             for path in match.leaf.paths:
                 path.add(match)
-        if not kept:
-            self._arrivals.append(arrival)
         arrival.matches += tuple(new)
-        for match in new:
-            self._search(search, match)
-        return search
+        return self._search(search, new, candidates)
 
     def _new_matches(
-        self, arrival: Arrival, parts: Iterable[int], attributes: Mapping[str, Value], filled: list[Leaf]
+        self, arrival: Arrival, parts: Iterable[int], attributes: Mapping[str, Value], kept: list[Match]
     ) -> list[Match]:
         new: list[Match] = []
         for part in parts:
             for leaf in self._leaves[part]:
                 values = leaf.reader.read(attributes)
-                if values is not None and leaf not in filled:
+                if values is not None and not (kept and any(match.leaf is leaf for match in kept)):
                     new.append(Match(arrival.key, arrival, leaf, values))
         return new
 
-    def _search(self, search: Search, match: Match) -> None:
-        search.start(match, self._plans[match.leaf], self._values(match))
+    def _search(self, search: Search | None, matches: Iterable[Match], candidates: int) -> Search | None:
+        """Finds whatever contains one of these matches. A search is begun where there may be something to find."""
+        for match in matches:
+            plan, values = self._plans[match.leaf], self._values(match)
+            if plan.may_succeed(values):
+                search = search or Search(self.within, candidates)
+                search.start(match, plan, values)
+        return search
 
     def _values(self, match: Match) -> Values:
         """Values of all slots of the pattern where this match alone is chosen."""
@@ -91,15 +93,18 @@ class Standing:
             values[slot] = value
         return tuple(values)
 
-    def expired(self, before: int) -> Iterator[Arrival]:
-        """Takes out the publications that arrived before this time, oldest first; their matches are still here."""
+    def expired(self, before: int) -> Sequence[Arrival]:
+        """Takes out the publications that arrived before this time, oldest first.
+
+        Their matches are still here, except for those that were dropped.
+        """
         arrivals = self._arrivals
+        if not arrivals or arrivals[0].time >= before:
+            return ()
+        expired = [arrivals.popleft()]
         while arrivals and arrivals[0].time < before:
-            arrival = arrivals.popleft()
-            if self._has(arrival):
-                yield arrival
-            else:
-                self._without -= 1
+            expired.append(arrivals.popleft())
+        return expired
 
     def all_arrivals(self) -> Iterator[Arrival]:
         """Publications with matches here."""
@@ -110,10 +115,10 @@ class Standing:
         if self._arrivals[0] is arrival:
             self._arrivals.popleft()
             return
-        self._without += 1
-        if self._without * 2 > len(self._arrivals):
+        self._dropped += 1
+        if self._dropped * 2 > len(self._arrivals):
             self._arrivals = deque(self.all_arrivals())
-            self._without = 0
+            self._dropped = 0
 
     def _has(self, arrival: Arrival) -> bool:
         return any(match.leaf.composite == self.id for match in arrival.matches)

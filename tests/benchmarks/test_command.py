@@ -51,7 +51,7 @@ def test_all_together_take_as_long_as_the_makefile_says() -> None:
     [
         ([], [benchmark.name for benchmark in BENCHMARKS], []),
         (["relay", "matching"], ["matching", "relay"], []),
-        (["quick"], ["matching", "throughput", "relay", "startup", "simulation", "analysis"], ["--quick"]),
+        (["quick"], ["matching", "detection", "throughput", "relay", "startup", "simulation", "analysis"], ["--quick"]),
         (["quick", "burst", "relay"], ["relay"], ["--quick"]),
     ],
 )
