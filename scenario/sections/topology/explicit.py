@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import networkx as nx
-from pydantic import model_validator
+from pydantic import field_serializer, model_validator
 
 from scenario.sections.section import BrokerName, FilePath
 from scenario.sections.topology.kind import TopologyKind
@@ -45,6 +45,11 @@ class ExplicitTopology(Shaped):
     """Pairs such as `[B1, B2]`, or `{between: [B1, B2], delay: 20ms}` for a link that differs from the others."""
     brokers: tuple[BrokerName, ...] = ()
     """Broker names; only needed for an overlay of one broker, or to set their order."""
+
+    @field_serializer("links")
+    def _written_links(self, links: tuple[LinkItem, ...]) -> list[dict[str, Any]]:
+        """The links with the fields that they set themselves, because the others are those of `link`, not defaults."""
+        return [item.model_dump(mode="json", exclude_unset=True) for item in links]
 
     def graph(self, rng: random.Random) -> nx.Graph[BrokerId]:
         return shapes.explicit([item.between for item in self.links], self.brokers)

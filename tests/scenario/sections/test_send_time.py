@@ -87,3 +87,9 @@ def test_mistakes_name_file_line_and_field(file: Path, text: str) -> None:
         load(file)
     assert "s.yaml:4: topology.link.send_time" in str(raised.value)
     assert str(raised.value).endswith(MISTAKES[text])
+
+
+def test_a_resolved_list_of_links_keeps_to_the_link_section(file: Path) -> None:
+    scenario = load(file)
+    again = Scenario.model_validate(yaml.safe_load(yaml.safe_dump(scenario.resolved())))
+    assert again.overlay() == scenario.overlay()
