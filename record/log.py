@@ -24,7 +24,8 @@ class Event(enum.StrEnum):
     MATCHED = "matched"
     """Publication content was compared with subscriptions. count: matches; duration: the comparison alone."""
     SENT = "sent"
-    """A message left for a neighbour. duration: its wait in the output queue; queue: length left behind."""
+    """A message left the output queue for a neighbour; sending it takes a link's send time from then on. duration: its
+    wait in the queue; queue: length left behind."""
     DELIVERED = "delivered"
     """A notification left for a client."""
     DROPPED = "dropped"

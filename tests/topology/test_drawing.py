@@ -10,6 +10,7 @@ import pytest
 
 from topology import shapes
 from topology.drawing import to_html, to_svg
+from topology.link_properties import Link, LinkProperties
 from topology.links import LinkTemplate, LinkTemplates, Range, build
 from topology.model import Broker, Overlay
 
@@ -53,6 +54,12 @@ def test_every_broker_and_every_link_is_on_it(graph: nx.Graph[str]) -> None:
 def test_links_tell_their_properties() -> None:
     (link,) = elements(drawn(shapes.line(2)), "path", "link")
     assert [title.text for title in link] == ["B1 - B2\ndelay 5 ms, loss 1.00%, 10 Mbit/s"]
+
+
+def test_a_direction_tells_its_send_time() -> None:
+    link = Link("B1", "B2", LinkProperties(delay=0.005, send_time=0.0058), LinkProperties(delay=0.005))
+    (path,) = elements(fromstring(to_svg(Overlay("o", (Broker("B1"), Broker("B2")), (link,)))), "path", "link")
+    assert [title.text for title in path] == ["B1 - B2\nthere: delay 5 ms, send time 5.8 ms\nback: delay 5 ms"]
 
 
 def test_a_scot_shows_clusters_and_regions() -> None:
