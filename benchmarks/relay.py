@@ -191,7 +191,7 @@ def _errors(delay: float, packets: int) -> list[float]:
 
 
 def random_overlay(nodes: int, links: int) -> Overlay:
-    """A connected overlay with links like the quickstart's."""
+    """A connected overlay with links like those of `scenarios/cyclic-30.yaml`."""
     generator = random.Random(SEED)
     graph = nx.random_labeled_tree(nodes, seed=SEED)
     while graph.number_of_edges() < links:

@@ -1,8 +1,9 @@
 """Speed-up of a campaign on Spark by a second core: `python -m benchmarks.sweep [--cells 200]`.
 
-Cells of the quickstart, one a seed, run on `local[1]` and on `local[2]`, in pairs whose order alternates, so that other
-work on the host disturbs both alike. Two times are reported: that of the whole sweep, the start of Spark included, and
-that of the cells, from the moment Spark is up. Every cell must have the same bytes of result in every run.
+Cells of `scenarios/cyclic-30.yaml`, one a seed, run on `local[1]` and on `local[2]`, in pairs whose order alternates,
+so that other work on the host disturbs both alike. Two times are reported: that of the whole sweep, the start of Spark
+included, and that of the cells, from the moment Spark is up. Every cell must have the same bytes of result in every
+run.
 
 For 200 cells or more the target is on the whole sweep. Fewer cells (the default) are judged by the cells' time, because
 the start of Spark would be a large part of theirs. `--cluster MASTER` compares another cluster with `local[1]`. Growth
@@ -51,9 +52,9 @@ class Sweep:
     results: dict[str, bytes]
 
 
-def quickstart_cells(count: int) -> tuple[Cell, ...]:
-    """The quickstart with this number of seeds."""
-    fields = {"name": "sweep", "scenario": "scenarios/quickstart.yaml", "runtime": "simulated", "seeds": f"1..{count}"}
+def cyclic_cells(count: int) -> tuple[Cell, ...]:
+    """Thirty lightly loaded brokers, with this number of seeds."""
+    fields = {"name": "sweep", "scenario": "scenarios/cyclic-30.yaml", "runtime": "simulated", "seeds": f"1..{count}"}
     return cells(Campaign.model_validate(fields, context={"directory": ROOT}), Path("the benchmark"))
 
 
@@ -105,7 +106,7 @@ class SpeedUp:
 
 def _compared(count: int, pairs: int, cluster: str) -> SpeedUp:
     """Runs this number of cells in pairs of sweeps."""
-    planned = quickstart_cells(count)
+    planned = cyclic_cells(count)
     wholes, of_cells, differing = [], [], 0
     for pair in range(pairs):
         masters = ["local[1]", cluster]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.report.sentences import capitalised
+from analysis.report.sentences import capitalised, milliseconds
 from analysis.tables.comparison import Comparison
 
 _ROUTING = "routing"
@@ -65,10 +65,8 @@ def _cause(compared: Comparison) -> str:
 
 
 def _numbers(compared: Comparison) -> str:
-    numbers = (
-        f"Mean delay {compared.variant_mean_ms:,.1f} ms instead of {compared.reference_mean_ms:,.1f} ms, over "
-        f"{compared.pairs:,} notifications that both delivered."
-    )
+    means = [milliseconds(mean) for mean in (compared.variant_mean_ms, compared.reference_mean_ms)]
+    numbers = f"Mean delay {' instead of '.join(means)}, over {compared.pairs:,} notifications that both delivered."
     relieved = compared.relieved
     if not compared.beyond_chance or relieved is None:
         return numbers

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analysis.report.comparison import ComparisonInWords, comparison_in_words
 from analysis.report.data import ReportData
-from analysis.report.sentences import delivery_sentence
+from analysis.report.sentences import delivery_sentence, milliseconds
 from analysis.tables.summary import CORRECT, UNJUDGED, Summary, VariantSummary
 from record.fidelity import FidelityVerdict
 
@@ -59,4 +59,5 @@ def _delay(variant: VariantSummary) -> str:
     delay = variant.delay
     if delay.p50_ms is None:
         return ""
-    return f"Half of the notifications took at most {delay.p50_ms:,.1f} ms, and 99% at most {delay.p99_ms:,.1f} ms."
+    median, most = milliseconds(delay.p50_ms), milliseconds(delay.p99_ms)
+    return f"Half of the notifications took at most {median}, and 99% at most {most}."

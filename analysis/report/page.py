@@ -104,6 +104,8 @@ def render(data: ReportData) -> str:
         lstrip_blocks=True,
     )
     environment.filters["with_code"] = sentences.with_code
+    environment.filters["milliseconds"] = sentences.milliseconds
+    environment.filters["unbroken"] = sentences.unbroken
     variants = data.variants
     courses, drawings = courses_of(data), drawings_of(data)
     return environment.get_template(

@@ -1,7 +1,7 @@
 """Simulated run directories with a given number of log records, on which the analysis is measured.
 
-The scenario is the quickstart with ten times its publications and five times its selectivity. A run with more records
-is a longer one: it has more publications, each with an id of its own and a verdict of the oracle.
+The scenario is `scenarios/cyclic-30.yaml` with ten times its publications and five times its selectivity. A run with
+more records is a longer one: it has more publications, each with an id of its own and a verdict of the oracle.
 
 `python -m benchmarks.support.simulated_run DIRECTORY --records 50000000` keeps the run directory (8 GB of logs).
 """
@@ -18,7 +18,7 @@ from emulation.simulation.run import simulate
 from record.files import LOGS
 from scenario.loading import load
 
-QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yaml"
+CYCLIC_30 = Path(__file__).resolve().parents[2] / "scenarios" / "cyclic-30.yaml"
 BUSY = {"workload.publications.rate": "1200/min", "workload.subscriptions.selectivity": "10%"}
 RECORDS_A_SECOND = 17_000
 """Records of a second of virtual time, of both variants: 800 publications and all that follows from them."""
@@ -27,7 +27,7 @@ RECORDS_A_SECOND = 17_000
 def simulated_run(records: int, parent: Path, name: str = "") -> Path:
     """Simulates a run of about `records` log records and returns its directory, a new one in `parent`."""
     seconds = max(1, round(records / RECORDS_A_SECOND))
-    plan = make_plan(load(QUICKSTART, {**BUSY, "timeline.run": f"{seconds}s"}))
+    plan = make_plan(load(CYCLIC_30, {**BUSY, "timeline.run": f"{seconds}s"}))
     if name:
         plan = replace(plan, run_id=name)
     return simulate(plan, parent).directory

@@ -63,7 +63,7 @@ _MAKE_EXAMPLES = (
     "brokerlab topology make octopia-s-e --out s-e.json",
     "brokerlab topology make planetlab --out latencies.csv",
     "brokerlab topology make latencies.csv overlay=mst --out cbf-tree.json",
-    "brokerlab topology make scenarios/quickstart.yaml brokers=50",
+    "brokerlab topology make scenarios/cyclic-30.yaml brokers=50",
 )
 _SHOW_EXAMPLES = (
     "brokerlab topology show random-regular brokers=100 degree=3",

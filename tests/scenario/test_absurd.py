@@ -10,7 +10,7 @@ from scenario.loading import load
 from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.source import parse
 
-QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yaml"
+CYCLIC_30 = Path(__file__).resolve().parents[2] / "scenarios" / "cyclic-30.yaml"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ QUICKSTART = Path(__file__).resolve().parents[2] / "scenarios" / "quickstart.yam
 )
 def test_sizes(key: str, value: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message) as refused:
-        load(QUICKSTART, {key: value})
+        load(CYCLIC_30, {key: value})
     assert f"{key}={value}" in str(refused.value)
 
 
@@ -73,5 +73,5 @@ def test_a_character_that_no_text_has() -> None:
 )
 def test_a_limit_of_0(limit: str) -> None:
     with pytest.raises(ScenarioError, match=r"brokers\.limits.*must be more than 0, not 0") as refused:
-        load(QUICKSTART, {"brokers": f"{{limits: {{{limit}}}}}"})
+        load(CYCLIC_30, {"brokers": f"{{limits: {{{limit}}}}}"})
     assert limit.split(":")[0] in str(refused.value)

@@ -50,13 +50,13 @@ def with_verdicts(data: ReportData, *verdicts: str) -> ReportData:
 def test_a_comparison_comes_first_where_the_run_held(tmp_path: Path) -> None:
     found = headline(read(tmp_path / "run", fixed(), dynamic()))
     assert found.lead == FINDING
-    assert found.details.startswith("Mean delay 100.0 ms instead of 200.0 ms")
+    assert found.details.startswith("Mean delay 100 ms instead of 200 ms")
 
 
 def test_a_single_variant_begins_with_its_deliveries_and_delays(tmp_path: Path) -> None:
     found = headline(read(tmp_path / "run", fixed()))
     assert found.lead.startswith("Every subscriber received exactly what it should: all 1 expected notifications")
-    assert found.details == "Half of the notifications took at most 200.0 ms, and 99% at most 200.0 ms."
+    assert found.details == "Half of the notifications took at most 200 ms, and 99% at most 200 ms."
 
 
 def test_a_defect_comes_before_everything_else(tmp_path: Path) -> None:

@@ -118,3 +118,14 @@ def test_the_range_of_links_is_that_of_listed_links(template: LinkTemplate, expe
 
 def test_an_overlay_without_links_has_no_range() -> None:
     assert sentences._link_range(Overlay("o", (Broker("B1"),), ())) == "none"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(0.25, "0.2 ms"), (21.35, "21.4 ms"), (99.94, "99.9 ms"), (1234.4, "1,234 ms"), (None, "–")]
+)
+def test_a_delay_has_tenths_below_a_hundred(value: float | None, expected: str) -> None:
+    assert sentences.milliseconds(value) == expected
+
+
+def test_arrows_are_not_broken_from_their_brokers() -> None:
+    assert sentences.unbroken("the link B5 → B6.") == "the link B5\u00a0→\u00a0B6."

@@ -17,7 +17,7 @@ from topology.files import load
 from topology.mesh_files import Unit, load_mesh
 
 ROOT = Path(__file__).resolve().parents[3]
-QUICKSTART = str(ROOT / "scenarios" / "quickstart.yaml")
+CYCLIC_30 = str(ROOT / "scenarios" / "cyclic-30.yaml")
 
 
 class Ended:
@@ -84,7 +84,7 @@ def test_from_a_mesh_to_a_matrix_to_a_tree(topology: Command, tmp_path: Path) ->
 
 
 def test_a_scenario_is_a_source_and_its_fields_can_be_changed(topology: Command) -> None:
-    ended = topology("show", QUICKSTART, "brokers=12", "--json")
+    ended = topology("show", CYCLIC_30, "brokers=12", "--json")
     assert (ended.code, json.loads(ended.out)["brokers"]) == (0, 12)
 
 

@@ -64,7 +64,7 @@ def closing(directory: Path, fidelity: str, *variants: History) -> list[str]:
 def test_the_difference_between_variants_is_printed(tmp_path: Path) -> None:
     fixed, dynamic = (joined(name).publish().notify(at=at) for name, at in (("fixed", 110.2), ("dynamic", 110.1)))
     finding = "Variant dynamic was 50% faster than variant fixed, in a run too short to tell that from chance."
-    numbers = "Mean delay 100.0 ms instead of 200.0 ms, over 1 notifications that both delivered."
+    numbers = "Mean delay 100 ms instead of 200 ms, over 1 notifications that both delivered."
     assert closing(tmp_path / "valid", "VALID", fixed, dynamic) == ["", finding, numbers, ""]
     assert closing(tmp_path / "alone", "VALID", fixed) == [""]
     caution = "Do not quote this difference: a verdict above says that the run did not hold."
