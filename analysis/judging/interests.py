@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from analysis.judging.history import History
 from analysis.reading.publication_events import decode_content
-from broker_service.language import Predicate, Subscription, Value
+from broker_service.language import ContentError, Predicate, Publication, Subscription, Value
 from broker_service.matching import MatchIndex
 from record.log import Event
 
@@ -15,8 +15,9 @@ from record.log import Event
 class ReadContent(NamedTuple):
     """A publication's content, and the numbers of the interests that it matches."""
 
-    attributes: Mapping[str, Value]
-    interests: Sequence[int]
+    publication: Publication | None
+    """None where the language does not know such content."""
+    interests: tuple[int, ...]
 
 
 class Interests:
@@ -29,7 +30,7 @@ class Interests:
         self._index: MatchIndex[int] = MatchIndex()
         self._numbers: dict[frozenset[Predicate], int] = {}
         self._encoded: bytes | None = None
-        self._last = ReadContent({}, ())
+        self._last = ReadContent(None, ())
         for predicates in subscriptions:
             number = self._numbers.setdefault(frozenset(predicates), len(self._numbers))
             if number == len(self._index):
@@ -46,9 +47,16 @@ class Interests:
         """Return a publication's content and the interests that match it."""
         if encoded != self._encoded:
             attributes = decode_content(encoded)
-            self._last = ReadContent(attributes, self._index.match(attributes))
+            self._last = ReadContent(_publication(attributes), tuple(self._index.match(attributes)))
             self._encoded = encoded
         return self._last
+
+
+def _publication(attributes: Mapping[str, Value]) -> Publication | None:
+    try:
+        return Publication(attributes)
+    except ContentError:
+        return None
 
 
 def interests_of(histories: Iterable[History]) -> list[Interests]:

@@ -67,7 +67,7 @@ on, a may becomes a must (`analysis.judging.duties`, `analysis.judging.gaps`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from analysis.judging.duties import Duties, Found, Judgement, proven
@@ -75,12 +75,16 @@ from analysis.judging.history import SETTLE, History
 from analysis.judging.interests import Interests, interests_of
 from analysis.judging.journeys import Journey
 from analysis.judging.standing import Flight, Standing, Status, standing_of
+from analysis.judging.subscribed import Subscribed, moments_of
 from analysis.reading.publication_events import Published
 from analysis.tables.deliveries import Cause, Right
-from broker_service.language import Advertisement, ContentError, Predicate, Publication, Value
+from broker_service.language import Advertisement, ContentError, Predicate, Publication
 from broker_service.language.relations import conforms
 from record.log import Event
 from record.promises import Completeness
+
+_MOST_KNOWN = 10_000
+"""Combinations of interests that are kept with the subscriptions that they stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,9 @@ class Oracle:
                 self._interested[interests.number_of(lifetime.predicates)].append(made)
             else:
                 self._add_advertisement(number, lifetime.predicates, made)
+        self._moments = moments_of(made for interested in self._interested for made in interested)
+        self._known: dict[tuple[int, tuple[int, ...]], Subscribed] = {}
+        """By the time between two of these moments, and the interests matched."""
 
     def _add_advertisement(self, number: int, predicates: tuple[Predicate, ...], made: Standing) -> None:
         try:
@@ -131,19 +138,13 @@ class Oracle:
             return Verdict([Judgement(client, Right.NONE, Cause.REFUSED) for client in notified], None)
         content = self._interests.read(published.content)
         flight = self._flight(journey, published)
-        conforming = list(self._conforming(published.client or "", content.attributes))
+        conforming = list(self._conforming(published.client or "", content.publication))
         entitled, tree = _entitlement(conforming, flight)
-        found = self._subscribed(content.interests, flight)
-        statuses = _statuses(found)
-        promised = self._promised(journey, found)
-        judgements = []
-        for client in dict.fromkeys((*statuses, *notified)):
-            subscribed = statuses.get(client, Status.NONE)
-            right = _right(subscribed, entitled, flight.disturbed)
-            if right is Right.MUST and promised is not None and client not in promised:
-                right = Right.DUE
-            if right is not Right.NONE or client in notified:
-                judgements.append(Judgement(client, right, _cause(subscribed) if right is Right.NONE else None))
+        subscribed = self._subscribed(content.interests, flight)
+        found = subscribed.found
+        judgements = subscribed.judgements(entitled, flight.disturbed, notified)
+        if self._history.promises.delivery is not Completeness.EVERY:
+            judgements = _with_best_effort(judgements, _promised(journey, found))
         if self._duties is not None:
             judgements = proven(judgements, notified, found)
             entitled_even_so = any(made.certainly_holds(published.time, flight.until) for _, made in conforming)
@@ -177,13 +178,20 @@ class Oracle:
             disturbing.append(history.session_outages_of(published.node, published.broker))
         return any(outages.overlaps(published.time, waiting) for outages in disturbing)
 
-    def _subscribed(self, interests: Iterable[int], flight: Flight) -> Found:
-        """The subscriptions of these interests, whenever they were made, each with its status."""
-        times, history = flight.times, self._history
-        matching = (made for interest in interests for made in self._interested[interest])
-        if not (history.cuts.moments or history.parted.moments):
-            return [(made, made.status(*times)) for made in matching]
-        return [(made, self._status_across(made, flight)) for made in matching]
+    def _subscribed(self, interests: tuple[int, ...], flight: Flight) -> Subscribed:
+        """The subscriptions of these interests, whenever they were made, as they stand towards a publication."""
+        if self._history.cuts.moments or self._history.parted.moments:
+            return Subscribed([(made, self._status_across(made, flight)) for made in self._made(interests)])
+        between = self._moments.between(flight.published.time, flight.until)
+        known = None if between is None else self._known.get((between, interests))
+        if known is None:
+            known = Subscribed([(made, made.status(*flight.times)) for made in self._made(interests)])
+            if between is not None and len(self._known) < _MOST_KNOWN:
+                self._known[between, interests] = known
+        return known
+
+    def _made(self, interests: Iterable[int]) -> Iterator[Standing]:
+        return (made for interest in interests for made in self._interested[interest])
 
     def _status_across(self, made: Standing, flight: Flight) -> Status:
         """The status of a subscription towards a publication of another broker, which may have been cut off."""
@@ -194,26 +202,12 @@ class Oracle:
         parted = history.parted.between(published.broker, made.broker)
         return Status.IN_FLIGHT if parted.overlaps(published.time, flight.until) else status
 
-    def _promised(self, journey: Journey, found: Found) -> set[str] | None:
-        """The clients to which even best effort promises the publication: those with a settled subscription at a broker
-        that received it. None where every publication is promised."""
-        if self._history.promises.delivery is Completeness.EVERY:
-            return None
-        reached = set(journey.reached)
-        return {made.client for made, status in found if made.broker in reached and status is Status.SETTLED}
-
-    def _conforming(self, client: str, content: Mapping[str, Value]) -> Iterator[tuple[int, Standing]]:
+    def _conforming(self, client: str, content: Publication | None) -> Iterator[tuple[int, Standing]]:
         """The client's advertisements that the content conforms to, with their numbers, in the order made."""
-        advertised = self._advertised.get(client)
-        if not advertised:
-            return
-        try:
-            publication = Publication(content)
-        except ContentError:
-            return
-        for number, advertisement, made in advertised:
-            if conforms(publication, advertisement):
-                yield number, made
+        if content is not None:
+            for number, advertisement, made in self._advertised.get(client, ()):
+                if conforms(content, advertisement):
+                    yield number, made
 
 
 def oracles_of(histories: Sequence[History]) -> list[Oracle]:
@@ -235,31 +229,18 @@ def _entitlement(conforming: Iterable[tuple[int, Standing]], flight: Flight) -> 
     return best, tree if oldest is Status.SETTLED else None
 
 
-def _statuses(found: Found) -> dict[str, Status]:
-    """The greatest status of the subscriptions of each client."""
-    statuses: dict[str, Status] = {}
-    for made, status in found:
-        if status > statuses.get(made.client, Status.NONE):
-            statuses[made.client] = status
-    return statuses
+def _promised(journey: Journey, found: Found) -> set[str]:
+    """The clients to which even best effort promises a publication: those with a settled subscription at a broker that
+    received it."""
+    reached = set(journey.reached)
+    return {made.client for made, status in found if made.broker in reached and status is Status.SETTLED}
 
 
-def _right(subscribed: Status, entitled: Status, disturbed: bool) -> Right:
-    if subscribed is Status.SETTLED and entitled is Status.SETTLED and not disturbed:
-        return Right.MUST
-    if subscribed >= Status.IN_FLIGHT and entitled >= Status.IN_FLIGHT:
-        return Right.MAY
-    return Right.NONE
-
-
-def _cause(subscribed: Status) -> Cause:
-    if subscribed >= Status.IN_FLIGHT:
-        return Cause.UNADVERTISED
-    return _CAUSES[subscribed]
-
-
-_CAUSES = {
-    Status.WITHDRAWN: Cause.WITHDRAWN,
-    Status.NOT_YET: Cause.NOT_YET_SUBSCRIBED,
-    Status.NONE: Cause.NO_MATCH,
-}
+def _with_best_effort(judgements: Iterable[Judgement], promised: Container[str]) -> list[Judgement]:
+    """The judgements where only these clients must get the publication."""
+    return [
+        Judgement(judgement.client, Right.DUE, None)
+        if judgement.right is Right.MUST and judgement.client not in promised
+        else judgement
+        for judgement in judgements
+    ]
