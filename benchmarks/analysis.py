@@ -1,9 +1,12 @@
 """Log records a second through the analysis, and its memory, as runs grow: `python -m benchmarks.analysis`.
 
-Runs of one and of ten million records are simulated (`benchmarks.support.simulated_run`) and analysed in Spark, each in
-a process of its own; the small one in plain Python, too. `--records 50000000` takes any other size, `--run DIRECTORY` a
-run that was simulated before, `--quick` one run of a million records, in Spark. The benchmark fails if the delivery
-verdict is not `correct`, because it measures the whole analysis and not a part.
+Runs of a hundred thousand, one and ten million records are simulated (`benchmarks.support.simulated_run`) and analysed
+in Spark, each in a process of its own; the smaller ones in plain Python, too. `--records 50000000` takes any other
+size, `--run DIRECTORY` a run that was simulated before, `--quick` one run of a million records, in Spark. The benchmark
+fails if the delivery verdict is not `correct`, because it measures the whole analysis and not a part.
+
+The rate of the smallest run is low, because Spark starts its workers while it is analysed. So the growth of a record's
+cost is that from the run in which a record costs least.
 """
 
 from __future__ import annotations
@@ -25,14 +28,16 @@ from benchmarks.support.simulated_run import log_size, simulated_run
 from benchmarks.support.trials import in_own_process
 from benchmarks.targets import Bound, Judgement, Target, conclude
 
-SIZES = (1_000_000, 10_000_000)
+SIZES = (100_000, 1_000_000, 10_000_000)
 QUICK_SIZES = (1_000_000,)
 PLAIN_AT_MOST = 2_000_000
 """Records up to which plain Python is measured too. It uses one processor, and its memory does not grow with a run."""
 
 RATE = Target("log records analysed, without the start of Spark", Bound.AT_LEAST, 300_000, "records/s")
 START = Target("start of Spark", Bound.AT_MOST, 3.5, "s")
-GROWTH = Target("cost of a log record in the largest run, of that in the smallest", Bound.AT_MOST, 1.25, "times")
+GROWTH = Target(
+    "cost of a log record in the largest run, of that in the run in which it is least", Bound.AT_MOST, 1.25, "times"
+)
 MEMORY = Target("memory of the analysis's driver, Python and Java", Bound.AT_MOST, 4096, "MB")
 
 
@@ -115,7 +120,9 @@ def _simulated(records: int, parent: Path) -> Path:
 def run(arguments: Sequence[str]) -> list[Judgement]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one run of a million records, in Spark only")
-    parser.add_argument("--records", type=int, action="append", help="may be repeated; by default 1 and 10 million")
+    parser.add_argument(
+        "--records", type=int, action="append", help="may be repeated; by default 0.1, 1 and 10 million"
+    )
     parser.add_argument("--run", type=Path, action="append", help="a run directory instead; may be repeated")
     parser.add_argument("--master", default=LOCAL_MASTER)
     parser.add_argument("--engine", choices=tuple(ENGINES), help="default: Spark, and plain Python for small runs")
@@ -147,7 +154,7 @@ def judge(trials: Sequence[Trial]) -> list[Judgement]:
         ),
     ]
     if len(trials) > 1:
-        judgements.append(GROWTH.judge(trials[0].rate / trials[-1].rate))
+        judgements.append(GROWTH.judge(max(rates.values()) / trials[-1].rate))
     return judgements
 
 

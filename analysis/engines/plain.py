@@ -13,7 +13,7 @@ _Next = TypeVar("_Next")
 
 
 class PlainEngine:
-    """Runs stages in this process. Buckets wait in a temporary file (about 60 bytes for each record of a publication),
+    """Runs stages in this process. Buckets wait in a temporary file (about 50 bytes for each record of a publication),
     so that memory does not grow with them."""
 
     name = "plain Python"

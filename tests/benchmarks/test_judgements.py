@@ -67,6 +67,8 @@ def test_the_analysis_is_judged_by_its_slowest_and_its_largest_run() -> None:
         analysis.MEMORY: 700,
         analysis.GROWTH: 1.25,
     }
+    started = analysis.Trial(records=10, seconds=1, started=5, peak=Peak(driver=100, java=400))
+    assert values(analysis.judge([started, small, large]))[analysis.GROWTH] == 1.25
     assert values(analysis.judge([small])) == {analysis.RATE: 1000, analysis.START: 5, analysis.MEMORY: 500}
     assert analysis.judge([]) == []
 
