@@ -7,16 +7,20 @@ order of the terms, and percentiles are exact.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
+from itertools import pairwise
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.judged import JudgedPublication, Receipt
+from analysis.reading.publication_events import UNKNOWN
 from analysis.run_files.time_units import second_of
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
@@ -54,52 +58,67 @@ class _Group(msgspec.Struct, array_like=True):
 _Key = tuple[int, Grouping, int]
 
 
-@dataclass(slots=True)
-class _Samples:
-    delays: array[int] = field(default_factory=lambda: array("q"))
-    ways_known: int = 0
-    known_delay: int = 0
-    known_waiting: int = 0
+class _Column(IntEnum):
+    """The numbers kept of each notification."""
+
+    DELAY = 0
+    SECOND = 1
+    HOPS = 2
+    WAITED = 3
 
 
 class DelaySamples:
-    """Collects the delays of each group."""
+    """Collects the delays of notifications, at 32 bytes each."""
 
     def __init__(self) -> None:
-        self._groups: dict[_Key, _Samples] = {}
+        self._rows: defaultdict[int, array[int]] = defaultdict(partial(array, "q"))
+        """By variant; `UNKNOWN` stands for a number that is not known."""
 
     def add(self, judged: JudgedPublication, receipt: Receipt, run_start: int | None) -> None:
         """Adds a client's first notification of a publication."""
         if judged.intended is None:
             return
-        delay = receipt.notified - judged.intended
-        self._add((judged.variant, Grouping.ALL, 0), delay, receipt.waited)
-        second = second_of(judged.intended, run_start)
-        if second is not None:
-            self._add((judged.variant, Grouping.SECOND, second), delay, receipt.waited)
-        if receipt.hops is not None:
-            self._add((judged.variant, Grouping.HOPS, receipt.hops), delay, receipt.waited)
-
-    def _add(self, key: _Key, delay: int, waited: int | None) -> None:
-        samples = self._groups.get(key)
-        if samples is None:
-            samples = self._groups[key] = _Samples()
-        samples.delays.append(delay)
-        if waited is not None:
-            samples.ways_known += 1
-            samples.known_delay += delay
-            samples.known_waiting += waited
+        second, hops, waited = second_of(judged.intended, run_start), receipt.hops, receipt.waited
+        self._rows[judged.variant].extend(
+            (
+                receipt.notified - judged.intended,
+                UNKNOWN if second is None else second,
+                UNKNOWN if hops is None else hops,
+                UNKNOWN if waited is None else waited,
+            )
+        )
 
     def parts(self, buckets: int) -> dict[int, bytes]:
         """The collected delays by bucket: all parts of a group go into the same one."""
         divided: dict[int, list[_Group]] = {}
-        for (variant, grouping, number), samples in self._groups.items():
-            group = _Group(
-                variant, grouping, number, samples.ways_known, samples.known_delay, samples.known_waiting,
-                samples.delays.tobytes(),
-            )  # fmt: skip
-            divided.setdefault((variant + grouping + number) % buckets, []).append(group)
+        for variant, collected in self._rows.items():
+            rows = np.frombuffer(collected, dtype=np.int64).reshape(-1, len(_Column))
+            for group in _groups(variant, rows):
+                divided.setdefault((variant + group.grouping + group.number) % buckets, []).append(group)
         return {number: msgspec.msgpack.encode(groups) for number, groups in divided.items()}
+
+
+def _groups(variant: int, rows: NDArray[np.int64]) -> Iterator[_Group]:
+    yield _group(variant, Grouping.ALL, 0, rows)
+    for grouping, column in ((Grouping.SECOND, _Column.SECOND), (Grouping.HOPS, _Column.HOPS)):
+        known = rows[rows[:, column] != UNKNOWN]
+        known = known[np.argsort(known[:, column], kind="stable")]
+        numbers, starts = np.unique(known[:, column], return_index=True)
+        for number, (start, end) in zip(numbers.tolist(), pairwise((*starts.tolist(), len(known))), strict=True):
+            yield _group(variant, grouping, number, known[start:end])
+
+
+def _group(variant: int, grouping: Grouping, number: int, rows: NDArray[np.int64]) -> _Group:
+    known = rows[rows[:, _Column.WAITED] != UNKNOWN]
+    return _Group(
+        variant=variant,
+        grouping=grouping,
+        number=number,
+        ways_known=len(known),
+        known_delay=int(known[:, _Column.DELAY].sum()),
+        known_waiting=int(known[:, _Column.WAITED].sum()),
+        delays=rows[:, _Column.DELAY].tobytes(),
+    )
 
 
 @dataclass(frozen=True, slots=True)

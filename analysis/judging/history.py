@@ -76,6 +76,11 @@ class History:
     own_clients: OwnClients | None = None
     """None where the promises name no fault of this cost."""
 
+    @property
+    def has_outages(self) -> bool:
+        """True when any outage may have cost a publication."""
+        return bool(self.lossy.starts or self.session_outages or self.own_clients is not None)
+
     def session_outages_of(self, node: str, broker: str | None) -> Intervals:
         return self.session_outages.get((node, broker), NONE)
 

@@ -104,6 +104,7 @@ class Oracle:
         """`interests` are those of the history's subscriptions."""
         self._history = history
         self._duties = Duties(history) if history.promises.gapless else None
+        self._undisturbed = history.cut_short is None and not history.has_outages
         self._keeps_accepted = history.promises.keeps_accepted
         self._interests = interests
         self._interested: list[list[Standing]] = [[] for _ in range(len(interests))]
@@ -166,6 +167,8 @@ class Oracle:
     def _disturbed(self, published: Published, until: int, accepted: bool) -> bool:
         """True when the publication may have been in flight during an outage. A publication that waits for a frozen
         broker or a cut link is lost with the broker whose queue holds it."""
+        if self._undisturbed:
+            return False
         history = self._history
         waiting = history.silent.settled(published.time, until)
         if history.cut_short is not None and published.time > history.cut_short:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 
 from analysis.engines.interface import Output, ShuffleBucket
@@ -53,7 +54,7 @@ class PublicationCounts:
 class PublicationTally:
     """Counts made while publications are judged."""
 
-    counts: dict[int, PublicationCounts] = field(default_factory=dict)
+    counts: defaultdict[int, PublicationCounts] = field(default_factory=partial(defaultdict, PublicationCounts))
     """By variant."""
     blocks: dict[int, dict[int | None, DelayBlock]] = field(default_factory=dict)
     """Delays of each other variant and of the first, side by side, by variant."""
@@ -62,7 +63,7 @@ class PublicationTally:
 
     def merge(self, other: PublicationTally) -> None:
         for variant, counts in other.counts.items():
-            self.counts.setdefault(variant, PublicationCounts()).merge(counts)
+            self.counts[variant].merge(counts)
         for variant, blocks in other.blocks.items():
             own = self.blocks.setdefault(variant, {})
             for number, block in blocks.items():
@@ -95,7 +96,7 @@ class PublicationStage:
             judged_in: dict[int, JudgedPublication] = {}
             for journey in of_publication:
                 variant = journey.variant
-                tally.counts.setdefault(variant, PublicationCounts()).add(journey)
+                tally.counts[variant].add(journey)
                 tally.baselines.add(variant, journey, self.faults[variant])
                 work.add(variant, *journeys.work(journey))
                 verdict = self._oracles[variant].judge(journey)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -29,7 +31,7 @@ from record.time_units import MILLISECOND
 class PublisherTally:
     """Counts made of deliveries."""
 
-    counts: dict[int, DeliveryCounts] = field(default_factory=dict)
+    counts: defaultdict[int, DeliveryCounts] = field(default_factory=partial(defaultdict, DeliveryCounts))
     """By variant."""
     examples: FoundExamples = field(default_factory=FoundExamples)
     faults: FaultTally = field(default_factory=FaultTally)
@@ -37,7 +39,7 @@ class PublisherTally:
 
     def merge(self, other: PublisherTally) -> None:
         for variant, counts in other.counts.items():
-            self.counts.setdefault(variant, DeliveryCounts()).merge(counts)
+            self.counts[variant].merge(counts)
         self.examples.merge(other.examples)
         self.faults.merge(other.faults)
         self.due.merge(other.due)
@@ -76,7 +78,7 @@ class PublisherStage:
                 for judged, outcome, order in _with_order(self._counted(of_publisher, tally)):
                     variant = self.variants[judged.variant]
                     reordered = order.violates(variant.promises.order)
-                    tally.counts.setdefault(judged.variant, DeliveryCounts()).add(outcome, order.overtaken, reordered)
+                    tally.counts[judged.variant].add(outcome, order.overtaken, reordered)
                     defect = _defect(outcome, reordered)
                     tally.examples.add(judged, outcome, defect, order.overtaken)
                     expectations.write(_expectation(variant, judged, outcome, defect))
