@@ -172,6 +172,7 @@ def recovery_figure(found: Sequence[BurstRecovery], variants: Sequence[str]) -> 
                 y=[recovery.normal_ms],
                 mode="markers",
                 name=f"{recovery.variant}, stable again",
+                showlegend=False,
                 legendgroup=recovery.variant,
                 marker={
                     "color": colour(index), "size": 13, "symbol": symbol(index),

@@ -10,6 +10,8 @@ from analysis.report.sentences import capitalised, milliseconds
 from analysis.tables.comparison import Comparison
 
 _ROUTING = "routing"
+_SAME = 0.001
+"""Relative differences below this are no difference in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ def comparison_in_words(compared: Comparison, scenario: Mapping[str, Any]) -> Co
 
 def _finding(compared: Comparison, variant: str, reference: str) -> str:
     difference = compared.relative_difference or 0.0
+    if abs(difference) < _SAME and not compared.beyond_chance:
+        return f"{variant} was as fast as {reference}, to within {_SAME:.1%}."
     first = f"{variant} was"
     if compared.candidates > 1:
         first = f"of the {compared.candidates} other variants, {variant} was the fastest:"

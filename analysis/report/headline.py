@@ -1,10 +1,15 @@
-"""The first sentences of a report: a defect if there is one, else an emulation that failed, else the finding."""
+"""The first sentences of a report: a defect if there is one, else an emulation that failed, else the finding.
+
+The finding is the recovery from a burst where the scenario has one, else the comparison of two variants, else the
+deliveries and delays of a single variant.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.report.comparison import ComparisonInWords, comparison_in_words
+from analysis.report.burst_recovery import recovery_sentence
+from analysis.report.comparison import comparison_in_words
 from analysis.report.data import ReportData
 from analysis.report.sentences import delivery_sentence, milliseconds
 from analysis.tables.summary import CORRECT, UNJUDGED, Summary, VariantSummary
@@ -15,27 +20,33 @@ _INVALID = "The emulation did not meet its requests, so the numbers describe thi
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The two sentences that a reader sees first."""
+    """The sentences that a reader sees first."""
 
     lead: str
-    details: str
-    """Numbers behind the lead, or a finding that the lead casts doubt on; may be empty."""
+    details: list[str]
+    """Further findings and the numbers behind them, or the findings that the lead casts doubt on."""
 
 
 def headline(data: ReportData) -> Headline:
     """The headline of a run."""
     summary = data.summary
-    compared: ComparisonInWords | None = None
-    if summary.comparison is not None:
-        compared = comparison_in_words(summary.comparison, data.run.scenario)
-    doubtful = "" if compared is None else compared.finding
+    findings = _findings(data)
     if (wrong := _defect(summary)) is not None:
-        return Headline(wrong, doubtful)
+        return Headline(wrong, findings[:1])
     if summary.fidelity == FidelityVerdict.INVALID:
-        return Headline(_INVALID, doubtful)
-    if compared is not None:
-        return Headline(compared.finding, compared.numbers)
-    return Headline(delivery_sentence(summary.variants[0].delivery), _delay(summary.variants[0]))
+        return Headline(_INVALID, findings[:1])
+    lead, *details = findings or [delivery_sentence(summary.variants[0].delivery), _delay(summary.variants[0])]
+    return Headline(lead, [sentence for sentence in details if sentence])
+
+
+def _findings(data: ReportData) -> list[str]:
+    """Recovery, comparison, and the numbers of the comparison, as far as the run has them."""
+    recovery = recovery_sentence(data.burst_recoveries)
+    found = [recovery] if recovery else []
+    if data.summary.comparison is not None:
+        compared = comparison_in_words(data.summary.comparison, data.run.scenario)
+        found += [compared.finding, compared.numbers]
+    return found
 
 
 def _defect(summary: Summary) -> str | None:

@@ -11,7 +11,7 @@ from plotly.offline import get_plotlyjs
 
 from analysis.report import fidelity_figures, figures, sentences
 from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figure
-from analysis.report.burst_recovery import ranked, recovery_sentence
+from analysis.report.burst_recovery import ranked
 from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.embedding import embedded
@@ -119,7 +119,6 @@ def render(data: ReportData) -> str:
         drawings=[drawing for drawing in drawings if drawing.variant not in compared_variants(data)],
         variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
         recoveries=ranked(data.burst_recoveries),
-        recovery_sentence=recovery_sentence(data.burst_recoveries),
         work=_work_plots(data.summary),
         dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
         connectivity=_connectivity_plot(data),

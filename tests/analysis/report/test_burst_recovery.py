@@ -82,7 +82,7 @@ def test_the_page_shows_the_recovery(run: Path) -> None:
     assert first.stable_after <= second.stable_after
     assert f"<td>{first.stable_after:.2f}</td>" in page
     assert f"<td>+{second.stable_after - first.stable_after:.2f}</td>" in page
-    assert recovery_sentence(data.burst_recoveries) in page
+    assert f'<p class="headline">{recovery_sentence(data.burst_recoveries)}</p>' in page
     figure = recovery_figure(data.burst_recoveries, data.variants)
     lines = [trace for trace in figure.data if trace.mode == "lines"]
     assert [trace.name for trace in lines] == ["fixed", "dynamic"]

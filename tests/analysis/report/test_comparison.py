@@ -66,6 +66,10 @@ def finding(scenario: dict[str, Any] = ROUTING, **changes: Any) -> str:
             "Dynamic routing was 31% faster than fixed routing, in a run too short to tell that from chance.",
         ),
         (
+            {"relative_difference": -0.0004, "interval": (-0.01, 0.01)},
+            "Dynamic routing was as fast as fixed routing, to within 0.1%.",
+        ),
+        (
             {"relative_difference": 0.0, "interval": (0.0, 0.0)},
             "Dynamic routing and fixed routing delivered 4,500 notifications with the same delays.",
         ),

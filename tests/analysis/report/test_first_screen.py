@@ -50,20 +50,20 @@ def with_verdicts(data: ReportData, *verdicts: str) -> ReportData:
 def test_a_comparison_comes_first_where_the_run_held(tmp_path: Path) -> None:
     found = headline(read(tmp_path / "run", fixed(), dynamic()))
     assert found.lead == FINDING
-    assert found.details.startswith("Mean delay 100 ms instead of 200 ms")
+    assert found.details[0].startswith("Mean delay 100 ms instead of 200 ms")
 
 
 def test_a_single_variant_begins_with_its_deliveries_and_delays(tmp_path: Path) -> None:
     found = headline(read(tmp_path / "run", fixed()))
     assert found.lead.startswith("Every subscriber received exactly what it should: all 1 expected notifications")
-    assert found.details == "Half of the notifications took at most 200 ms, and 99% at most 200 ms."
+    assert found.details == ["Half of the notifications took at most 200 ms, and 99% at most 200 ms."]
 
 
 def test_a_defect_comes_before_everything_else(tmp_path: Path) -> None:
     lossy = joined("lossy").publish().notify(at=110.1).publish("P:2", 120)
     two = headline(read(tmp_path / "two", fixed(), lossy, fidelity="INVALID"))
     assert two.lead == "Under lossy, 1 of 2 expected notifications never arrived."
-    assert two.details.startswith("Variant lossy was 50% faster")
+    assert two.details[0].startswith("Variant lossy was 50% faster")
     assert headline(read(tmp_path / "one", lossy)).lead == "1 of 2 expected notifications never arrived."
     other = joined("other").publish()
     assert headline(read(tmp_path / "three", fixed(), lossy, other)).lead == (
@@ -87,7 +87,7 @@ def test_an_invalid_emulation_comes_before_its_numbers(tmp_path: Path) -> None:
     assert (
         found.lead == "The emulation did not meet its requests, so the numbers describe this host and not the overlay."
     )
-    assert found.details == FINDING
+    assert found.details == [FINDING]
 
 
 def test_a_run_without_publications_says_so_and_one_with_a_silent_variant_does_not(tmp_path: Path) -> None:
