@@ -41,7 +41,7 @@ PAIRS = Target("pairs: arrivals at a detector with 100,000 matches of each part"
 GROWTH = Target("pairs: an arrival with 100,000 matches of each part, against 10", Bound.AT_MOST, 1.3, "times")
 DETECTIONS = Target("triples: detections of three parts with ten matches each", Bound.AT_LEAST, 200_000, "/s")
 MANY = Target("an arrival with 10,000 composite subscriptions, against one", Bound.AT_MOST, 1.3, "times")
-BYTES = Target("memory of a match that a detector keeps, besides the content", Bound.AT_MOST, 500, "bytes")
+BYTES = Target("memory of a match that a detector keeps, besides content and name", Bound.AT_MOST, 500, "bytes")
 
 Arriving = tuple[str, int, bytes, Mapping[str, Sequence[int]]]
 """Arguments of `Detector.arrive`."""
@@ -143,17 +143,17 @@ def _without_collection() -> Iterator[None]:
 
 
 def bytes_of_a_match() -> float:
-    """Memory of a kept match of a pair whose variable has a value of its own, the name included."""
+    """Memory of a kept match of a pair whose variable has a value of its own, besides content, name and stamp."""
     contents: dict[bytes, Publication] = {}
     bodies = [f"{number}".encode() for number in range(WEIGHED)]
     for number, body in enumerate(bodies):
         contents[body] = Publication({"class": "A", "x": number})
     detector = _detector(contents, 1 << 40)
-    parts = {"c0": (0,)}
+    arriving = [(f"p{number}", 10**18 + number, body, {"c0": (0,)}) for number, body in enumerate(bodies)]
     gc.collect()
     tracemalloc.start()
-    for number, body in enumerate(bodies):
-        detector.arrive(f"p{number}", 10**18 + number, body, parts)
+    for arguments in arriving:
+        detector.arrive(*arguments)
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return used / WEIGHED

@@ -12,6 +12,7 @@ from pathlib import Path
 
 COMPILED_PACKAGES = (
     "broker_service",
+    "broker_service/detection",
     "broker_service/language",
     "broker_service/links",
     "broker_service/matching",

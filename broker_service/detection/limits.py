@@ -20,9 +20,9 @@ class DetectionLimits:
     """Nanoseconds for which a match is kept beyond the window, because a partner may still be on its way."""
     detections_at_once: int = 10_000
     """Detections of one composite subscription that one arrival may complete."""
-    candidates_at_once: int = 200_000
+    candidates_at_once: int = 100_000
     """Matches that are tried for one arrival and one composite subscription, so that a pattern which combines a great
-    many publications to no avail cannot keep a broker busy."""
+    many publications to no avail cannot keep a broker busy. As many as are kept, so that two parts are never cut."""
 
 
 class LossReason(enum.Enum):

@@ -10,7 +10,7 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from broker_service.detection.slots import PartReader, Slot
+from broker_service.detection.slots import PartReader, Slot, Values
 from broker_service.language import Value
 
 Key = tuple[int, str]
@@ -41,8 +41,34 @@ class Arrival:
         return self.key[1]
 
 
+class Leaf:
+    """A leaf of a pattern, with the paths to its matches."""
+
+    __slots__ = ("bound", "composite", "paths", "reader")
+
+    def __init__(self, composite: str, reader: PartReader) -> None:
+        self.composite = composite
+        """Identifier of the composite subscription."""
+        self.reader = reader
+        self.bound = frozenset(reader.bound)
+        self.paths: list[AccessPath] = []
+        """Empty where no plan looks for matches of the leaf, because it fulfils the pattern by itself."""
+
+    def path(self, slot: Slot | None) -> AccessPath:
+        """The path by a slot, or to all matches; made where there is none yet."""
+        for path in self.paths:
+            if path.slot == slot:
+                return path
+        path = AccessPath(slot, 0 if slot is None else self.reader.slots.index(slot))
+        self.paths.append(path)
+        return path
+
+
 class Match(NamedTuple):
-    """A publication in a leaf of a pattern. Matches of one leaf are ordered by their keys, which all differ."""
+    """A publication in a leaf of a pattern. Matches of one leaf are ordered by their keys, which all differ.
+
+    It stands behind `Leaf` in this module: compiled named tuples crash when they name a class that is not there yet.
+    """
 
     key: Key
     arrival: Arrival
@@ -96,49 +122,47 @@ def _stamp(match: Match) -> int:
 
 
 class AccessPath:
-    """The matches of a leaf by one of their values, or all in one bucket. No bucket is empty."""
+    """The matches of a leaf by one of their values, or all under the value None."""
 
-    __slots__ = ("_place", "buckets", "slot")
+    __slots__ = ("_matches", "_place", "slot")
 
     def __init__(self, slot: Slot | None, place: int) -> None:
         """`place` is that of the slot among those of the leaf."""
         self.slot = slot
-        """Slot whose value is the key of a bucket; None where one bucket, under None, has all matches."""
-        self.buckets: dict[Value | None, Bucket] = {}
+        """Slot whose values tell matches apart; None where none does."""
+        self._matches: dict[Value | None, Match | Bucket] = {}
+        """A single match stands for itself, because most values of a variable occur once. No bucket is empty."""
         self._place = place
+
+    def __bool__(self) -> bool:
+        return bool(self._matches)
 
     def add(self, match: Match) -> None:
         value = None if self.slot is None else match.values[self._place]
-        bucket = self.buckets.get(value)
-        if bucket is None:
-            self.buckets[value] = Bucket(match)
+        present = self._matches.get(value)
+        if present is None:
+            self._matches[value] = match
+        elif isinstance(present, Bucket):
+            present.add(match)
         else:
+            bucket = self._matches[value] = Bucket(present)
             bucket.add(match)
 
     def remove(self, match: Match) -> None:
         value = None if self.slot is None else match.values[self._place]
-        if self.buckets[value].remove(match):
-            del self.buckets[value]
+        present = self._matches[value]
+        if not isinstance(present, Bucket) or present.remove(match):
+            del self._matches[value]
 
+    def has(self, values: Values) -> bool:
+        """True when some match agrees with these values of slots."""
+        return (None if self.slot is None else values[self.slot]) in self._matches
 
-class Leaf:
-    """A leaf of a pattern, with the paths to its matches."""
-
-    __slots__ = ("bound", "composite", "paths", "reader")
-
-    def __init__(self, composite: str, reader: PartReader) -> None:
-        self.composite = composite
-        """Identifier of the composite subscription."""
-        self.reader = reader
-        self.bound = frozenset(reader.bound)
-        self.paths: list[AccessPath] = []
-        """Empty where no plan looks for matches of the leaf, because it fulfils the pattern by itself."""
-
-    def path(self, slot: Slot | None) -> AccessPath:
-        """The path by a slot, or to all matches; made where there is none yet."""
-        for path in self.paths:
-            if path.slot == slot:
-                return path
-        path = AccessPath(slot, 0 if slot is None else self.reader.slots.index(slot))
-        self.paths.append(path)
-        return path
+    def between(self, values: Values, earliest: int, latest: int) -> Sequence[Match]:
+        """Matches that agree with these values of slots, and whose stamps are in this interval, in their order."""
+        present = self._matches.get(None if self.slot is None else values[self.slot])
+        if present is None:
+            return ()
+        if isinstance(present, Bucket):
+            return present.between(earliest, latest)
+        return (present,) if earliest <= present.key[0] <= latest else ()

@@ -13,13 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from broker_service.detection.matches import AccessPath, Bucket, Leaf
-from broker_service.detection.slots import PartReader, Slot, Slots, SlotTest
-from broker_service.language import Value
+from broker_service.detection.matches import AccessPath, Leaf
+from broker_service.detection.slots import PartReader, Slot, Slots, SlotTest, Values
 from broker_service.language.composite import And, Atomic, Composite
-
-Values = tuple[Value | None, ...]
-"""Values of all slots of a pattern; None in those that are not filled yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +28,6 @@ class Visit:
     tests: tuple[SlotTest, ...]
     """Tests that may have both of their slots filled from now on."""
     following: Step | None
-
-    def bucket(self, values: Values) -> Bucket | None:
-        """Matches that agree with these values on the slot of the path; None without any."""
-        path = self.path
-        return path.buckets.get(None if path.slot is None else values[path.slot])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +52,9 @@ class Plan:
     def may_succeed(self, values: Values) -> bool:
         """False where nothing is complete with these values, because a leaf has no match."""
         first = self.first
-        if isinstance(first, Visit) and first.bucket(values) is None:
+        if isinstance(first, Visit) and not first.path.has(values):
             return False
-        return all(path.buckets for path in self.needed) if self.needed else True
+        return all(self.needed) if self.needed else True
 
 
 def _plan_of(first: Step | None) -> Plan:

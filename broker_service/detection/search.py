@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from broker_service.detection.matches import Arrival, Match
-from broker_service.detection.plans import Choice, Plan, Step, Values, Visit
-from broker_service.detection.slots import SlotTest
+from broker_service.detection.plans import Choice, Plan, Step, Visit
+from broker_service.detection.slots import SlotTest, Values
 
 _key = attrgetter("key")
 
@@ -59,10 +59,7 @@ class Search:
 
     def _visit(self, step: Visit, chosen: tuple[Arrival, ...], earliest: int, latest: int, values: Values) -> None:
         following, within = step.following, self._within
-        bucket = step.bucket(values)
-        if bucket is None:
-            return
-        for match in self._within_bound(bucket.between(earliest, latest)):
+        for match in self._within_bound(step.path.between(values, earliest, latest)):
             filled = fill(values, match, step.fills, step.tests) if step.fills else values
             if filled is None:
                 continue

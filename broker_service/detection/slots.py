@@ -21,6 +21,9 @@ from broker_service.language.evaluation import TESTS
 
 Slot = int
 
+Values = tuple[Value | None, ...]
+"""Values of all slots of a pattern; None in those that are not filled yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class SlotTest:

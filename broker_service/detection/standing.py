@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from broker_service.detection.matches import Arrival, Leaf, Match
-from broker_service.detection.plans import PatternPlans, Values
+from broker_service.detection.plans import PatternPlans
 from broker_service.detection.search import Search
+from broker_service.detection.slots import Values
 from broker_service.language import Subscription, Value
 from broker_service.language.canonical import canonical
 from broker_service.language.composite import Composite
