@@ -1,4 +1,5 @@
-"""The modules that `make compiled` compiles: the broker's core without I/O, and the simulator that drives it.
+"""The modules that `make compiled` compiles: the broker's core without I/O, the streams that carry its frames, and the
+simulator.
 
 Everything else runs from source, compiled build or not. A new module of these packages is compiled unless it is listed
 in `INTERPRETED` with the reason. A compiled class cannot be patched by a test or subclassed by interpreted code, and
@@ -29,11 +30,25 @@ COMPILED_PACKAGES = (
 
 COMPILED_MODULES = (
     "broker_service/client_library/client_requests.py",
+    "broker_service/client_library/client_session.py",
+    "broker_service/grpc_shell/link_stream.py",
+    "broker_service/grpc_shell/service.py",
+    "broker_service/grpc_shell/session_stream.py",
+    "broker_service/transport/channel.py",
+    "broker_service/transport/connection.py",
+    "broker_service/transport/due_writes.py",
+    "broker_service/transport/duplex.py",
+    "broker_service/transport/frames.py",
+    "broker_service/transport/length_prefix.py",
+    "broker_service/transport/server.py",
+    "broker_service/transport/stream.py",
+    "broker_service/transport/wire.py",
     "emulation/drivers/clients.py",
     "emulation/drivers/driver_operations.py",
     "emulation/network/shaping.py",
 )
-"""Single modules of other packages, which the simulator passes through for each publication or each frame."""
+"""Single modules of other packages, which the broker or the simulator passes through for each publication or each
+frame, and those with subclasses of their classes."""
 
 _STRUCTS = "msgspec builds structs from annotations at run time"
 _GENERIC_DATACLASS = "mypyc compiles no dataclass that is generic"
