@@ -98,6 +98,22 @@ def test_a_wait_that_was_not_logged_leaves_the_path() -> None:
     assert receipts(journey) == [(6, 1, None, ("B1", "B2"))]
 
 
+def test_of_two_copies_sent_at_once_the_one_that_waited_longer_counts() -> None:
+    for waits in ((10, 20), (20, 10)):
+        copies = [sent("B1", "B2", 1, waited) for waited in waits]
+        (journey,) = journeys_of(
+            [[received("B1", None, 0, 0), *copies, received("B2", "B1", 5, 1), notified("B2", 6, 1)]]
+        )
+        assert receipts(journey) == [(6, 1, 20, ("B1", "B2"))]
+
+
+def test_a_path_is_prolonged_by_one_link_at_a_time() -> None:
+    (journey,) = journeys_of(
+        [[received("B1", None, 0, 0), sent("B1", "B2", 1, 10), received("B2", "B1", 5, 2), notified("B2", 6, 2)]]
+    )
+    assert receipts(journey) == [(6, 2, None, None)]
+
+
 brokers = st.sampled_from(("B1", "B2", "B3"))
 logged = st.builds(
     event,

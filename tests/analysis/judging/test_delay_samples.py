@@ -1,0 +1,57 @@
+"""Groups of delays, against grouping one notification after another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.engines.interface import ShuffleBucket
+from analysis.judging.delay_stage import DelaySamples, Grouping, measure_delays
+from analysis.judging.judged import Receipt
+from record.time_units import MILLISECOND, SECOND
+from tests.analysis.rows import judged
+
+notifications = st.tuples(
+    st.integers(0, 1),
+    st.none() | st.integers(-2 * SECOND, 2 * SECOND),
+    st.integers(0, 9),
+    st.none() | st.integers(0, 2),
+    st.none() | st.integers(0, 9),
+)
+"""Variant, intended time, delay, links travelled, and wait in queues."""
+starts = st.tuples(st.none() | st.just(0), st.none() | st.just(SECOND))
+
+
+@given(st.lists(notifications), starts, st.integers(1, 3))
+def test_a_notification_counts_in_every_group_that_is_known(
+    notified: list[tuple[int, int | None, int, int | None, int | None]],
+    run_starts: tuple[int | None, int | None],
+    buckets: int,
+) -> None:
+    samples = DelaySamples()
+    groups: dict[tuple[int, Grouping, int], list[tuple[int, int | None]]] = defaultdict(list)
+    for variant, intended, delay, hops, waited in notified:
+        run_start = run_starts[variant]
+        receipt = Receipt("B1", (intended or 0) + delay, 0, hops, waited, None)
+        samples.add(judged(variant=variant, intended=intended), receipt, run_start)
+        if intended is None:
+            continue
+        groups[variant, Grouping.ALL, 0].append((delay, waited))
+        if run_start is not None:
+            groups[variant, Grouping.SECOND, (intended - run_start) // SECOND].append((delay, waited))
+        if hops is not None:
+            groups[variant, Grouping.HOPS, hops].append((delay, waited))
+    found = {}
+    for number, part in samples.parts(buckets).items():
+        found |= measure_delays(ShuffleBucket(number, [part])).tally.figures
+    assert found.keys() == groups.keys()
+    for key, delays in groups.items():
+        known = [(delay, waited) for delay, waited in delays if waited is not None]
+        assert found[key].notifications == len(delays)
+        assert found[key].max_ms == max(delay for delay, _ in delays) / MILLISECOND
+        assert found[key].mean_ms == sum(delay for delay, _ in delays) / len(delays) / MILLISECOND
+        assert found[key].ways_known == len(known)
+        total = sum(delay for delay, _ in known)
+        assert found[key].queueing_share == (sum(waited for _, waited in known) / total if total else None)
