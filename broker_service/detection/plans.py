@@ -1,11 +1,11 @@
 """Plans: the order in which a search completes a pattern, once a publication has filled one of its leaves.
 
-A pattern is a tree of leaves, `All` (`&`) and `Any` (`||`). When a publication fills a leaf, what is missing are the
-other operands of each `All` above it; an `Any` above it misses nothing. A plan visits the leaves that are missing, and
-chooses among the operands of each `Any` on its way:
+A pattern is a tree of leaves, `AllOf` (`&`) and `AnyOf` (`||`). Once a publication fills a leaf, the other operands of
+each `AllOf` above it are missing; an `AnyOf` above it misses nothing. A plan visits the leaves that are missing, and
+chooses among the operands of each `AnyOf` on its way:
 
 1. A leaf that shares a bound variable comes first; its matches are found by the variable's value.
-2. Steps are shared: what follows an `Any` is the same step after each of its operands, so that a plan has at most as
+2. Steps are shared: what follows an `AnyOf` is the same step after each of its operands, so that a plan has at most as
    many steps as the pattern has nodes.
 """
 
@@ -67,7 +67,7 @@ def _plan_of(first: Step | None) -> Plan:
     return Plan(first, tuple(needed))
 
 
-class All:
+class AllOf:
     """A node all operands of which are fulfilled."""
 
     __slots__ = ("bound", "operands")
@@ -78,7 +78,7 @@ class All:
         """Slots that are filled whichever way the node is fulfilled."""
 
 
-class Any:
+class AnyOf:
     """A node some operand of which is fulfilled."""
 
     __slots__ = ("bound", "operands")
@@ -88,7 +88,7 @@ class Any:
         self.bound: frozenset[Slot] = operands[0].bound.intersection(*(operand.bound for operand in operands))
 
 
-Node = Leaf | All | Any
+Node = Leaf | AllOf | AnyOf
 
 
 class PatternPlans:
@@ -111,7 +111,7 @@ class PatternPlans:
             self.parts.append(pattern)
             return leaf
         operands = tuple(map(self._node, pattern.operands))
-        return All(operands) if isinstance(pattern, And) else Any(operands)
+        return AllOf(operands) if isinstance(pattern, And) else AnyOf(operands)
 
     def _plan(self, node: Node, missing: tuple[Node, ...]) -> None:
         """Makes the plans of all leaves below a node; `missing` are the nodes elsewhere that they need."""
@@ -119,16 +119,16 @@ class PatternPlans:
             self.plans[node] = _plan_of(self._steps(missing, node.bound, None))
             return
         for place, operand in enumerate(node.operands):
-            others = node.operands[:place] + node.operands[place + 1 :] if isinstance(node, All) else ()
+            others = node.operands[:place] + node.operands[place + 1 :] if isinstance(node, AllOf) else ()
             self._plan(operand, missing + others)
 
     def _steps(self, nodes: tuple[Node, ...], bound: frozenset[Slot], following: Step | None) -> Step | None:
         """Steps that fulfil all these nodes, and go on with `following`."""
         if not nodes:
             return following
-        chosen = min(nodes, key=lambda node: (not node.bound & bound, isinstance(node, Any)))
+        chosen = min(nodes, key=lambda node: (not node.bound & bound, isinstance(node, AnyOf)))
         rest = tuple(node for node in nodes if node is not chosen)
-        if isinstance(chosen, All):
+        if isinstance(chosen, AllOf):
             return self._steps(chosen.operands + rest, bound, following)
         after = self._steps(rest, bound | chosen.bound, following)
         if isinstance(chosen, Leaf):

@@ -51,6 +51,8 @@ class Search:
         """Adds detections with the chosen publications and others whose stamps are in this interval."""
         if step is None:
             self._found[in_order(chosen)] = None
+        elif self._left <= 0:
+            self.cut = True
         elif isinstance(step, Choice):
             for alternative in step.alternatives:
                 self._go_on(alternative, chosen, earliest, latest, values)
@@ -76,10 +78,11 @@ class Search:
                 )
 
     def _within_bound(self, candidates: Sequence[Match]) -> Sequence[Match]:
+        """As many candidates as may be tried yet; to find none counts as much as to find one."""
         if len(candidates) > self._left:
             self.cut = True
-            candidates = candidates[: self._left]
-        self._left -= len(candidates)
+            candidates = candidates[: max(0, self._left)]
+        self._left -= len(candidates) or 1
         return candidates
 
 

@@ -210,6 +210,17 @@ def test_the_work_for_one_arrival_is_bounded() -> None:
     assert 4_000 < loss.lost < 5_000
 
 
+def test_alternatives_without_matches_are_work_too() -> None:
+    """Otherwise a pattern of many of them would multiply the bound."""
+    alternatives = "||".join(f"{{[class,eq,'C'],[x,=,{number}]}}" for number in range(40))
+    made = trial(
+        f"{{[class,eq,'A']}}&{{[class,eq,'B']}}&{{{alternatives}}}", limits=DetectionLimits(candidates_at_once=300)
+    )
+    made.arrive_all([pub(f"a{number}", number) for number in range(10)])
+    made.arrive(pub("b1", 9))
+    assert made.losses == [Loss(LossReason.CANDIDATES, "c", "b1", 0)]
+
+
 def test_a_repeat_costs_no_second_place() -> None:
     made = trial("{[class,eq,'A']}&{[class,eq,'B']}")
     made.arrive_all([pub("a1", 1)] * 3)
