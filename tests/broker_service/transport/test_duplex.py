@@ -146,6 +146,8 @@ async def test_frames_without_room_are_written_when_there_is_room() -> None:
     written = [await asyncio.wait_for(stream.written.get(), WITHIN) for _ in range(5)]
     assert written == [b"0", b"1", b"2", b"3", b"4"]
     assert echo.idle
+    stream.make_room()
+    assert stream.written.empty()
     stream.end()
     await running
 
