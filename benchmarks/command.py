@@ -43,7 +43,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark("matching", seconds=170, quick_seconds=30),
-    Benchmark("detection", seconds=25, quick_seconds=8),
+    Benchmark("detection", seconds=35, quick_seconds=12),
     Benchmark("throughput", seconds=95, quick_seconds=25),
     Benchmark("relay", seconds=50, quick_seconds=15),
     Benchmark("startup", seconds=95, quick_seconds=35),

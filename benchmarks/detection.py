@@ -1,6 +1,6 @@
 """Speed of the detector of composite subscriptions, its growth, and its memory.
 
-    python -m benchmarks.detection            up to 100,000 matches of each part, 25 seconds
+    python -m benchmarks.detection            up to 100,000 matches of each part, 35 seconds
     python -m benchmarks.detection --quick    up to 10,000 matches; growth is not judged
 
 *Pairs.* Two parts that agree on a variable. Every fifth arrival finds one partner, the others none; each arrival
@@ -37,7 +37,7 @@ ROUNDS = 3
 WEIGHED = 50_000
 """Matches whose memory is measured."""
 
-PAIRS = Target("pairs: arrivals at a detector with 100,000 matches of each part", Bound.AT_LEAST, 300_000, "/s")
+PAIRS = Target("pairs: arrivals at a detector that keeps many matches of each part", Bound.AT_LEAST, 300_000, "/s")
 GROWTH = Target("pairs: an arrival with 100,000 matches of each part, against 10", Bound.AT_MOST, 1.3, "times")
 DETECTIONS = Target("triples: detections of three parts with ten matches each", Bound.AT_LEAST, 200_000, "/s")
 MANY = Target("an arrival with 10,000 composite subscriptions, against one", Bound.AT_MOST, 1.3, "times")
