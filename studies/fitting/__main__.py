@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from emulation.host.worker_processes import WorkerProcesses
-from studies.fitting.candidates import Candidate, hypercube, near
-from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, mean
+from studies.fitting.candidates import Candidate, hypercube, near, slower
+from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, mean, slowness
 from studies.fitting.trial import Trial, conduct, read_result
 
-SPREADS = (1.6, 1.25)
-"""Factors within which candidates are drawn anew around the best ones, round by round."""
+SPREAD = 1.3
+"""Factor within which candidates are drawn anew around the best ones."""
 
 
 class Fit:
@@ -46,6 +46,10 @@ class Fit:
         given = self._given[candidate]
         return loss(given), cost(given)
 
+    def paced(self, candidate: Candidate) -> Candidate:
+        """The candidate with the time scale at which its delays would be the stated ones."""
+        return slower(candidate, slowness(self._given[candidate]))
+
     def row(self, candidate: Candidate) -> str:
         """A row of the table: assumptions, results and loss."""
         given = self._given[candidate]
@@ -71,26 +75,28 @@ def main() -> int:
     rng = random.Random(options.seed)
     fit = Fit(options.out, options.jobs)
     fit.try_all(hypercube(options.candidates, rng), range(1, 2))
-    for spread in SPREADS:
-        for candidate in fit.best(options.best, 1):
-            fit.try_all(near(candidate, options.near, spread, rng), range(1, 2))
-    fit.try_all(fit.best(options.best, 1), range(2, options.seeds + 1))
+    paced = [fit.paced(candidate) for candidate in fit.best(options.best, 1)]
+    fit.try_all(
+        [*paced, *(new for candidate in paced for new in near(candidate, options.near, SPREAD, rng))], range(1, 2)
+    )
+    fit.try_all(fit.best(options.last, 1), range(2, options.seeds + 1))
     assumed = ["overlay", "window", "send ms", "service ms", "delay ms", "selectivity", "rate"]
     stated = [*NUMBERS, *STATEMENTS]
     print(f"| {' | '.join([*assumed, *(number.label for number in stated), 'loss'])} |")
     print("|---" * (len(assumed) + len(stated) + 1) + "|")
     print(f"| *stated* {'| ' * len(assumed)}{' | '.join(f'{number.value:.3g}' for number in stated)} | 0 |")
-    for candidate in fit.best(options.best, options.seeds):
+    for candidate in fit.best(options.last, options.seeds):
         print(fit.row(candidate))
     return 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m studies.fitting", description=__doc__)
-    parser.add_argument("--candidates", type=int, default=120, help="size of the Latin hypercube")
-    parser.add_argument("--best", type=int, default=6, help="candidates that a round goes on with")
+    parser.add_argument("--candidates", type=int, default=60, help="size of the Latin hypercube")
+    parser.add_argument("--best", type=int, default=3, help="candidates of it around which others are drawn")
     parser.add_argument("--near", type=int, default=5, help="further candidates around each of them")
-    parser.add_argument("--seeds", type=int, default=4, help="seeds of the best candidates at the end")
+    parser.add_argument("--last", type=int, default=4, help="candidates that are tried with more seeds")
+    parser.add_argument("--seeds", type=int, default=4, help="seeds of these")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draws")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="trials side by side")
     parser.add_argument("--out", type=Path, default=Path("runs/fitting"), help="directory of the results")

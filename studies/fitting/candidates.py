@@ -137,6 +137,17 @@ def near(candidate: Candidate, count: int, spread: float, rng: random.Random) ->
     ]
 
 
+def slower(candidate: Candidate, factor: float) -> Candidate:
+    """The same candidate in slow motion: times are longer and rates lower by a factor, and so queues are as long."""
+    return msgspec.structs.replace(
+        candidate,
+        send_time=candidate.send_time * factor,
+        service_time=candidate.service_time * factor,
+        delay=candidate.delay * factor,
+        rate=candidate.rate / factor,
+    )
+
+
 def _service_time(use: float, rate: float) -> float:
     """Milliseconds that a message takes a broker when all brokers are busy for this share of the time on average."""
     messages_a_second = _PUBLISHERS * rate / 60 * _MESSAGES / _BROKERS

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, geometric_mean
 
 import msgspec
 
@@ -79,6 +79,13 @@ def loss(given: Sequence[Given]) -> float:
     if any(mean(stated.name, given) is None for stated in (*NUMBERS, *STATEMENTS)):
         return math.inf
     return cost(given)
+
+
+def slowness(given: Sequence[Given]) -> float:
+    """Factor by which a candidate's delays would have to be longer to be the stated ones, in geometric mean."""
+    delays = [stated for stated in NUMBERS if stated.name.startswith("delay")]
+    factors = [stated.value / value for stated in delays if (value := mean(stated.name, given))]
+    return geometric_mean(factors) if factors else 1.0
 
 
 def cost(given: Sequence[Given]) -> float:

@@ -13,6 +13,8 @@ from emulation.planning.plan import make_plan
 from emulation.runtimes.ladder import RUNTIMES
 from record.errors import BadInputError, UserError
 from scenario.loading import load
+from scenario.model import Scenario
+from scenario.sections.workload.quotes import QuoteSubscriptions
 from studies.reproduction import (
     Cell,
     CellResult,
@@ -173,7 +175,7 @@ def test_the_shipped_claims_can_be_planned() -> None:
     assert len(experiments) == 10
 
 
-FIGURES = ("tid-5a", "tid-5b", "tid-full", "tid-5c", "tid-5d", "tid-5e", "tid-t3")
+FIGURES = ("tid-5a", "tid-5b", "tid-full", "tid-5c", "tid-5d", "tid-5e", "tid-t3", "tid-overhead")
 
 
 def test_all_figures_stand_on_the_same_assumptions() -> None:
@@ -183,13 +185,40 @@ def test_all_figures_stand_on_the_same_assumptions() -> None:
     for scenario in loaded:
         assert scenario.brokers == first.brokers
         assert scenario.topology.link == first.topology.link
-        assert scenario.workload.subscriptions == first.workload.subscriptions
+        assert _general(scenario) == _general(first)
         assert len(scenario.overlay().brokers) == 30
         assert list(scenario.vary) == ["routing.publications"]
-    rules = {
-        (SCENARIOS / "tid" / f"{name}.yaml").read_text().split("# - Rate:")[0].split("\n", 1)[1] for name in FIGURES
-    }
-    assert len(rules) == 1
+
+
+def test_all_files_of_the_figures_state_the_same_assumptions() -> None:
+    files = [SCENARIOS / "tid" / f"{name}.yaml" for name in (*FIGURES, "tid-5f", "tid-fail")]
+    assert len({file.read_text().split("# - Rate:")[0].split("\n", 1)[1] for file in files}) == 1
+
+
+def test_planetlab_differs_in_its_sites_and_their_delays_only() -> None:
+    first, planetlab = (load(SCENARIOS / "tid" / f"{name}.yaml") for name in ("tid-5a", "tid-5f"))
+    assert planetlab.brokers == first.brokers
+    assert _general(planetlab) == _general(first)
+    assert list(planetlab.vary) == list(first.vary)
+    assert planetlab.topology.link == first.topology.link.model_copy(update={"delay": planetlab.topology.link.delay})
+    overlay = planetlab.overlay()
+    assert (len(overlay.brokers), len(overlay.links)) == (50, 100)
+    assert max(link.forward.delay for link in overlay.links) > 0.05
+
+
+def test_publishers_join_until_the_second_from_which_stability_counts() -> None:
+    scenario = load(SCENARIOS / "tid" / "tid-5f.yaml")
+    (recipe,) = [shipped.measured_by for shipped in load_claims().claims if shipped.id == "tid-5f"]
+    assert recipe is not None
+    assert scenario.workload.publications is not None
+    joins = [publisher.joins or 0.0 for publisher in scenario.workload.publications.individually.values()]
+    assert recipe.arguments == (max(joins),)
+
+
+def _general(scenario: Scenario) -> QuoteSubscriptions | None:
+    """The figure's subscribers, without the few whom it puts at a distance from a publisher."""
+    subscriptions = scenario.workload.subscriptions
+    return None if subscriptions is None else subscriptions.model_copy(update={"followers": ()})
 
 
 def test_failures_stand_on_them_too_and_strike_brokers_without_clients() -> None:
