@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 
 from scenario.loading import load
-from studies.fitting.candidates import OVERLAYS, RANGES, WINDOWS, Candidate, hypercube, near
+from studies.fitting.candidates import OVERLAYS, RANGES, WINDOWS, Candidate, hypercube, near, slower
 from studies.reproduction.plan import SCENARIOS
 
 SOME = Candidate(
@@ -84,3 +84,9 @@ def test_the_assumptions_reach_the_scenario() -> None:
     assert scenario.brokers.limits.window == 1
     assert scenario.workload.subscriptions is not None
     assert scenario.workload.subscriptions.selectivity.low == pytest.approx(0.1)
+
+
+def test_slow_motion_changes_no_queue() -> None:
+    slow = slower(SOME, 2.0)
+    assert (slow.send_time, slow.service_time, slow.delay, slow.rate) == (4.0, 1.0, 2.0, 750.0)
+    assert (slow.overlay, slow.window, slow.selectivity) == (SOME.overlay, SOME.window, SOME.selectivity)

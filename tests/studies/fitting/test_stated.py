@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 
-from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, mean
+from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, mean, slowness
 
 PERFECT = Given(
     messages=16997 / 1926, queue_share=0.25, busiest=0.837, others=0.166, delay_6=47.2, delay_10=64.5, delay_12=74.4,
@@ -48,3 +48,9 @@ def test_what_no_seed_gave_cannot_be_compared(name: str) -> None:
 
 def test_nothing_is_infinitely_less_than_something() -> None:
     assert loss([msgspec.structs.replace(PERFECT, queue_share=0.0)]) == math.inf
+
+
+def test_slowness_is_what_brings_the_delays_to_the_stated_ones() -> None:
+    fast = msgspec.structs.replace(PERFECT, delay_6=23.6, delay_10=64.5, delay_12=None)
+    assert slowness([fast]) == pytest.approx(math.sqrt(2))
+    assert slowness([msgspec.structs.replace(fast, delay_6=None, delay_10=None)]) == 1.0
