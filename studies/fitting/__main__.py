@@ -12,7 +12,7 @@ from pathlib import Path
 from emulation.host.worker_processes import WorkerProcesses
 from studies.fitting.candidates import Candidate, hypercube, near, slower
 from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, mean, slowness
-from studies.fitting.trial import Trial, conduct, read_result
+from studies.fitting.trial import SCREENING, Trial, conduct, read_result
 
 SPREAD = 1.3
 """Factor within which candidates are drawn anew around the best ones."""
@@ -74,12 +74,12 @@ def main() -> int:
     options = _options()
     rng = random.Random(options.seed)
     fit = Fit(options.out, options.jobs)
-    fit.try_all(hypercube(options.candidates, rng), range(1, 2))
+    fit.try_all(hypercube(options.candidates, rng), [SCREENING])
     paced = [fit.paced(candidate) for candidate in fit.best(options.best, 1)]
     fit.try_all(
         [*paced, *(new for candidate in paced for new in near(candidate, options.near, SPREAD, rng))], range(1, 2)
     )
-    fit.try_all(fit.best(options.last, 1), range(2, options.seeds + 1))
+    fit.try_all(fit.best(options.last, 1), range(SCREENING + 1, SCREENING + options.seeds))
     assumed = ["overlay", "window", "send ms", "service ms", "delay ms", "selectivity", "rate"]
     stated = [*NUMBERS, *STATEMENTS]
     print(f"| {' | '.join([*assumed, *(number.label for number in stated), 'loss'])} |")
