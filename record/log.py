@@ -6,8 +6,12 @@
 from __future__ import annotations
 
 import enum
+from typing import Annotated
 
 import msgspec
+
+Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""An integer of 64 bits, because the analysis keeps records in columns of such. A line with a larger one is malformed."""
 
 
 class Event(enum.StrEnum):
@@ -135,7 +139,7 @@ class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
 class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One line of `logs/<node>.jsonl`. Fields that do not apply are left out."""
 
-    time: int
+    time: Integer
     """Nanoseconds of the host's monotonic clock; of virtual time when simulated."""
     node: str
     """The broker, or the driver process that runs clients."""
@@ -150,16 +154,16 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """The logical client concerned."""
     peer: str | None = None
     """The neighbour, for broker events; the broker, for client events."""
-    hops: int | None = None
+    hops: Integer | None = None
     """Overlay links travelled so far."""
-    queue: int | None = None
+    queue: Integer | None = None
     """Messages waiting in the output queue concerned."""
-    duration: int | None = None
+    duration: Integer | None = None
     """Nanoseconds."""
-    bytes: int | None = None
+    bytes: Integer | None = None
     """Size of body and header."""
-    count: int | None = None
-    intended: int | None = None
+    count: Integer | None = None
+    intended: Integer | None = None
     """Nanoseconds, same clock as `time`."""
     text: str | None = None
     """A reason for people, or the kind of a fault or heal."""
@@ -170,7 +174,7 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     predicates: list[PredicateRecord] | None = None
     stream: str | None = None
     """Stream of a notification, where the routing protocol keeps the order of one."""
-    position: int | None = None
+    position: Integer | None = None
     """The notification's place in that stream, from 1."""
     label: str | None = None
     """Purpose of a message, in the routing protocol's words."""

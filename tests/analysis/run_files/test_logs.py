@@ -16,6 +16,7 @@ RECORD = b'{"time":1,"node":"B1","variant":"base","event":"received"}\n'
 START = b'{"time":2,"node":"B1","variant":"base","event":"started","count":2}\n'
 WRONG_TYPE = b'{"time":1,"node":"B1","variant":"base","event":"received","hops":"many"}\n'
 NO_TIME = b'{"node":"B1","variant":"base","event":"received"}\n'
+TOO_LARGE = b'{"time":1,"node":"B1","variant":"base","event":"received","hops":9223372036854775808}\n'
 
 
 def counted(file: Path, share_bytes: int) -> tuple[int, int, int]:
@@ -41,6 +42,7 @@ def counted(file: Path, share_bytes: int) -> tuple[int, int, int]:
         (RECORD + START, 2, 0, 0),
         (RECORD + RECORD[:20] + b"\n" + START + RECORD + RECORD[:31], 3, 2, 0),
         (b"what?\n" + RECORD + NO_TIME + WRONG_TYPE, 1, 0, 3),
+        (RECORD + TOO_LARGE, 1, 0, 1),
     ],
 )
 def test_damaged_lines_are_counted_by_how_they_came_about(
