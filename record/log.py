@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""An integer of 64 bits, because the analysis keeps records in columns of such. A line with a larger one is malformed."""
+"""An integer of 64 bits, because the analysis keeps records in columns of these. Other lines are malformed."""
 
 
 class Event(enum.StrEnum):
