@@ -19,11 +19,11 @@ class DueWrites:
         self._callbacks = 0
         """Surrounded callbacks that run now, one within the other."""
 
-    def add(self, write: Callable[[], None]) -> None:
-        """Has a write made once. It must not raise."""
+    def add(self, write: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
+        """Has a write made once, outside of callbacks by the event loop, which need not run yet. It must not raise."""
         writes = self._writes
         if not writes and not self._callbacks:
-            asyncio.get_running_loop().call_soon(self._make)
+            loop.call_soon(self._make)
         writes.append(write)
 
     def __enter__(self) -> None:
