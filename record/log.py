@@ -30,10 +30,20 @@ class Event(enum.StrEnum):
     SENT = "sent"
     """A message left the output queue for a neighbour; sending it takes a link's send time from then on. duration: its
     wait in the queue; queue: length left behind."""
+    DETECTED = "detected"
+    """The broker detected a set of publications that together match a composite subscription. kind: `detection`; id:
+    the client's name for the composite; publications: the set; duration: its spread, which is the time between the
+    earliest and the latest `publish` of the set."""
     DELIVERED = "delivered"
-    """A notification left for a client."""
+    """A notification left for a client. Of the kind `detection`, id: the client's name for the composite; bytes: all
+    contents of the set."""
     DROPPED = "dropped"
-    """A message ended here. text: the reason; count: the number of messages, when counted together."""
+    """A message ended here. text: the reason; count: the number of messages, when counted together.
+
+    Of the kind `detection`: detections of a composite are lost from here on. id: the publication that was discarded or
+    that would have completed them; text: the reason, then `: composite` and the client's name for it; count: the number
+    of detections, where it is known.
+    """
     DISTURBED = "disturbed"
     """The fault `disturb` hit a message that came from a neighbour. text: `lost`, `repeated` or `held back`; duration:
     the time for which it is held back. One that is not lost is `received` as often as the router gets it."""
@@ -68,6 +78,10 @@ class Event(enum.StrEnum):
     UNADVERTISE = "unadvertise"
     SUBSCRIBE = "subscribe"
     UNSUBSCRIBE = "unsubscribe"
+    """A client's operation, as issued. It withdraws a subscription or a composite subscription of this id."""
+    COMPOSE = "compose"
+    """A client's composite subscription, as issued. id: the client's name for it; text: its pattern in notation;
+    duration: its window, the largest time between the publications of a set."""
     PUBLISH = "publish"
     """A client's publication. intended: the time at which the workload wanted it; time: the time at which it was handed
     to the session; numbers, strings: its content."""
@@ -83,7 +97,8 @@ class Event(enum.StrEnum):
     """Its broker announced that a subscription has started: every publication that is made from now on and that it
     matches reaches the client. id: that of the subscription. Few protocols announce that."""
     NOTIFIED = "notified"
-    """A client got a notification. id: that of the publication."""
+    """A client got a notification. id: that of the publication. Of the kind `detection`, id: the client's name for the
+    composite; publications: the set."""
 
     QUEUE = "queue"
     """A gauge, once a second and link, unless all values are zero as before. queue: messages waiting; count: in flight.
@@ -147,7 +162,7 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """The variant of the scenario. A scenario without `vary` has the one variant `base`."""
     event: Event
     kind: str | None = None
-    """advertise, unadvertise, subscribe, unsubscribe, publish or control."""
+    """advertise, unadvertise, subscribe, unsubscribe, publish, control, compose or detection."""
     id: str | None = None
     """The message's identifier, the same at every node."""
     client: str | None = None
@@ -178,3 +193,6 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """The notification's place in that stream, from 1."""
     label: str | None = None
     """Purpose of a message, in the routing protocol's words."""
+    publications: list[str] | None = None
+    """The identifiers of a detected set of publications, in order of publishing; equal times in order of the
+    identifier."""

@@ -11,7 +11,7 @@ class BrokerMessages(Struct, frozen=True, kw_only=True):
     variant: str
     broker: str
     kind: str
-    """advertise, unadvertise, subscribe, unsubscribe, publish or control."""
+    """advertise, unadvertise, subscribe, unsubscribe, publish, control, compose or detection."""
     from_clients: int
     """Messages received from clients."""
     received: int
