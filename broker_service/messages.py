@@ -56,6 +56,9 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     """Overlay links travelled when the next broker handles it; 0 for a client's own message at its broker."""
     label: str = ""
     """Purpose of the message in the routing protocol's words, for the log; empty for most."""
+    published: int = 0
+    """Of a publication: the time at which its client published it, in nanoseconds of the run's clock. A router that
+    makes a new message for the next hop keeps it, because detections of composite subscriptions depend on it."""
 
     @property
     def size(self) -> int:
@@ -107,6 +110,8 @@ class ClientRequest(msgspec.Struct, frozen=True, gc=False):
     """The client's own name for the advertisement, subscription or publication."""
     body: bytes = b""
     """Encoded content or predicates."""
+    published: int = 0
+    """Of a publication: `Message.published`; 0 where the broker is to fill in its own clock."""
 
 
 class StreamPosition(msgspec.Struct, frozen=True, gc=False):

@@ -54,8 +54,8 @@ class Publishing:
         if number <= progress.last and session.name:
             self._answer_again(client, request, progress.rejection(number))
             return
-        message = Message(Kind.PUBLISH, request.id, request.body)
         came = self._clock()
+        message = Message(Kind.PUBLISH, request.id, request.body, b"", 0, "", request.published or came)
         try:
             publication, advertisement = _checked(client, request, self._comparisons.decode)
             began = self._stopwatch()

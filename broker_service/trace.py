@@ -46,6 +46,10 @@ class Recorder:
         self._variant = trace.variant
         self._clock = clock
 
+    def now(self) -> int:
+        """The time of a record that is made now, in nanoseconds."""
+        return self._clock()
+
     def received(
         self, message: Message, time: int, duration: int | None, neighbour: str | None, client: str | None = None
     ) -> None:
@@ -172,11 +176,12 @@ class Recorder:
         numbers: dict[str, float] | None = None,
         strings: dict[str, str] | None = None,
         predicates: list[PredicateRecord] | None = None,
+        time: int | None = None,
     ) -> None:
-        """Records any other event, now; the fields are those of `TraceRecord`."""
+        """Records any other event, now or at `time`; the fields are those of `TraceRecord`."""
         self._write(
             TraceRecord(
-                time=self._clock(),
+                time=self._clock() if time is None else time,
                 node=self._node,
                 variant=self._variant,
                 event=event,

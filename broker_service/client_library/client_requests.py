@@ -105,8 +105,10 @@ class ClientRequests:
         """Operations not sent yet."""
         return len(self._queue)
 
-    def submit(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> int:
-        """Hands an operation over; its answer carries the number returned.
+    def submit(
+        self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
+    ) -> int:
+        """Hands an operation over; its answer carries the number returned. `published` is `ClientRequest.published`.
 
         Raises `TooLargeError`, and for a publication `SessionFullError`; the operation is not sent then.
         """
@@ -125,7 +127,7 @@ class ClientRequests:
         if operation is _PUBLISH and len(queue) >= self._limits.queue:
             raise SessionFullError(f"{len(queue)} operations wait for {self._address} already")
         self._number += 1
-        request = ClientRequest(client, self._number, operation, id, body)
+        request = ClientRequest(client, self._number, operation, id, body, published)
         if operation is not _PUBLISH:
             self._unanswered[request.number] = request
             self._remember(request)

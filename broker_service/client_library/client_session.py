@@ -101,12 +101,14 @@ class ClientSession:
         await asyncio.gather(self._task, return_exceptions=True)
         self._task = None
 
-    def submit(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> int:
-        """Hands an operation over; its answer carries the number returned.
+    def submit(
+        self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
+    ) -> int:
+        """Hands an operation over; its answer carries the number returned. `published` is `ClientRequest.published`.
 
         Raises `TooLargeError`, and for a publication `SessionFullError`; the operation is not sent then.
         """
-        number = self._requests.submit(client, operation, id, body)
+        number = self._requests.submit(client, operation, id, body, published)
         stream = self._stream
         if stream is not None:
             stream.wake()

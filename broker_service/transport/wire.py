@@ -55,7 +55,8 @@ def decode_link_frame(data: bytes) -> LinkFrame:
         _check_count(frame.messages)
         kinds = _KINDS
         messages = [
-            Message(kinds[item.kind], item.id, item.body, item.header, item.hops, item.label) for item in frame.messages
+            Message(kinds[item.kind], item.id, item.body, item.header, item.hops, item.label, item.published)
+            for item in frame.messages
         ]
     except (DecodeError, KeyError) as error:
         raise MalformedFrameError(_describe(error)) from None
@@ -85,7 +86,7 @@ def decode_client_frame(data: bytes) -> ClientFrame:
         _check_count(frame.requests)
         operations = _OPERATIONS
         requests = [
-            ClientRequest(item.client, item.number, operations[item.operation], item.id, item.body)
+            ClientRequest(item.client, item.number, operations[item.operation], item.id, item.body, item.published)
             for item in frame.requests
         ]
     except (DecodeError, KeyError) as error:
@@ -194,6 +195,7 @@ def _message_frame(messages: Sequence[Message], whole: MessageFrame) -> bytes:
             header=message.header,
             hops=message.hops,
             label=message.label,
+            published=message.published,
         )
     return frame.SerializeToString()
 
@@ -202,7 +204,14 @@ def _client_frame(requests: Sequence[ClientRequest]) -> bytes:
     frame = pb.ClientFrame()
     add = frame.requests.add
     for item in requests:
-        add(client=item.client, number=item.number, operation=item.operation, id=item.id, body=item.body)
+        add(
+            client=item.client,
+            number=item.number,
+            operation=item.operation,
+            id=item.id,
+            body=item.body,
+            published=item.published,
+        )
     return frame.SerializeToString()
 
 

@@ -27,7 +27,9 @@ _NOTIFICATION: Final = Event.NOTIFIED
 class Session(Protocol):
     """Hands operations of many clients to one broker."""
 
-    def submit(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> int:
+    def submit(
+        self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
+    ) -> int:
         """As `broker_service.client_library.client_requests.ClientRequests.submit`."""
 
 
@@ -54,7 +56,11 @@ class Clients:
         """Operations that brokers have not answered yet, by broker and number."""
 
     def issue(self, operation: ReadyOperation, intended: int) -> None:
-        """Has a client do what it should have done at the time `intended`."""
+        """Has a client do what it should have done at the time `intended`.
+
+        A publication carries the time of its record, so that the analysis knows the window of each detection exactly.
+        """
+        now = self._recorder.now()
         self._recorder.note(
             EVENTS[operation.kind],
             kind=operation.kind.value,
@@ -66,10 +72,11 @@ class Clients:
             numbers=operation.numbers,
             strings=operation.strings,
             predicates=operation.predicates,
+            time=now,
         )
         self._counts.issued += 1
         try:
-            self._submit(operation)
+            self._submit(operation, now)
         except (TooLargeError, SessionFullError, UnknownBrokerError) as error:
             self._counts.rejected += 1
             self._recorder.note(
@@ -101,17 +108,19 @@ class Clients:
 
         return on_acknowledged
 
-    def _submit(self, operation: ReadyOperation) -> None:
+    def _submit(self, operation: ReadyOperation, now: int) -> None:
         session = self._sessions.get(operation.broker)
         if session is None:
             raise UnknownBrokerError(f"{operation.broker} is not one of the brokers in this driver's configuration")
         if operation.client not in self._attached:
             self._attached.add(operation.client)
             session.submit(operation.client, Operation.ATTACH)
-        number = session.submit(operation.client, REQUESTS[operation.kind], operation.id, operation.body)
+        client, request, id, body = operation.client, REQUESTS[operation.kind], operation.id, operation.body
         if operation.kind is _PUBLISH:
+            session.submit(client, request, id, body, now)
             self._counts.published += 1
         else:
+            number = session.submit(client, request, id, body)
             self._asked[operation.broker, number] = operation.kind
 
     def _receive(self, broker: str, event: ClientEvent) -> None:

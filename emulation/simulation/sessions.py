@@ -65,9 +65,11 @@ class SimulatedSession:
     def up(self) -> bool:
         return self._broker is not None
 
-    def submit(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> int:
+    def submit(
+        self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
+    ) -> int:
         """Hands an operation over; its answer carries the number returned. Raises as `ClientRequests.submit`."""
-        number = self._requests.submit(client, operation, id, body)
+        number = self._requests.submit(client, operation, id, body, published)
         self._send()
         return number
 

@@ -104,7 +104,8 @@ def _sends(message: Message, copies: list[Copy]) -> list[Action]:
         header = copy.header
         onward = by_header.get(header)
         if onward is None:
-            onward = Message(message.kind, message.id, message.body, header, message.hops + 1)
+            hops = message.hops + 1
+            onward = Message(message.kind, message.id, message.body, header, hops, "", message.published)
             by_header[header] = onward
         actions.append(Send(copy.neighbour, onward))
     return actions

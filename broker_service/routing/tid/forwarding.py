@@ -159,9 +159,9 @@ class Copies:
         return True
 
     def sends(self, message: Message) -> list[Send]:
-        hops = message.hops + 1
+        hops, published = message.hops + 1, message.published
         return [
-            Send(neighbour, Message(message.kind, message.id, message.body, encode_header(header), hops))
+            Send(neighbour, Message(message.kind, message.id, message.body, encode_header(header), hops, "", published))
             for neighbour, header in self._copies.items()
         ]
 

@@ -43,8 +43,10 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 BYTES = st.binary(max_size=40)
 NUMBER = st.integers(0, 2**64 - 1)
 HOPS = st.integers(0, 2**32 - 1)
-MESSAGES = st.lists(st.builds(Message, st.sampled_from(Kind), TEXT, BYTES, BYTES, HOPS, TEXT), max_size=20)
-REQUESTS = st.lists(st.builds(ClientRequest, TEXT, NUMBER, st.sampled_from(Operation), TEXT, BYTES), max_size=20)
+MESSAGES = st.lists(st.builds(Message, st.sampled_from(Kind), TEXT, BYTES, BYTES, HOPS, TEXT, NUMBER), max_size=20)
+REQUESTS = st.lists(
+    st.builds(ClientRequest, TEXT, NUMBER, st.sampled_from(Operation), TEXT, BYTES, NUMBER), max_size=20
+)
 EVENTS = st.lists(
     st.builds(
         ClientEvent,
