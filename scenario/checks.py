@@ -17,6 +17,8 @@ from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.section import suggestion
 from scenario.sections.workload import OperationItem
+from scenario.workload.detections import MOST_DETECTIONS
+from scenario.workload.generate import generate
 from scenario.workload.generate import problems as workload_problems
 from scenario.workload.placement import broker_problems
 from scenario.yaml_files.fields import FieldPath
@@ -43,8 +45,8 @@ def contradictions(scenario: Scenario) -> Iterator[Problem]:
         yield Problem(_blamed(scenario), str(error))
         return
     yield from _routing(scenario, overlay)
-    yield from workload_problems(scenario, overlay)
-    yield from _operations(scenario, overlay)
+    of_workload = [*workload_problems(scenario, overlay), *_operations(scenario, overlay)]
+    yield from of_workload or _detections(scenario, overlay)
     yield from _faults(scenario, overlay, () if evolution is None else evolution.later_pairs())
 
 
@@ -158,9 +160,28 @@ def _operations(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
         except ContentError as error:
             yield Problem((*path, item.verb), str(error))
         if item.id is not None:
-            if (key := (item.client, item.verb, item.id)) in taken:
+            verb = "subscribe" if item.verb == "composite" else item.verb
+            if (key := (item.client, verb, item.id)) in taken:
                 yield Problem((*path, "id"), f"{item.client} has used the id {item.id!r} already")
             taken.add(key)
+
+
+def _detections(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
+    """A problem of the composite subscription with which the run makes too many detections."""
+    items = [(item.at, index) for index, item in enumerate(scenario.workload.operations) if item.verb == "composite"]
+    if not items:
+        return
+    total = 0.0
+    for (_, index), expected in zip(sorted(items), generate(scenario, overlay).detections(), strict=True):
+        total += expected
+        if total > MOST_DETECTIONS:
+            together = "" if total == expected else f", {total:,.0f} together with those before"
+            yield Problem(
+                ("workload", "operations", index, "composite"),
+                f"makes about {expected:,.0f} detections{together}; there may be {MOST_DETECTIONS:,} in a run; give a "
+                "shorter `within` or parts that match less",
+            )
+            return
 
 
 def _faults(scenario: Scenario, overlay: Overlay, later: Sequence[LinkEnds]) -> Iterator[Problem]:

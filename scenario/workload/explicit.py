@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from broker_service.language import Publication, Subscription
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.formatting import format_composite
 from broker_service.language.records import predicate_record, recorded_predicate
 from broker_service.language.relations import matches
 from record.time_units import SECOND
@@ -48,12 +50,16 @@ def _operation(item: OperationItem, published: int) -> PlannedOperation:
         at=round(item.at * SECOND),
         client=item.client,
         broker=item.broker,
-        operation=OperationKind(item.verb),
+        operation=OperationKind.COMPOSE if isinstance(content, CompositeSubscription) else OperationKind(item.verb),
         id=item.id or (f"{item.client}:{published}" if isinstance(content, Publication) else item.text),
     )
-    if content is None:
-        return operation
-    if isinstance(content, Publication):
-        return msgspec.structs.replace(operation, attributes=dict(content.attributes))
-    records = [predicate_record(predicate) for predicate in content.predicates]
-    return msgspec.structs.replace(operation, predicates=records)
+    match content:
+        case None:
+            return operation
+        case Publication():
+            return msgspec.structs.replace(operation, attributes=dict(content.attributes))
+        case CompositeSubscription(pattern, within):
+            return msgspec.structs.replace(operation, pattern=format_composite(pattern), within=within)
+        case Advertisement() | Subscription():
+            records = [predicate_record(predicate) for predicate in content.predicates]
+            return msgspec.structs.replace(operation, predicates=records)

@@ -13,13 +13,15 @@ from record.log import PredicateRecord
 
 
 class OperationKind(enum.StrEnum):
-    """The five kinds of operation."""
+    """The kinds of operation."""
 
     ADVERTISE = "advertise"
     UNADVERTISE = "unadvertise"
     SUBSCRIBE = "subscribe"
     UNSUBSCRIBE = "unsubscribe"
     PUBLISH = "publish"
+    COMPOSE = "compose"
+    """A composite subscription."""
 
 
 class PlannedOperation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -32,11 +34,16 @@ class PlannedOperation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
     broker: str
     operation: OperationKind
     id: str
-    """The client's own name for its advertisement or subscription (`a1`, `s1`); a publication's `<client>:<n>`."""
+    """The client's own name for its advertisement, subscription or composite subscription (`a1`, `s1`); a publication's
+    `<client>:<n>`."""
     attributes: dict[str, Value] | None = None
     """A publication's content."""
     predicates: list[PredicateRecord] | None = None
     """The content of a subscription or an advertisement."""
+    pattern: str | None = None
+    """The pattern of a composite subscription, in notation."""
+    within: int | None = None
+    """Nanoseconds between the first and the last publication of a detection at most."""
 
 
 def write_operations(path: Path, operations: Iterable[PlannedOperation]) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from record.time_units import SECOND
 from scenario.model import Scenario
+from scenario.workload.detections import PublicationSample
 from scenario.workload.explicit import explicit_notifications
 from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.population import Population
@@ -60,22 +61,41 @@ class Workload:
 
     def operations(self) -> Iterator[PlannedOperation]:
         """All operations sorted by time, generated lazily: publications are never held in memory."""
-        seconds = self.scenario.timeline
-        running = self.population.run_operations(round(seconds.join * SECOND), seconds.run)
-        merged = heapq.merge(self._joining(), self.explicit, running, key=lambda operation: operation.at)
-        stretch = self.stretch
-        yield from merged if stretch == 1 else (_at(round(operation.at * stretch), operation) for operation in merged)
+        stretch, merged = self.stretch, self._merged()
+        yield from merged if stretch == 1 else (_stretched(operation, stretch) for operation in merged)
 
     def estimate(self) -> Estimate:
+        """The amounts to expect. A set of publications that a client gets for a composite subscription is one
+        notification."""
         generated = self.population.expected(self.scenario.timeline.run)
         written = [operation.operation for operation in self.explicit]
         return Estimate(
             advertisements=generated.advertisements + written.count(OperationKind.ADVERTISE),
-            subscriptions=generated.subscriptions + written.count(OperationKind.SUBSCRIBE),
+            subscriptions=generated.subscriptions
+            + written.count(OperationKind.SUBSCRIBE)
+            + written.count(OperationKind.COMPOSE),
             publications=round(generated.publications) + written.count(OperationKind.PUBLISH),
-            notifications=round(generated.notifications) + explicit_notifications(self.explicit),
+            notifications=round(generated.notifications + sum(self.detections()))
+            + explicit_notifications(self.explicit),
             duration=self.scenario.timeline.duration,
         )
+
+    def detections(self) -> list[float]:
+        """The number of detections to expect of each composite subscription, in the order of time."""
+        composites = [operation for operation in self.explicit if operation.operation is OperationKind.COMPOSE]
+        if not composites:
+            return []
+        publications = (operation for operation in self._merged() if operation.operation is OperationKind.PUBLISH)
+        written = sum(operation.operation is OperationKind.PUBLISH for operation in self.explicit)
+        generated = self.population.expected(self.scenario.timeline.run).publications
+        sample = PublicationSample.of(publications, generated + written)
+        return [sample.detections(composite) for composite in composites]
+
+    def _merged(self) -> Iterator[PlannedOperation]:
+        """All operations sorted by time, before they are stretched."""
+        timeline = self.scenario.timeline
+        running = self.population.run_operations(round(timeline.join * SECOND), timeline.run)
+        return heapq.merge(self._joining(), self.explicit, running, key=lambda operation: operation.at)
 
     def _joining(self) -> Iterator[PlannedOperation]:
         """Advertisements and subscriptions of clients present from the start, each at a random time in `join`."""
@@ -102,6 +122,11 @@ class Workload:
             return until, 0.0, until
         advertise = _ADVERTISE_UNTIL * join if timeline.advertise is None else timeline.advertise * SECOND
         return advertise, advertise + _SPREADING * join, until
+
+
+def _stretched(operation: PlannedOperation, stretch: float) -> PlannedOperation:
+    within = None if operation.within is None else round(operation.within * stretch)
+    return msgspec.structs.replace(operation, at=round(operation.at * stretch), within=within)
 
 
 def _at(time: int, operation: PlannedOperation) -> PlannedOperation:

@@ -303,7 +303,9 @@ timeline: {join: 2s, run: 1s}
         ("at: 2s", "at: 3s", "s.yaml:8: workload.operations[2].at: after the run phase, which ends 3 s after the start"),
         (", id: a1", "", "s.yaml:6: workload.operations[0]: an operation that does advertise needs an `id`"),
         ("publish:", "subscribe: x, publish:", "s.yaml:8: workload.operations[2]: "
-         "needs exactly one of advertise, unadvertise, subscribe, unsubscribe, publish; got subscribe, publish"),
+         "needs exactly one of advertise, unadvertise, subscribe, unsubscribe, publish, composite; got subscribe, publish"),
+        ("publish: ", "within: 1s, publish: ", "s.yaml:8: workload.operations[2]: "
+         "leave `within` out: it belongs to `composite`, not to publish"),
         ("links: [[A, B],", "links: [[A, A],", "s.yaml:2: topology: link A - A: a broker cannot be linked to itself"),
         ("links: [[A, B],", "links: [[A, D],", "s.yaml:2: topology: the overlay is disconnected: 2 parts, "
          "one of them {A, D}; add a link between each two parts"),
@@ -317,6 +319,35 @@ def test_messages_about_written_operations(file: Path, old: str, new: str, messa
 def test_malformed_content_is_placed(file: Path) -> None:
     output = error(file, OPERATIONS.replace("publish: \"[class,'STOCK']\"", "publish: \"[class,'STOCK'\""))
     assert output.startswith("s.yaml:8: workload.operations[2].publish: line 1, column 15:")
+
+
+@pytest.mark.parametrize(
+    ("composite", "message"),
+    [
+        ("composite: '{[class,eq,A]}&{[x,>,$I$X]}'", "composite: part 2, {[x,>,$I$X]}: nothing binds $I$X, which 'x' is "
+         "compared with, in some way to fulfil the pattern; "
+         "bind it with [ATTRIBUTE,=,$I$X] in this part or in one that is joined to it by '&'"),
+        ("id: s1, composite: '[class,eq,A]'", "id: S has used the id 's1' already"),
+    ],
+)  # fmt: skip
+def test_messages_about_composite_subscriptions(file: Path, composite: str, message: str) -> None:
+    """A composite subscription shares the names of its client's subscriptions."""
+    named = composite if "id:" in composite else f"id: c1, {composite}"
+    item = f"    - {{at: 1s, client: S, broker: C, {named}}}\ntimeline:"
+    assert error(file, OPERATIONS.replace("timeline:", item, 1)) == f"s.yaml:9: workload.operations[3].{message}"
+
+
+def test_absurd_numbers_of_detections_are_refused(file: Path) -> None:
+    """Of 12,000 publications, each three of a minute are a detection."""
+    composite = "'{[class,eq,STOCK]}&{[class,eq,STOCK]}&{[class,eq,STOCK]}'"
+    item = f"  operations:\n    - {{at: 0s, client: C, broker: B1, id: c, composite: {composite}}}\ntimeline:"
+    text = GOOD.replace("rate: 60/min", "rate: 600/s").replace("timeline:", item)
+    assert error(file, text) == (
+        "s.yaml:15: workload.operations[0].composite: makes about 1,728,000,000,000 detections; there may be 10,000,000 "
+        "in a run; give a shorter `within` or parts that match less"
+    )
+    file.write_text(text.replace("id: c,", "id: c, within: 1ms,").replace("600/s", "60/s"))
+    assert load(file).workload.operations[0].within == 0.001
 
 
 def test_links_that_differ_keep_the_rest(file: Path) -> None:

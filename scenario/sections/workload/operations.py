@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.notation import parse_advertisement, parse_publication, parse_subscription
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.notation import (
+    parse_advertisement,
+    parse_composite,
+    parse_publication,
+    parse_subscription,
+)
+from record.time_units import SECOND
 from scenario.sections.section import BrokerName, Section
 from scenario.sections.units import Duration
 
+Verb = Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish", "composite"]
+VERBS: tuple[Verb, ...] = get_args(Verb)
+USUAL_WINDOW = 60.0
+"""Seconds between the publications of a detection at most, where a composite subscription does not give them."""
+
 
 class OperationItem(Section):
-    """One operation of one client, with exactly one of the five verbs."""
+    """One operation of one client, with exactly one of the six verbs."""
 
     at: Duration
     """Time, counted from the start of the join phase."""
@@ -22,7 +34,8 @@ class OperationItem(Section):
     broker: BrokerName
     """The client's broker, the same one in all its operations."""
     id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
-    """The client's own name for a subscription or an advertisement, or a publication's id (`P1:1`, ... by default)."""
+    """The client's own name for a subscription, a composite subscription or an advertisement, or a publication's id
+    (`P1:1`, ... by default)."""
     advertise: str | None = None
     """Predicates in PADRES notation, such as `[class,eq,'STOCK'],[price,>,0]`."""
     unadvertise: str | None = None
@@ -30,23 +43,30 @@ class OperationItem(Section):
     subscribe: str | None = None
     """Predicates in PADRES notation."""
     unsubscribe: str | None = None
-    """The id of the subscription to withdraw."""
+    """The id of the subscription or composite subscription to withdraw."""
     publish: str | None = None
     """Attributes in PADRES notation, such as `[class,'STOCK'],[price,100.5]`."""
+    composite: str | None = None
+    """A composite subscription in PADRES notation, such as `{[class,eq,'A']}&{[class,eq,'B']}`. The client gets each
+    set of publications that fulfils it together."""
+    within: Duration | None = None
+    """Longest time between the first and the last publication of such a set; 60 s by default."""
 
     @model_validator(mode="after")
     def _has_one_verb(self) -> OperationItem:
         given = [verb for verb in VERBS if getattr(self, verb) is not None]
         if len(given) != 1:
             raise ValueError(f"needs exactly one of {', '.join(VERBS)}; got {', '.join(given) or 'none'}")
-        if given[0] in ("advertise", "subscribe") and self.id is None:
+        if given[0] in ("advertise", "subscribe", "composite") and self.id is None:
             raise ValueError(f"an operation that does {given[0]} needs an `id`")
         if given[0] in ("unadvertise", "unsubscribe") and self.id is not None:
             raise ValueError(f"leave `id` out: {given[0]} names the one to withdraw")
+        if given[0] != "composite" and self.within is not None:
+            raise ValueError(f"leave `within` out: it belongs to `composite`, not to {given[0]}")
         return self
 
     @property
-    def verb(self) -> Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"]:
+    def verb(self) -> Verb:
         return next(verb for verb in VERBS if getattr(self, verb) is not None)
 
     @property
@@ -54,7 +74,7 @@ class OperationItem(Section):
         """The verb's argument."""
         return str(getattr(self, self.verb))
 
-    def content(self) -> Advertisement | Subscription | Publication | None:
+    def content(self) -> Advertisement | Subscription | CompositeSubscription | Publication | None:
         """The content that the text describes; None for a withdrawal. Raises `ContentError`."""
         match self.verb:
             case "advertise":
@@ -63,14 +83,8 @@ class OperationItem(Section):
                 return parse_subscription(self.text)
             case "publish":
                 return parse_publication(self.text)
+            case "composite":
+                within = USUAL_WINDOW if self.within is None else self.within
+                return CompositeSubscription(parse_composite(self.text), round(within * SECOND))
             case "unadvertise" | "unsubscribe":
                 return None
-
-
-VERBS: tuple[Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish"], ...] = (
-    "advertise",
-    "unadvertise",
-    "subscribe",
-    "unsubscribe",
-    "publish",
-)
