@@ -1,9 +1,9 @@
 """Latency matrices as CSV.
 
 The first row names the brokers, and each further row begins with its broker's name; a cell is the delay of a message
-from the row's broker to the column's. The corner is the unit, see `Unit`. A square of numbers without names is accepted
-too, with brokers B1, B2, ...; then, as with any other corner, the caller gives the unit. Cells that are empty or `-`,
-`na` or `nan` are unknown; the diagonal is ignored.
+from the row's broker to the column's. The corner is the unit, see `Unit`. A square of numbers is accepted too, below a
+row of names or without one, with brokers B1, B2, ...; then, as with any other corner, the caller gives the unit. Cells
+that are empty or `-`, `na` or `nan` are unknown; the diagonal is ignored.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ import enum
 import io
 import math
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topology.bounded_files import read_bounded
 from topology.link_properties import OverlayError
@@ -25,6 +29,7 @@ from topology.model import MOST_BROKERS, Broker, check_size
 
 LARGEST_MATRIX = 64 << 20
 """Bytes: about 2,400 brokers with the digits that `to_csv` writes."""
+_Read = TypeVar("_Read")
 _UNKNOWN = frozenset(("", "-", "na", "nan"))
 
 
@@ -55,18 +60,34 @@ def to_csv(mesh: Mesh) -> str:
 
 def load_mesh(path: Path, unit: Unit | None = None) -> Mesh:
     """Reads a latency matrix; a file without a unit needs `unit`. Raises `OverlayError` or `OSError`."""
-    with path.open("rb") as file:
-        content = read_bounded(file, path, LARGEST_MATRIX, "a latency matrix")
-    try:
-        return from_csv(content.decode("utf-8-sig"), path.stem, unit)
-    except UnicodeDecodeError as error:
-        raise OverlayError(f"{path}: not UTF-8 text") from error
-    except OverlayError as error:
-        raise OverlayError(f"{path}: {error}") from error
+    return _load(path, lambda text: from_csv(text, path.stem, unit))
+
+
+def load_matrix(path: Path) -> Matrix:
+    """Reads a matrix whose unit does not matter. Raises `OverlayError` or `OSError`."""
+    return _load(path, parse_matrix)
 
 
 def from_csv(text: str, name: str, unit: Unit | None = None) -> Mesh:
     """The mesh that a CSV text describes. Raises `OverlayError`, which names the line and the column."""
+    matrix = parse_matrix(text)
+    factor = _unit(matrix.corner.lower(), unit).seconds
+    return Mesh(name, tuple(map(Broker, matrix.names)), factor * matrix.numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """A square of numbers from 0 between named nodes, as it is written."""
+
+    corner: str
+    """First cell of the row of names; empty where there is none."""
+    names: tuple[str, ...]
+    numbers: NDArray[np.float64]
+    """From the row's node to the column's; NaN where unknown."""
+
+
+def parse_matrix(text: str) -> Matrix:
+    """The matrix of a CSV text. Raises `OverlayError`, which names the line and the column."""
     try:
         reader = enumerate(csv.reader(io.StringIO(text), strict=True), 1)
         rows = list(islice(((number, row) for number, row in reader if any(row)), MOST_BROKERS + 2))
@@ -76,16 +97,38 @@ def from_csv(text: str, name: str, unit: Unit | None = None) -> Mesh:
         raise OverlayError(f"more than {MOST_BROKERS:,} rows; {MOST_BROKERS:,} brokers are the most")
     if not rows:
         raise OverlayError("empty; a latency matrix has a row and a column for each broker")
-    if all(_is_number(cell) for cell in rows[0][1]):
-        names, corner = [f"B{number}" for number in range(1, len(rows) + 1)], ""
-        rows = [(line, [broker, *row]) for broker, (line, row) in zip(names, rows, strict=True)]
-    else:
-        (_, [corner, *names]), *rows = rows
+    corner, names, rows = _named(rows)
     check_size(len(names))
-    unit = _unit(corner.strip().lower(), unit)
-    brokers = tuple(Broker(name.strip()) for name in names)
-    _check_names([broker.id for broker in brokers], rows)
-    return Mesh(name, brokers, unit.seconds * np.array([_numbers(line, row[1:], brokers) for line, row in rows]))
+    _check_names(names, rows)
+    return Matrix(corner, tuple(names), np.array([_numbers(line, row[1:], names) for line, row in rows]))
+
+
+_Rows = list[tuple[int, list[str]]]
+"""Cells of each row, with its line."""
+
+
+def _named(rows: _Rows) -> tuple[str, list[str], _Rows]:
+    """The corner, the names, and the rows of numbers, each of which begins with its name."""
+    first = rows[0][1]
+    if all(_is_number(cell) for cell in first):
+        names = [f"B{number}" for number in range(1, len(rows) + 1)]
+    elif len(rows) == len(first) + 1 and _is_number(rows[1][1][0]):
+        names, rows = [cell.strip() for cell in first], rows[1:]
+    else:
+        corner, *names = (cell.strip() for cell in first)
+        return corner, names, rows[1:]
+    return "", names, [(line, [name, *row]) for name, (line, row) in zip(names, rows, strict=True)]
+
+
+def _load(path: Path, parse: Callable[[str], _Read]) -> _Read:
+    with path.open("rb") as file:
+        content = read_bounded(file, path, LARGEST_MATRIX, "a latency matrix")
+    try:
+        return parse(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise OverlayError(f"{path}: not UTF-8 text") from error
+    except OverlayError as error:
+        raise OverlayError(f"{path}: {error}") from error
 
 
 def _unit(written: str, wanted: Unit | None) -> Unit:
@@ -100,7 +143,7 @@ def _unit(written: str, wanted: Unit | None) -> Unit:
     return wanted or Unit(written)
 
 
-def _check_names(names: list[str], rows: list[tuple[int, list[str]]]) -> None:
+def _check_names(names: list[str], rows: _Rows) -> None:
     doubled = [name for name, columns in Counter(names).items() if columns > 1]
     if doubled:
         raise OverlayError(f"line 1: {min(doubled)!r} names two columns")
@@ -115,17 +158,17 @@ def _check_names(names: list[str], rows: list[tuple[int, list[str]]]) -> None:
         raise OverlayError(f"line {rows[len(names)][0]}: one row more than the {len(names)} columns")
 
 
-def _numbers(line: int, cells: list[str], brokers: tuple[Broker, ...]) -> list[float]:
-    if len(cells) != len(brokers):
-        raise OverlayError(f"line {line}: {len(cells)} cells for {len(brokers)} brokers; leave unknown ones empty")
-    return [_number(line, broker, cell) for broker, cell in zip(brokers, cells, strict=True)]
+def _numbers(line: int, cells: list[str], names: list[str]) -> list[float]:
+    if len(cells) != len(names):
+        raise OverlayError(f"line {line}: {len(cells)} cells for {len(names)} brokers; leave unknown ones empty")
+    return [_number(line, name, cell) for name, cell in zip(names, cells, strict=True)]
 
 
-def _number(line: int, column: Broker, cell: str) -> float:
+def _number(line: int, column: str, cell: str) -> float:
     if cell.strip().lower() in _UNKNOWN:
         return math.nan
     if not _is_number(cell) or not 0 <= float(cell) < math.inf:
-        raise OverlayError(f"line {line}, column {column.id!r}: {cell.strip()[:40]!r} is not a number from 0")
+        raise OverlayError(f"line {line}, column {column!r}: {cell.strip()[:40]!r} is not a number from 0")
     return float(cell)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from topology.link_properties import OverlayError
 from topology.mesh import Mesh
-from topology.mesh_files import Unit, from_csv, load_mesh, to_csv
+from topology.mesh_files import Unit, from_csv, load_mesh, parse_matrix, to_csv
 from topology.model import Broker
 
 
@@ -34,6 +34,18 @@ def test_units_by_the_corner_or_by_the_caller(unit: Unit, delay: float) -> None:
     told = from_csv(",A,B\nA,0,8\nB,na,0\n", "m", unit)
     assert told.delay("A", "B") == delay
     assert math.isnan(told.delay("B", "A"))
+
+
+def test_a_row_of_names_above_a_square_of_numbers_names_its_brokers() -> None:
+    mesh = from_csv("X,Y\n0,3\n4,0\n", "m", Unit.DELAY_S)
+    assert [broker.id for broker in mesh.brokers] == ["X", "Y"]
+    assert (mesh.delay("X", "Y"), mesh.delay("Y", "X")) == (3.0, 4.0)
+
+
+def test_a_matrix_keeps_its_numbers_as_they_are_written() -> None:
+    matrix = parse_matrix("metres,X,Y\nX,,3\nY,4.5,\n")
+    assert (matrix.corner, matrix.names) == ("metres", ("X", "Y"))
+    assert np.array_equal(matrix.numbers, [[np.nan, 3], [4.5, np.nan]], equal_nan=True)
 
 
 def test_a_square_of_numbers_names_its_brokers_itself() -> None:
