@@ -50,6 +50,7 @@ BENCHMARKS = (
     Benchmark("simulation", seconds=225, quick_seconds=15),
     Benchmark("motion", seconds=45),
     Benchmark("mesh", seconds=16),
+    Benchmark("multicast", seconds=8, quick_seconds=4),
     Benchmark("analysis", seconds=310, quick_seconds=50),
     Benchmark("routing", seconds=115),
     Benchmark("burst", seconds=160),

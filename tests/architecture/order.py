@@ -97,7 +97,7 @@ ROOMS: Mapping[str, Floors] = {
         "options",
         "interface",
         "common",
-        "octopia tid",
+        "medym octopia tid",
         "registry",
     ),
     "studies.campaign": _floors(

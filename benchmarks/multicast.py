@@ -1,0 +1,97 @@
+"""Time of a decision of dynamic multicast: `python -m benchmarks.multicast [--quick]`.
+
+2,500 servers lie on a square, distances are those of the plane, and a tenth of the servers is overloaded. Destination
+lists are drawn at random. Every decision is timed by itself and without a cache; figures are medians. Targets stand for
+MEDYM's Table 1 (1.8 and 144 ms for MST, 0.08 and 1.12 for CloseMST, 0.08 and 1.31 for BalancedMST on lists of 100 and
+2,000; 2 GHz Pentium III, Java). Growth is that from lists of 10 servers on; `--quick` leaves lists of 2,000 out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from time import perf_counter_ns
+
+import numpy as np
+
+from benchmarks.support.growth import growth_of
+from benchmarks.targets import Bound, Judgement, Target, conclude
+from broker_service.routing.medym.distances import Distances, Servers
+from broker_service.routing.medym.multicast import Multicast, balanced_mst, close_mst, mst
+
+SERVERS = 2_500
+SIZES = (10, 100, 2_000)
+QUICK_SIZES = SIZES[:-1]
+LISTS = {10: 2_000, 100: 1_000, 2_000: 100}
+"""Destination lists by their size."""
+OVERLOADED = 0.1
+SEED = 1
+
+
+def _target(algorithm: str, size: int, milliseconds: float) -> Target:
+    return Target(f"decision of {algorithm} on {size:,} destinations", Bound.AT_MOST, milliseconds, "ms")
+
+
+FORWARDING = _target("CloseMST", 10, 0.025)
+"""Of a server on the way, whose destination list is short."""
+TARGETS: Mapping[str, Mapping[int, Target]] = {
+    "MST": {100: _target("MST", 100, 0.25), 2_000: _target("MST", 2_000, 18)},
+    "CloseMST": {10: FORWARDING, 100: _target("CloseMST", 100, 0.025), 2_000: _target("CloseMST", 2_000, 0.05)},
+    "BalancedMST": {100: _target("BalancedMST", 100, 0.03), 2_000: _target("BalancedMST", 2_000, 0.06)},
+}
+"""By algorithm and size of the list."""
+BOUNDS = {
+    "MST": "a step of Prim's algorithm for each destination, which reads its distances to those that wait",
+    "CloseMST": "array operations on the distances to the next hops",
+    "BalancedMST": "array operations on the distances to the next hops",
+}
+
+
+def run(arguments: Sequence[str]) -> list[Judgement]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="lists of at most 100 servers")
+    sizes = QUICK_SIZES if parser.parse_args(arguments).quick else SIZES
+    rng = np.random.default_rng(SEED)
+    distances, overloaded = _distances(rng), rng.random(SERVERS) < OVERLOADED
+    lists = {size: [_list(rng, size) for _ in range(LISTS[size])] for size in sizes}
+    functions: Mapping[str, Multicast] = {
+        "MST": mst,
+        "CloseMST": close_mst,
+        "BalancedMST": partial(balanced_mst, overloaded=overloaded),
+    }
+    judgements = []
+    for name, function in functions.items():
+        medians = {size: _median(function, distances, lists[size]) for size in sizes}
+        print(f"{name}: " + ", ".join(f"{median:.3g} ms for {size:,}" for size, median in medians.items()))
+        growth = growth_of("destinations", medians, BOUNDS[name])
+        for size, target in TARGETS[name].items():
+            if size in medians:
+                judgements.append(target.judge(medians[size], growth if size == max(sizes) else None))
+    return judgements
+
+
+def _distances(rng: np.random.Generator) -> Distances:
+    x, y = rng.random((2, SERVERS))
+    return Distances(np.hypot(x[:, None] - x, y[:, None] - y))
+
+
+def _list(rng: np.random.Generator, size: int) -> Servers:
+    """Servers other than the first, which is the one that decides."""
+    return np.sort(rng.choice(np.arange(1, SERVERS), size, replace=False)).astype(np.uint16)
+
+
+def _median(function: Multicast, distances: Distances, lists: Sequence[Servers]) -> float:
+    """Milliseconds."""
+    times = []
+    for listed in lists:
+        began = perf_counter_ns()
+        function(distances, 0, listed)
+        times.append(perf_counter_ns() - began)
+    return statistics.median(times) / 1e6
+
+
+if __name__ == "__main__":
+    sys.exit(conclude(run(sys.argv[1:])))

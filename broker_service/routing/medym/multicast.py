@@ -1,0 +1,162 @@
+"""Dynamic multicast: the next hops of an event and the destinations that each of them becomes responsible for.
+
+A server `s` that is responsible for the destination list `DL` computes `{n_i, DL_i} = f_s(DL)` (MEDYM, section 3.1)
+such that
+
+(a) the lists `DL_i` together are `DL` without `s`,
+(b) no two of them share a server, and
+(c) next hop `n_i` is in `DL_i`.
+
+Every destination then gets the event once, and only destinations get it. The three functions `f_s` of section 4.1 are
+pure: they read distances, and know nothing of messages or of servers' state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from broker_service.routing.medym.distances import Distances, Servers
+
+CANDIDATES: Final = 16
+"""Candidates of CloseMST and BalancedMST in the paper's tables, the constant `c`."""
+
+
+class Branch(NamedTuple):
+    """A next hop and its destination list."""
+
+    next_hop: int
+    destinations: Servers
+    """With the next hop itself, in ascending order if the list that was split is."""
+
+
+class Hop(NamedTuple):
+    """An edge of a multicast tree: one message, and the number of servers in its destination list."""
+
+    sender: int
+    receiver: int
+    destinations: int
+
+
+Multicast = Callable[[Distances, int, Servers], list[Branch]]
+"""A function `f_s`. The server's own number must not be among the destinations."""
+
+
+def mst(distances: Distances, server: int, destinations: Servers) -> list[Branch]:
+    """MST: the neighbours in the minimum spanning tree of the server and all destinations, and their subtrees."""
+    next_hop_of: dict[int, int] = {}
+    for parent, child in spanning_tree(distances, server, destinations):
+        next_hop_of[child] = child if parent == server else next_hop_of[parent]
+    next_hops = np.array([next_hop_of[destination] for destination in destinations.tolist()], np.uint16)
+    return [Branch(hop, destinations[next_hops == hop]) for hop in sorted(set(next_hop_of.values()))]
+
+
+def close_mst(distances: Distances, server: int, destinations: Servers, candidates: int = CANDIDATES) -> list[Branch]:
+    """CloseMST: the neighbours in the minimum spanning tree of the server and its closest destinations.
+
+    Each other destination, a candidate or not, goes into the list of the next hop that is closest to it.
+    """
+    return _assigned(
+        distances, _neighbours(distances, server, _closest(distances, server, destinations, candidates)), destinations
+    )
+
+
+def balanced_mst(
+    distances: Distances,
+    server: int,
+    destinations: Servers,
+    overloaded: NDArray[np.bool_],
+    candidates: int = CANDIDATES,
+) -> list[Branch]:
+    """BalancedMST: CloseMST whose spanning tree leaves out the candidates that are overloaded.
+
+    `overloaded` tells of every server if it is. If all candidates are, the closest destination that is not is the only
+    next hop. If all destinations are, nothing is gained by choosing among them, and CloseMST decides; the paper leaves
+    that case open.
+    """
+    closest = _closest(distances, server, destinations, candidates)
+    free = closest[~overloaded[closest]]
+    if len(free):
+        return _assigned(distances, _neighbours(distances, server, free), destinations)
+    elsewhere = destinations[~overloaded[destinations]]
+    if len(elsewhere):
+        return [Branch(int(_closest(distances, server, elsewhere, 1)[0]), destinations)]
+    return _assigned(distances, _neighbours(distances, server, closest), destinations)
+
+
+def multicast_tree(distances: Distances, server: int, destinations: Servers, multicast: Multicast) -> Iterator[Hop]:
+    """All messages of an event, when each server that it reaches applies the same function."""
+    responsible = [(server, destinations)]
+    while responsible:
+        sender, listed = responsible.pop()
+        for hop, branch in multicast(distances, sender, listed) if len(listed) else ():
+            yield Hop(sender, hop, len(branch))
+            responsible.append((hop, branch[branch != hop]))
+
+
+def spanning_tree(distances: Distances, server: int, destinations: Servers) -> list[tuple[int, int]]:
+    """Edges of the minimum spanning tree of a server and destinations, from parent to child as seen from the server.
+
+    Parents come before their children. This is Prim's algorithm; the servers that still wait are kept together at the
+    front of the arrays, because each step then takes as long as there are such servers.
+    """
+    ranks = distances.ranks
+    waiting = destinations.astype(np.intp)
+    closest = ranks[server].take(waiting)
+    parents = np.full(len(waiting), server)
+    edges: list[tuple[int, int]] = []
+    for last in range(len(waiting) - 1, -1, -1):
+        place = int(closest[: last + 1].argmin())
+        joined = int(waiting[place])
+        edges.append((int(parents[place]), joined))
+        waiting[place], closest[place], parents[place] = waiting[last], closest[last], parents[last]
+        from_joined = ranks[joined].take(waiting[:last])
+        np.putmask(parents[:last], from_joined < closest[:last], joined)
+        np.minimum(closest[:last], from_joined, out=closest[:last])
+    return edges
+
+
+def _closest(distances: Distances, server: int, destinations: Servers, count: int) -> Servers:
+    """The `count` destinations that are closest to a server, or all if there are fewer, in no order."""
+    if len(destinations) <= count:
+        return destinations
+    return destinations[np.argpartition(distances.ranks[server].take(destinations), count - 1)[:count]]
+
+
+def _neighbours(distances: Distances, server: int, candidates: Servers) -> list[int]:
+    """Neighbours of a server in the minimum spanning tree of it and a few candidates, ascending.
+
+    As `spanning_tree`, in lists, because calls of NumPy would take longer than so short a computation.
+    """
+    members = np.append(candidates, np.uint16(server))
+    rows = distances.ranks[members[:, None], members].tolist()
+    own = len(candidates)
+    closest, parents = rows[own], [own] * own
+    waiting = list(range(own))
+    neighbours = []
+    while waiting:
+        joined = min(waiting, key=closest.__getitem__)
+        waiting.remove(joined)
+        if parents[joined] == own:
+            neighbours.append(int(candidates[joined]))
+        row = rows[joined]
+        for other in waiting:
+            if row[other] < closest[other]:
+                closest[other], parents[other] = row[other], joined
+    return sorted(neighbours)
+
+
+def _assigned(distances: Distances, next_hops: list[int], destinations: Servers) -> list[Branch]:
+    """Every destination in the list of the next hop that is closest to it; a next hop is so to itself."""
+    if len(next_hops) == 1:
+        return [Branch(next_hops[0], destinations)]
+    first, *others = next_hops
+    closest, places = distances.ranks[first].take(destinations), np.zeros(len(destinations), np.uint16)
+    for place, hop in enumerate(others, start=1):
+        from_hop = distances.ranks[hop].take(destinations)
+        np.putmask(places, from_hop < closest, place)
+        np.minimum(closest, from_hop, out=closest)
+    return [Branch(hop, destinations[places == place]) for place, hop in enumerate(next_hops)]
