@@ -13,7 +13,7 @@ import typer
 
 from command_line.exits import ending, write_out
 from command_line.help import HELP_OPTIONS, exit_codes
-from command_line.options import host, hosts, runs, studies, topology
+from command_line.options import host, hosts, multicast, runs, studies, topology
 from emulation.host.signals import like_ctrl_c
 from record.exit_codes import ExitCode
 
@@ -29,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-for _commands in (runs, studies, host, topology, hosts):
+for _commands in (runs, studies, host, topology, hosts, multicast):
     app.add_typer(_commands.app)
 
 
