@@ -36,6 +36,12 @@ def _octopia() -> Protocol:
     return Protocol(OctopiaRouter, OctopiaOptions)
 
 
+def _cbf() -> Protocol:
+    from broker_service.routing.cbf import CbfOptions, CbfRouter  # noqa: PLC0415 - see the module
+
+    return Protocol(CbfRouter, CbfOptions)
+
+
 class _Protocols(MutableMapping[str, Protocol]):
     """Protocols by name, each loaded when it is first looked up."""
 
@@ -62,7 +68,7 @@ class _Protocols(MutableMapping[str, Protocol]):
         return len(self._loaded)
 
 
-PROTOCOLS: MutableMapping[str, Protocol] = _Protocols({"tid": _tid, "octopia": _octopia})
+PROTOCOLS: MutableMapping[str, Protocol] = _Protocols({"tid": _tid, "octopia": _octopia, "cbf": _cbf})
 
 
 def protocol_named(name: str) -> Protocol:

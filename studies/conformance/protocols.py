@@ -38,6 +38,12 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
         ConformanceProtocol(
             "octopia-idr", "octopia", {"publications": "inter-cluster-dynamic", "reconcile_after": _RECONCILE_AFTER}
         ),
+        ConformanceProtocol("cbf", "cbf", {"reconcile_after": _RECONCILE_AFTER}),
+        ConformanceProtocol(
+            "cbf-aggregating",
+            "cbf",
+            {"advertisements": True, "aggregation": "covering", "reconcile_after": _RECONCILE_AFTER},
+        ),
         ConformanceProtocol(
             "octopia-beyond",
             "octopia",

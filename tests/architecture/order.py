@@ -97,7 +97,7 @@ ROOMS: Mapping[str, Floors] = {
         "options",
         "interface",
         "common",
-        "medym octopia tid",
+        "cbf medym octopia tid",
         "registry",
     ),
     "studies.campaign": _floors(

@@ -1,0 +1,43 @@
+"""Options of content-based forwarding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from broker_service.messages import BrokerId
+from broker_service.routing.cbf.tree import encode_neighbours, spanning_tree
+from broker_service.routing.options import ProtocolOptions
+from broker_service.routing.preparation import Preparation
+from record.promises import Order, Promises
+
+
+class CbfOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The scenario's `routing` section for this protocol."""
+
+    times: ClassVar = ("reconcile_after",)
+
+    advertisements: bool = False
+    """Advertisements are broadcast, and subscriptions go towards intersecting ones only (section 2.1: optional)."""
+    aggregation: Literal["identical", "covering"] = "identical"
+    """Subscriptions that a neighbour is not told of: those that equal one it knows, or all that such a one covers."""
+    reconcile_after: float = 5.0
+    """Seconds that a restarted neighbour has to announce again the state that came through it."""
+
+    def __post_init__(self) -> None:
+        if self.reconcile_after <= 0:
+            raise ValueError("reconcile_after must be more than 0 seconds")
+
+    @property
+    def promises(self) -> Promises:
+        """One tree is one path to each subscriber, and links keep order."""
+        return Promises(order=Order.ADVERTISEMENT)
+
+    @property
+    def reconciles_within(self) -> float:
+        return self.reconcile_after
+
+    def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
+        """Each broker's neighbours in the CBF tree. Raises `ValueError` when the overlay is not connected."""
+        tree = spanning_tree(preparation.brokers, preparation.links)
+        return {broker: encode_neighbours(neighbours) for broker, neighbours in tree.items()}

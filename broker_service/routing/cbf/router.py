@@ -1,0 +1,300 @@
+"""Content-based forwarding on one tree (MEDYM, section 2.1, which takes Siena as its representative).
+
+1. The servers use the links of one tree and no others (`tree`); messages of neighbours off the tree are malformed.
+2. The *forwarding table* holds, for each neighbour in the tree, the sum of the subscriptions in its direction (`sums`).
+   Each server tells each neighbour the sum of its own clients' and of all other neighbours' subscriptions, as changes.
+3. A publication is matched at every server with its clients' subscriptions and the whole forwarding table, in one
+   comparison; it goes to the neighbours whose directions match, but not back to where it came from.
+4. With `advertisements`, these are broadcast on the tree, and a subscription is part of the sum for a neighbour only
+   while an advertisement from there intersects it.
+5. A server that comes back after a failure has lost its tables. Its neighbours tell it their sums anew; whatever it
+   does not tell them anew within `reconcile_after` seconds was withdrawn meanwhile, and they give it up. The paper
+   compares without any recovery; there is no way round a failed server on a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from broker_service.errors import MalformedMessageError
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.formatting import format_subscription
+from broker_service.language.relations import intersects
+from broker_service.language.wire import encode_predicates
+from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.cbf.options import CbfOptions
+from broker_service.routing.cbf.sums import Change, CoveringSum, Entry, IdenticalSum, Sum, content_of
+from broker_service.routing.cbf.tree import decode_neighbours
+from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
+from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
+from broker_service.routing.common.tables import AdvertisementTable
+from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send, TimerKey
+from broker_service.routing.matcher import Matcher
+
+_SUMS = {"identical": IdenticalSum, "covering": CoveringSum}
+
+
+class Direction(NamedTuple):
+    """Key of a subscription in the forwarding table."""
+
+    neighbour: BrokerId
+    body: bytes
+
+
+class Interest(NamedTuple):
+    """Key of a client's subscription."""
+
+    client: ClientId
+    id: str
+
+
+class Advertised(NamedTuple):
+    """An advertisement, and the neighbour that it came from; None for one of this broker's clients."""
+
+    id: str
+    advertisement: Advertisement
+    body: bytes
+    last_hop: BrokerId | None
+
+
+class Declared(NamedTuple):
+    """A subscription's content or an advertisement's identifier, as something that a neighbour has told."""
+
+    kind: Kind
+    key: bytes | str
+
+
+class CbfRouter(DispatchingRouter):
+    """Content-based forwarding at one broker. The module's docstring states the rules."""
+
+    def __init__(self, context: RouterContext[CbfOptions]) -> None:
+        self._context = context
+        prepared = decode_neighbours(context.prepared) if context.prepared else tuple(context.links)
+        self._sums: dict[BrokerId, Sum] = {neighbour: _SUMS[context.options.aggregation]() for neighbour in prepared}
+        """Sums for the neighbours in the tree."""
+        self._subscribed: dict[str, bytes] = {}
+        """Contents of the clients' subscriptions, by identifier."""
+        self._entries: dict[bytes, Entry] = {}
+        self._directions: dict[bytes, dict[BrokerId | None, int]] = {}
+        """By content: the directions in which it stands, and the subscriptions there that are known one by one."""
+        self._forwarding: Matcher[Direction | Interest] = context.matcher()
+        self._advertisements: AdvertisementTable[Advertised] = AdvertisementTable()
+        self._reconciliation: Reconciliation[Declared] = Reconciliation(context.links, context.options.reconcile_after)
+        super().__init__(
+            {
+                Kind.PUBLISH: self._receive_publication,
+                Kind.SUBSCRIBE: self._receive_subscription,
+                Kind.UNSUBSCRIBE: self._receive_unsubscription,
+                Kind.ADVERTISE: self._receive_advertisement,
+                Kind.UNADVERTISE: self._receive_unadvertisement,
+            }
+        )
+
+    # Operations of clients
+
+    def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
+        if not self._context.options.advertisements:
+            return ()
+        return self._add_advertisement(
+            Advertised(id, advertisement, encode_predicates(advertisement.predicates), None), 0
+        )
+
+    def unadvertise(self, client: ClientId, id: str) -> Actions:
+        return self._remove_advertisement(id, 0)
+
+    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
+        body = self._subscribed[id] = content_of(subscription)
+        self._forwarding.add(Interest(client, id), subscription)
+        return self._add(Entry(id, body, subscription), None, 0)
+
+    def unsubscribe(self, client: ClientId, id: str) -> Actions:
+        body = self._subscribed.pop(id)
+        self._forwarding.remove(Interest(client, id))
+        return self._remove(body, None, 0)
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        return self._forward(message, self._forwarding.match_decoded(message.id, publication), None)
+
+    # Messages of neighbours
+
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        if neighbour not in self._sums:
+            raise MalformedMessageError(f"the link to {neighbour} is not in the tree")
+        return super().receive(neighbour, message)
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        return self._forward(message, self._forwarding.match(message), neighbour)
+
+    def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
+        direction = Direction(neighbour, message.body)
+        if direction in self._forwarding:  # told anew after a restart
+            self._reconciliation.confirm(neighbour, Declared(Kind.SUBSCRIBE, message.body))
+            return ()
+        subscription = decode_subscription(message.body)
+        self._forwarding.add(direction, subscription)
+        return self._add(Entry(message.id, message.body, subscription), neighbour, message.hops)
+
+    def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
+        return self._remove_direction(neighbour, message.body, message.hops)
+
+    def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
+        if message.id in self._advertisements:
+            self._reconciliation.confirm(neighbour, Declared(Kind.ADVERTISE, message.id))
+            return ()
+        advertisement = decode_advertisement(message.body)
+        return self._add_advertisement(Advertised(message.id, advertisement, message.body, neighbour), message.hops)
+
+    def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
+        if self._advertisements.last_hop(message.id) != neighbour:
+            return ()
+        return self._remove_advertisement(message.id, message.hops)
+
+    # Links
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        """A neighbour whose link is up for the first time needs nothing: its messages wait in the output queue."""
+        if neighbour not in self._sums:
+            return ()
+        match self._reconciliation.encounter(neighbour, incarnation):
+            case Encounter.FIRST:
+                return ()
+            case Encounter.SAME:
+                expecting = self._reconciliation.is_expecting(neighbour)
+                return (self._reconciliation.set_timer(neighbour),) if expecting else ()
+            case Encounter.RESTARTED:
+                return self._update_restarted(neighbour)
+
+    def timer(self, key: TimerKey) -> Actions:
+        assert isinstance(key, Reconcile)
+        neighbour = key.neighbour
+        if not self._reconciliation.is_up(neighbour):
+            return ()  # it can announce nothing; when it comes back, it has its time again
+        actions: list[Action] = []
+        for declared in self._reconciliation.take_overdue(neighbour):
+            if isinstance(declared.key, bytes):
+                actions += self._remove_direction(neighbour, declared.key, 0)
+            elif self._advertisements.last_hop(declared.key) == neighbour:
+                actions += self._remove_advertisement(declared.key, 0)
+        return actions
+
+    def _update_restarted(self, neighbour: BrokerId) -> Actions:
+        self._reconciliation.expect(
+            neighbour,
+            [
+                *(Declared(Kind.SUBSCRIBE, body) for body, found in self._directions.items() if neighbour in found),
+                *(Declared(Kind.ADVERTISE, row.id) for row in self._advertisements.from_neighbour(neighbour)),
+            ],
+        )
+        rows = [row for row in self._advertisements if row.last_hop != neighbour]
+        changes = [Change(Kind.SUBSCRIBE, entry) for entry in self._sums[neighbour].announced.values()]
+        return [
+            *(Send(neighbour, Message(Kind.ADVERTISE, row.id, row.body, hops=1)) for row in rows),
+            *_sends(neighbour, changes, 0),
+            self._reconciliation.set_timer(neighbour),
+        ]
+
+    # Publications
+
+    def _forward(self, message: Message, found: Iterable[Direction | Interest], source: BrokerId | None) -> Actions:
+        clients: dict[ClientId, None] = {}
+        neighbours: dict[BrokerId, None] = {}
+        for key in found:
+            if isinstance(key, Interest):
+                clients[key.client] = None
+            elif key.neighbour != source:
+                neighbours[key.neighbour] = None
+        actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
+        if neighbours:
+            onward = msgspec.structs.replace(message, hops=message.hops + 1)
+            actions += [Send(neighbour, onward) for neighbour in neighbours]
+        return actions
+
+    # Subscriptions
+
+    def _add(self, entry: Entry, direction: BrokerId | None, hops: int) -> Actions:
+        """A subscription stands in a direction, perhaps besides others of the same content."""
+        entry = self._entries.setdefault(entry.body, entry)
+        found = self._directions.setdefault(entry.body, {})
+        found[direction] = found.get(direction, 0) + 1
+        return self._updated(entry, hops)
+
+    def _remove_direction(self, neighbour: BrokerId, body: bytes, hops: int) -> Actions:
+        if neighbour not in self._directions.get(body, ()):
+            return ()
+        self._forwarding.remove(Direction(neighbour, body))
+        return self._remove(body, neighbour, hops)
+
+    def _remove(self, body: bytes, direction: BrokerId | None, hops: int) -> Actions:
+        found = self._directions[body]
+        found[direction] -= 1
+        if not found[direction]:
+            del found[direction]
+        actions = self._updated(self._entries[body], hops)
+        if not found:
+            del self._directions[body], self._entries[body]
+        return actions
+
+    def _updated(self, entry: Entry, hops: int) -> Actions:
+        """Brings the sums for all neighbours in line with the directions in which a subscription stands."""
+        actions: list[Send] = []
+        for neighbour, told in self._sums.items():
+            wanted = self._wants(neighbour, entry)
+            if wanted and entry.body not in told:
+                actions += _sends(neighbour, told.add(entry), hops)
+            elif not wanted and entry.body in told:
+                actions += _sends(neighbour, told.remove(entry.body), hops)
+        return actions
+
+    def _wants(self, neighbour: BrokerId, entry: Entry) -> bool:
+        """True when a subscription is part of the sum for a neighbour."""
+        found = self._directions[entry.body]
+        if len(found) == (neighbour in found):
+            return False
+        return not self._context.options.advertisements or any(
+            intersects(row.advertisement, entry.subscription)
+            for row in self._advertisements
+            if row.last_hop == neighbour
+        )
+
+    # Advertisements
+
+    def _add_advertisement(self, row: Advertised, hops: int) -> Actions:
+        self._advertisements.add(row)
+        actions = self._broadcast(Message(Kind.ADVERTISE, row.id, row.body, hops=hops + 1), row.last_hop)
+        return [*actions, *self._towards(row)]
+
+    def _remove_advertisement(self, id: str, hops: int) -> Actions:
+        row = self._advertisements.remove(id)
+        if row is None:
+            return ()
+        actions = self._broadcast(Message(Kind.UNADVERTISE, id, hops=hops + 1), row.last_hop)
+        return [*actions, *self._towards(row)]
+
+    def _towards(self, row: Advertised) -> list[Send]:
+        """Brings the sum for the neighbour in line that an advertisement came from, or came from until now."""
+        if row.last_hop is None:
+            return []
+        entries = [entry for entry in self._entries.values() if intersects(row.advertisement, entry.subscription)]
+        return [action for entry in entries for action in self._updated(entry, 0) if isinstance(action, Send)]
+
+    def _broadcast(self, message: Message, source: BrokerId | None) -> Sequence[Send]:
+        return [Send(neighbour, message) for neighbour in self._sums if neighbour != source]
+
+    def tables(self) -> Mapping[str, object]:
+        directions: dict[BrokerId, list[str]] = {neighbour: [] for neighbour in self._sums}
+        for body, found in self._directions.items():
+            for neighbour in found:
+                if neighbour is not None:
+                    directions[neighbour].append(format_subscription(self._entries[body].subscription))
+        return {
+            "forwarding_table": directions,
+            "advertisements": {row.id: row.last_hop for row in self._advertisements},
+        }
+
+
+def _sends(neighbour: BrokerId, changes: Iterable[Change], hops: int) -> list[Send]:
+    return [Send(neighbour, Message(kind, entry.id, entry.body, hops=hops + 1)) for kind, entry in changes]

@@ -1,0 +1,105 @@
+"""Routers of content-based forwarding, each wrong in one way, to see that the properties notice."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import cast
+from unittest import mock
+
+import msgspec
+
+from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.cbf import CbfRouter
+from broker_service.routing.cbf.router import Direction, Interest
+from broker_service.routing.cbf.sums import Change, CoveringSum, Entry
+from broker_service.routing.interface import Actions, Deliver, Send, SetTimer
+from broker_service.routing.registry import PROTOCOLS, Protocol
+
+
+class ForwardsBack(CbfRouter):
+    """Does not leave out the neighbour that a publication came from, nor notices that it has been here."""
+
+    def _forward(self, message: Message, found: Iterable[Direction | Interest], source: BrokerId | None) -> Actions:
+        return super()._forward(message, found, None)
+
+
+class ForwardsEverywhere(CbfRouter):
+    """Sends publications to all neighbours in the tree but the one that they came from."""
+
+    def _forward(self, message: Message, found: Iterable[Direction | Interest], source: BrokerId | None) -> Actions:
+        delivered = [action for action in super()._forward(message, found, source) if isinstance(action, Deliver)]
+        onward = msgspec.structs.replace(message, hops=message.hops + 1)
+        return [*delivered, *(Send(neighbour, onward) for neighbour in self._sums if neighbour != source)]
+
+
+class WithdrawsForAll(CbfRouter):
+    """Withdraws a subscription's content while others with the same content stand: it aggregates without counting."""
+
+    def _remove(self, body: bytes, direction: BrokerId | None, hops: int) -> Actions:
+        entry = self._entries[body]
+        actions = super()._remove(body, direction, hops)
+        if body not in self._entries:
+            return actions
+        withdrawn = [neighbour for neighbour, told in self._sums.items() if body in told]
+        return [*actions, *(Send(to, Message(Kind.UNSUBSCRIBE, entry.id, body, hops=1)) for to in withdrawn)]
+
+
+class KeepsWithdrawalsToItself(CbfRouter):
+    """Tells no neighbour that a subscription is withdrawn."""
+
+    def _remove(self, body: bytes, direction: BrokerId | None, hops: int) -> Actions:
+        super()._remove(body, direction, hops)
+        return ()
+
+
+class TellsRestartedNothing(CbfRouter):
+    """Tells a neighbour that was restarted only what changes from then on."""
+
+    def _update_restarted(self, neighbour: BrokerId) -> Actions:
+        return [action for action in super()._update_restarted(neighbour) if isinstance(action, SetTimer)]
+
+
+class TrustsTheRestarted(CbfRouter):
+    """Keeps what a neighbour told before it was restarted, though it does not tell that again."""
+
+    def _update_restarted(self, neighbour: BrokerId) -> Actions:
+        return [action for action in super()._update_restarted(neighbour) if not isinstance(action, SetTimer)]
+
+
+class ForgetsTheCovered(CoveringSum):
+    """Does not announce what a withdrawn subscription covered."""
+
+    def remove(self, body: bytes) -> list[Change]:
+        return [change for change in super().remove(body) if change.kind is Kind.UNSUBSCRIBE]
+
+
+class IgnoresLateAdvertisements(CbfRouter):
+    """Sends subscriptions towards the advertisements that it knows when they are made, and to no later ones."""
+
+    def _towards(self, row: object) -> list[Send]:
+        return []
+
+
+class CoversTheWrongWay(CoveringSum):
+    """Leaves out the general subscription and keeps the special one."""
+
+    def _announce(self, entry: Entry) -> list[Change]:
+        changes = super()._announce(entry)
+        return [change for change in changes if change.kind is Kind.UNSUBSCRIBE] or changes
+
+
+@contextmanager
+def in_place_of_cbf(router: type[CbfRouter]) -> Iterator[None]:
+    """All brokers run this router."""
+    mutated = {"cbf": dataclasses.replace(PROTOCOLS["cbf"], router=router)}
+    with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated):
+        yield
+
+
+@contextmanager
+def with_sums(sums: type[CoveringSum]) -> Iterator[None]:
+    """All brokers that leave out covered subscriptions do so like this."""
+    with mock.patch.dict("broker_service.routing.cbf.router._SUMS", {"covering": sums}):
+        yield
