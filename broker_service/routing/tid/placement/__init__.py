@@ -1,0 +1,6 @@
+"""Places at which composite subscriptions are detected: DCSR and topology-based routing (section 4 of the paper).
+
+`choice` decides where a unit goes from one broker. It compares costs (`cost`, with waiting times from `queueing`) of
+flows whose rates are estimated (`cardinality`, `selection`) from statistics of publications (`statistics`,
+`histograms`), and `explanation` shows the comparison to people.
+"""
