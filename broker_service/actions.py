@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from broker_service.composites import Composites, lost_detection
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
 from broker_service.publisher_gate import PublisherGate
@@ -32,6 +33,7 @@ from record.log import Event
 # Looked up once, because every message needs them.
 _DELIVERED: Final = Event.DELIVERED
 _NOTIFIED: Final = Outcome.NOTIFIED
+_DETECTION_WORD: Final = Kind.DETECTION.word
 
 
 class ActionExecutor:
@@ -45,6 +47,7 @@ class ActionExecutor:
         timers: RouterTimers,
         storage: BoundedStorage,
         gate: PublisherGate,
+        composites: Composites,
         comparisons: Comparisons,
         recorder: Recorder,
     ) -> None:
@@ -57,6 +60,7 @@ class ActionExecutor:
         self._timers = timers
         self._storage = storage
         self._gate = gate
+        self._composites = composites
         self._comparisons = comparisons
         self._recorder = recorder
 
@@ -84,11 +88,14 @@ class ActionExecutor:
     def send(self, session: Session, event: ClientEvent) -> None:
         """Queues an event for a session; logs one that the session has no room for."""
         if not session.put(event):
-            message = Message(Kind.PUBLISH if event.outcome is _NOTIFIED else Kind.CONTROL, event.id)
+            reason = "client session does not read"
+            if event.publications:
+                message = Message(Kind.DETECTION, event.publications[-1].id)
+                reason = lost_detection(reason, event.id)
+            else:
+                message = Message(Kind.PUBLISH if event.outcome is _NOTIFIED else Kind.CONTROL, event.id)
             for client in event.clients:
-                self._recorder.message(
-                    Event.DROPPED, message, client=client, text="client session does not read", count=1
-                )
+                self._recorder.message(Event.DROPPED, message, client=client, text=reason, count=1)
 
     def _keep_or_hold(self, action: Store | Erase | HoldPublishers | ReleasePublishers) -> None:
         """Performs an action on stable storage or on publishers."""
@@ -120,10 +127,13 @@ class ActionExecutor:
         """Queues one event for each session, however many of its clients are notified."""
         message = action.message
         by_session: dict[int, list[Client]] = {}
+        others = False
         for name in action.clients:
             client = self._clients.get(name)
             if client is not None:
                 by_session.setdefault(id(client.session), []).append(client)
+            else:
+                others = True
         for clients in by_session.values():
             names = tuple(client.id for client in clients)
             event = ClientEvent(_NOTIFIED, names, 0, message.id, message.body, message.hops, position=action.position)
@@ -132,6 +142,18 @@ class ActionExecutor:
                 _DELIVERED, names, id=message.id, hops=message.hops, bytes=message.size, position=action.position
             )
             self.send(clients[0].session, event)
+        if others:
+            self._detect(action)
+
+    def _detect(self, action: Deliver) -> None:
+        """Notifies clients of the detections that a publication completes."""
+        for event in self._composites.arrive(action.message, action.clients):
+            client = self._clients[event.clients[0]]
+            self.delivered += 1
+            self._recorder.note(
+                _DELIVERED, kind=_DETECTION_WORD, id=event.id, client=client.id, hops=0, bytes=event.contents_size
+            )
+            self.send(client.session, event)
 
 
 def _keep(_neighbour: BrokerId, _messages: Sequence[Message]) -> Actions:

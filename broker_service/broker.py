@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from broker_service.actions import ActionExecutor
 from broker_service.client_operations import ClientOperations
+from broker_service.composites import Composites
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.defects import DefectReports
 from broker_service.disturbance import Disturbance
@@ -103,6 +104,15 @@ class Broker:
         self._storage = BoundedStorage({} if stored is None else stored, config.limits.stored_bytes)
         self._comparisons = Comparisons(self._stopwatch, decode, self._recorder)
         self._matchers: list[Matcher[Any]] = []
+        self._composites = Composites(
+            config.limits,
+            clock=clock,
+            schedule=schedule,
+            decode=decode,
+            recorder=self._recorder,
+            defects=self._defects,
+            report_dropped=self._report_dropped,
+        )
         self._actions = self._make_actions()
         self._disturber = Disturber(config, self.links, schedule, self._recorder, self._receive_late)
         for link in config.links:
@@ -111,7 +121,13 @@ class Broker:
         self._actions.returned = self._router.returned
         self._publishing = self._make_publishing()
         self._operations = ClientOperations(
-            config, self._router, self._actions, self._clients, publishing=self._publishing, recorder=self._recorder
+            config,
+            self._router,
+            self._actions,
+            self._clients,
+            composites=self._composites,
+            publishing=self._publishing,
+            recorder=self._recorder,
         )
 
     def _make_actions(self) -> ActionExecutor:
@@ -121,6 +137,7 @@ class Broker:
             timers=self.timers,
             storage=self._storage,
             gate=self.gate,
+            composites=self._composites,
             comparisons=self._comparisons,
             recorder=self._recorder,
         )
@@ -160,6 +177,7 @@ class Broker:
         """Ends all timers, because the broker ends."""
         self.timers.cancel_all()
         self._disturber.cancel_all()
+        self._composites.cancel_timer()
 
     @property
     def clients(self) -> int:
@@ -186,10 +204,10 @@ class Broker:
         return self._actions.delivered
 
     def tables(self) -> Mapping[str, object]:
-        """The router's tables, and the size of its matching index unless that is empty, JSON-ready."""
+        """The router's tables, and the sizes of matching index and detector that are not 0, JSON-ready."""
         with self._defects.handling("a request for its tables"):
-            indexed = sum(map(len, self._matchers))
-            return {**self._router.tables(), **({MATCHING_INDEX: indexed} if indexed else {})}
+            sizes = {MATCHING_INDEX: sum(map(len, self._matchers)), **self._composites.sizes}
+            return {**self._router.tables(), **{name: size for name, size in sizes.items() if size}}
 
     # Neighbours
 

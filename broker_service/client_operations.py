@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from broker_service.actions import ActionExecutor
+from broker_service.composites import INTERNAL, Composites
 from broker_service.config import BrokerConfig
 from broker_service.declaring import Declarations
 from broker_service.errors import RefusedPublicationError, RejectedError
@@ -45,6 +46,7 @@ class ClientOperations:
         actions: ActionExecutor,
         clients: dict[ClientId, Client],
         *,
+        composites: Composites,
         publishing: Publishing,
         recorder: Recorder,
     ) -> None:
@@ -56,7 +58,7 @@ class ClientOperations:
         self._recorder = recorder
         self._named = 0
         self._declarations = declarations = Declarations(
-            router, actions.perform, self._new_id, config.limits.declared_bytes
+            router, composites, actions.perform, self._new_id, config.limits.declared_bytes
         )
         self._by_operation: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
             Operation.DETACH: self._detach,
@@ -64,6 +66,7 @@ class ClientOperations:
             Operation.UNADVERTISE: partial(declarations.retract, declarations.advertisements),
             Operation.SUBSCRIBE: partial(declarations.declare, declarations.subscriptions),
             Operation.UNSUBSCRIBE: partial(declarations.retract, declarations.subscriptions),
+            Operation.COMPOSE: partial(declarations.declare, declarations.composites),
         }
         self._publishing = publishing
 
@@ -101,6 +104,8 @@ class ClientOperations:
         """A client that was attached to another session has moved here and starts without declarations."""
         if not request.client:
             raise RejectedError("a client needs a name")
+        if request.client.startswith(INTERNAL):
+            raise RejectedError(f"the name of a client does not begin with {INTERNAL!r}")
         former = self._clients.get(request.client)
         if former is not None:
             self.withdraw(former)

@@ -59,6 +59,18 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Seconds that a broker which was asked to stop may take to pass on what waits."""
     utilisation_window: float = 1.0
     """Seconds over which the link status table takes its rates."""
+    detection_window: float = 60.0
+    """Seconds between the first and the last publication of a detection, where a composite subscription states none."""
+    detection_lateness: float = 30.0
+    """Seconds for which a publication is kept beyond the window, because a partner may still be on its way."""
+    partial_matches: int = 100_000
+    """Matches of publications and parts of composite subscriptions that may be kept; then the oldest are dropped."""
+    partial_match_bytes: int = 64 << 20
+    """Bytes of the contents of those publications."""
+    detections_at_once: int = 10_000
+    """Detections of one composite subscription that one publication may complete."""
+    candidates_at_once: int = 100_000
+    """Matches that may be tried for them."""
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for a bound or a time that is not above 0."""

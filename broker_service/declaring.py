@@ -1,16 +1,22 @@
-"""The two kinds of declarations that clients make, advertisements and subscriptions: both are withdrawn alike."""
+"""The kinds of declarations that clients make: advertisements, subscriptions and composite subscriptions.
+
+All are made and withdrawn alike. Subscriptions and composite subscriptions share one name space.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic
 
+from broker_service.composites import Composites
 from broker_service.errors import RejectedError
-from broker_service.language import Advertisement, ContentError, Predicate, Subscription
+from broker_service.language import Advertisement, ContentError, Subscription
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.composite_wire import decode_composite
 from broker_service.language.wire import decode_predicates
 from broker_service.messages import ClientId, ClientRequest
-from broker_service.routing.interface import Actions, Router
+from broker_service.routing.interface import Action, Actions, Router
 from broker_service.sessions import Client, Content, Declared
 
 
@@ -19,43 +25,54 @@ class Declaring(Generic[Content]):
     """Handling of one kind of declaration."""
 
     noun: str
-    read: Callable[[tuple[Predicate, ...]], Content]
-    of: Callable[[Client], dict[str, Declared[Content]]]
-    """A client's present declarations, by its own names."""
+    decode: Callable[[bytes], Content]
+    identify: Callable[[ClientRequest], str]
+    """`Declared.id` of what a request declares."""
+    of: Callable[[Client], dict[str, Declared[Any]]]
+    """A client's present declarations in the name space of this kind, by the client's own names."""
     declare: Callable[[ClientId, str, Content], Actions]
     withdraw: Callable[[ClientId, str], Actions]
-    """Calls of the router."""
 
 
 class Declarations:
     """All declarations of one broker's clients, in bounded memory."""
 
     def __init__(
-        self, router: Router, perform: Callable[[Actions], None], new_id: Callable[[], str], most_bytes: int
+        self,
+        router: Router,
+        composites: Composites,
+        perform: Callable[[Actions], None],
+        new_id: Callable[[], str],
+        most_bytes: int,
     ) -> None:
         """`new_id` makes identifiers for the overlay; `most_bytes` bounds the memory, approximately."""
         self.advertisements = Declaring(
-            "advertisement", Advertisement, _advertisements, router.advertise, router.unadvertise
+            "advertisement", _advertisement, self._new_id, _advertisements, router.advertise, router.unadvertise
         )
         self.subscriptions = Declaring(
-            "subscription", Subscription, _subscriptions, router.subscribe, router.unsubscribe
+            "subscription", _subscription, self._new_id, _subscriptions, router.subscribe, router.unsubscribe
         )
+        self.composites = Declaring(
+            "composite subscription", decode_composite, _own_name, _subscriptions, self._compose, self._decompose
+        )
+        self._router = router
+        self._composites = composites
         self._perform = perform
-        self._new_id = new_id
+        self._make_id = new_id
         self._most_bytes = most_bytes
         self._bytes = 0
 
     def declare(self, declaring: Declaring[Content], client: Client, request: ClientRequest) -> None:
         """Idempotent: repeating a declaration has no effect; a different one under the same name replaces it."""
         try:
-            content = declaring.read(decode_predicates(request.body))
+            content = declaring.decode(request.body)
         except ContentError as error:
             raise RejectedError(str(error)) from None
         declared = declaring.of(client)
         present = declared.get(request.id)
-        if present is not None and present.body == request.body:
+        if present is not None and present.body == request.body and type(present.content) is type(content):
             return
-        made = Declared(self._new_id(), content, request.body)
+        made = Declared(declaring.identify(request), content, request.body, declaring.withdraw)
         occupied = self._bytes + made.size - (present.size if present is not None else 0)
         if occupied > self._most_bytes:
             raise RejectedError("the broker has no room for further advertisements and subscriptions")
@@ -66,26 +83,51 @@ class Declarations:
         self._bytes = occupied
         self._perform(actions)
 
-    def retract(self, declaring: Declaring[Content], client: Client, request: ClientRequest) -> None:
+    def retract(self, declaring: Declaring[Any], client: Client, request: ClientRequest) -> None:
+        """Withdraws what a client has declared under a name, of whatever kind in that name space."""
         made = declaring.of(client).pop(request.id, None)
         if made is None:
             raise RejectedError(f"client {client.id!r} has no {declaring.noun} {request.id!r}")
         self._bytes -= made.size
-        self._perform(declaring.withdraw(client.id, made.id))
+        self._perform(made.withdraw(client.id, made.id))
 
     def withdraw(self, client: Client) -> None:
         """Withdraws all that a client has declared."""
-        for subscribed in client.subscriptions.values():
-            self._perform(self.subscriptions.withdraw(client.id, subscribed.id))
-        for advertised in client.advertisements.values():
-            self._perform(self.advertisements.withdraw(client.id, advertised.id))
-        self._bytes -= sum(subscribed.size for subscribed in client.subscriptions.values())
-        self._bytes -= sum(advertised.size for advertised in client.advertisements.values())
+        for made in (*client.subscriptions.values(), *client.advertisements.values()):
+            self._perform(made.withdraw(client.id, made.id))
+            self._bytes -= made.size
+
+    def _new_id(self, _request: ClientRequest) -> str:
+        return self._make_id()
+
+    def _compose(self, client: ClientId, name: str, composite: CompositeSubscription) -> Actions:
+        actions: list[Action] = []
+        for part in self._composites.add(client, name, composite, self._make_id):
+            actions += self._router.subscribe(part.client, part.id, part.subscription)
+        return actions
+
+    def _decompose(self, client: ClientId, name: str) -> Actions:
+        actions: list[Action] = []
+        for part in self._composites.remove(client, name):
+            actions += self._router.unsubscribe(part.client, part.id)
+        return actions
 
 
-def _advertisements(client: Client) -> dict[str, Declared[Advertisement]]:
+def _advertisement(body: bytes) -> Advertisement:
+    return Advertisement(decode_predicates(body))
+
+
+def _subscription(body: bytes) -> Subscription:
+    return Subscription(decode_predicates(body))
+
+
+def _own_name(request: ClientRequest) -> str:
+    return request.id
+
+
+def _advertisements(client: Client) -> dict[str, Declared[Any]]:
     return client.advertisements
 
 
-def _subscriptions(client: Client) -> dict[str, Declared[Subscription]]:
+def _subscriptions(client: Client) -> dict[str, Declared[Any]]:
     return client.subscriptions

@@ -28,6 +28,8 @@ class Kind(enum.IntEnum):
     UNSUBSCRIBE = 4
     PUBLISH = 5
     CONTROL = 6
+    COMPOSE = 7
+    DETECTION = 8
 
     # The hash of an int, because the inherited one is a Python call on every table look-up.
     __hash__ = int.__hash__
@@ -76,6 +78,8 @@ class Operation(enum.IntEnum):
     SUBSCRIBE = 5
     UNSUBSCRIBE = 6
     PUBLISH = 7
+    COMPOSE = 8
+    """Subscribe to a composite; `UNSUBSCRIBE` withdraws it."""
 
     __hash__ = int.__hash__
 
@@ -86,6 +90,7 @@ OPERATION_KINDS: Mapping[Operation, Kind] = {
     Operation.SUBSCRIBE: Kind.SUBSCRIBE,
     Operation.UNSUBSCRIBE: Kind.UNSUBSCRIBE,
     Operation.PUBLISH: Kind.PUBLISH,
+    Operation.COMPOSE: Kind.COMPOSE,
 }
 """Kinds of the messages that operations lead to; those about the client itself lead to none."""
 
@@ -109,7 +114,7 @@ class ClientRequest(msgspec.Struct, frozen=True, gc=False):
     id: str = ""
     """The client's own name for the advertisement, subscription or publication."""
     body: bytes = b""
-    """Encoded content or predicates."""
+    """Encoded content, predicates or composite subscription."""
     published: int = 0
     """Of a publication: `Message.published`; 0 where the broker is to fill in its own clock."""
 
@@ -130,6 +135,13 @@ class ClientFrame(msgspec.Struct, frozen=True, gc=False):
     """In the first frame of a stream: the name of the session that this stream begins, or continues."""
 
 
+class ConstituentPublication(msgspec.Struct, frozen=True, gc=False):
+    """One of the publications that fulfil a composite subscription together."""
+
+    id: str
+    body: bytes
+
+
 class ClientEvent(msgspec.Struct, frozen=True, gc=False):
     """An event that a broker sends to clients of one session."""
 
@@ -137,11 +149,19 @@ class ClientEvent(msgspec.Struct, frozen=True, gc=False):
     clients: tuple[ClientId, ...]
     number: int = 0
     id: str = ""
+    """Of a notification, the publication's; of a detection, the client's name for the composite subscription."""
     body: bytes = b""
     hops: int = 0
     reason: str = ""
     position: StreamPosition | None = None
     """Of a notification, where the routing protocol gives it one."""
+    publications: tuple[ConstituentPublication, ...] = ()
+    """Of a detection: the publications, in the order of their publishing. Empty for every other event."""
+
+    @property
+    def contents_size(self) -> int:
+        """Bytes of a detection's contents."""
+        return sum(len(publication.body) for publication in self.publications)
 
 
 def answer(request: ClientRequest, outcome: Outcome, reason: str = "") -> ClientEvent:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.composite_subscription import CompositeSubscription, parts_of
 from broker_service.language.relations import conforms
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Outcome
 from broker_service.progress import Progress
@@ -15,7 +16,7 @@ from record.callbacks import do_nothing
 
 _NOTIFIED: Final = Outcome.NOTIFIED  # looked up once: in Python 3.11 an enumeration's member takes 0.1 us
 
-Content = TypeVar("Content", Advertisement, Subscription)
+Content = TypeVar("Content", Advertisement, Subscription, CompositeSubscription)
 
 
 class Session:
@@ -69,6 +70,8 @@ class Session:
     def put(self, event: ClientEvent) -> bool:
         """Queues an event; drops and counts it, and returns False, when the session does not read."""
         answers, occupied = self._answers, self._bytes + len(event.body)
+        if event.publications:
+            occupied += event.contents_size
         if event.outcome is _NOTIFIED:
             if len(self._events) - answers >= self._limit or occupied > self._most_bytes:
                 self.dropped += 1
@@ -91,6 +94,8 @@ class Session:
         while events and len(taken) < limit and (most_bytes is None or size < most_bytes):
             event = events.popleft()
             size += len(event.body)
+            if event.publications:
+                size += event.contents_size
             if event.outcome is not _NOTIFIED:
                 self._answers -= 1
             taken.append(event)
@@ -130,24 +135,32 @@ class SessionNames:
 
 
 DECLARED_OVERHEAD = 1024
-"""Bytes of memory that an advertisement or a subscription occupies besides its body, approximately."""
+"""Bytes of memory that an advertisement, a subscription or a part of a composite occupies besides its body,
+approximately."""
 
 
 class Declared(Generic[Content]):
-    """An advertisement or a subscription of a client, and the identifier it has in the overlay."""
+    """An advertisement, a subscription or a composite subscription of a client."""
 
-    __slots__ = ("body", "content", "id")
+    __slots__ = ("body", "content", "id", "withdraw")
 
-    def __init__(self, id: str, content: Content, body: bytes) -> None:
+    def __init__(
+        self, id: str, content: Content, body: bytes, withdraw: Callable[[ClientId, str], Sequence[Any]]
+    ) -> None:
         self.id = id
+        """The identifier in the overlay. A composite subscription has none there, and its client's name for it here."""
         self.content: Content = content
         self.body = body
         """The content as the client wrote it."""
+        self.withdraw = withdraw
+        """Returns the router's actions that withdraw what this client declared under `id`."""
 
     @property
     def size(self) -> int:
         """Bytes of memory, approximately."""
-        return len(self.body) + DECLARED_OVERHEAD
+        content = self.content
+        parts = len(parts_of(content.pattern)) if isinstance(content, CompositeSubscription) else 1
+        return len(self.body) + DECLARED_OVERHEAD * parts
 
 
 @dataclass(slots=True)
@@ -157,7 +170,8 @@ class Client:
     id: ClientId
     session: Session
     advertisements: dict[str, Declared[Advertisement]] = field(default_factory=dict)
-    subscriptions: dict[str, Declared[Subscription]] = field(default_factory=dict)
+    subscriptions: dict[str, Declared[Any]] = field(default_factory=dict)
+    """Subscriptions and composite subscriptions."""
 
     def advertisement_for(self, publication: Publication) -> str | None:
         """The overlay's identifier of the oldest advertisement that a publication conforms to; None without any."""

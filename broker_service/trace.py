@@ -176,6 +176,7 @@ class Recorder:
         numbers: dict[str, float] | None = None,
         strings: dict[str, str] | None = None,
         predicates: list[PredicateRecord] | None = None,
+        publications: list[str] | None = None,
         time: int | None = None,
     ) -> None:
         """Records any other event, now or at `time`; the fields are those of `TraceRecord`."""
@@ -199,5 +200,6 @@ class Recorder:
                 numbers=numbers,
                 strings=strings,
                 predicates=predicates,
+                publications=publications,
             )
         )

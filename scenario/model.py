@@ -141,6 +141,19 @@ class BrokerLimits(Section):
     """Largest frame accepted from a client or a neighbour."""
     utilisation_window: Duration = _DEFAULTS.utilisation_window
     """Time over which the link status table averages its rates."""
+    detection_window: Duration = _DEFAULTS.detection_window
+    """Longest time between the first and the last publication of a detection, for composite subscriptions that do not
+    state their own (`within`)."""
+    detection_lateness: Duration = _DEFAULTS.detection_lateness
+    """Time for which a partial match is kept beyond the window, because its partners may still be on their way."""
+    partial_matches: Count = _DEFAULTS.partial_matches
+    """Largest number of partial matches that are kept for composite subscriptions; the oldest are dropped."""
+    partial_match_bytes: Size = _DEFAULTS.partial_match_bytes
+    """Largest size of the publications in them."""
+    detections_at_once: Count = _DEFAULTS.detections_at_once
+    """Largest number of detections that one publication completes for one composite subscription."""
+    candidates_at_once: Count = _DEFAULTS.candidates_at_once
+    """Largest number of partial matches that are tried for them."""
 
     @model_validator(mode="after")
     def _bounds_something(self) -> BrokerLimits:

@@ -6,6 +6,13 @@
         async for notification in alice:
             print(notification.publication.attributes)
 
+A composite subscription asks for publications that match a pattern together:
+
+        pattern = parse_composite("{[class,eq,'STOCK'],[symbol,eq,$S$X]}&{[class,eq,'NEWS'],[symbol,eq,$S$X]}")
+        await alice.subscribe("c1", CompositeSubscription(pattern, within=5_000_000_000))
+        async for detection in alice.detections:
+            print([constituent.publication.attributes for constituent in detection.publications])
+
 Any number of logical clients share a session. Operations return when the broker has confirmed them, and raise
 `RejectedError` when it refuses them; publications return at once and a rejection is counted.
 """
@@ -15,25 +22,31 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession
 from broker_service.language import Advertisement, ContentError, Publication, Subscription
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.composite_wire import encode_composite
 from broker_service.language.model import shortened
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, ClientId, Operation, Outcome, StreamPosition
 
 NOTIFICATIONS_WAITING = 100_000
-"""Notifications that may wait for a client to take them; further ones are dropped and counted."""
+"""Notifications that may wait for a client to take them, and as many detections; further ones are dropped and
+counted."""
 
 REJECTIONS_KEPT = 10_000
 """Rejected publications, the latest, whose reasons a client keeps."""
 
 
 _log = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
 
 
 class RejectedError(Exception):
@@ -50,6 +63,24 @@ class Notification:
     """Overlay links it travelled."""
     position: StreamPosition | None = None
     """Its place in a stream, where the routing protocol keeps the order of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constituent:
+    """One of the publications of a detection."""
+
+    id: str
+    publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """Publications that together match a composite subscription of the client."""
+
+    id: str
+    """The client's name for the composite subscription."""
+    publications: tuple[Constituent, ...]
+    """In the order of their publishing."""
 
 
 class Session:
@@ -112,11 +143,10 @@ class Session:
     def _on_event(self, event: ClientEvent) -> None:
         if event.outcome is Outcome.NOTIFIED:
             try:
-                publication = decode_publication(event.body)
+                notification = _notification(event)
             except ContentError as error:
                 self._note_malformed(event, error)
                 return
-            notification = Notification(event.id, publication, event.hops, event.position)
             for id in event.clients:
                 if (client := self._clients.get(id)) is not None:
                     client.notify(notification)
@@ -134,19 +164,30 @@ class Session:
                 answer.set_exception(RejectedError(event.reason))
 
 
+def _notification(event: ClientEvent) -> Notification | Detection:
+    """Raises `ContentError` for content that cannot be read."""
+    if not event.publications:
+        return Notification(event.id, decode_publication(event.body), event.hops, event.position)
+    constituents = [Constituent(read.id, decode_publication(read.body)) for read in event.publications]
+    return Detection(event.id, tuple(constituents))
+
+
 class Client:
     """A logical client of a session. Iterating over it yields its notifications until the session ends."""
 
     def __init__(self, id: ClientId, session: Session) -> None:
         self.id = id
-        self.dropped = 0
-        """Notifications that were not taken in time."""
+        self.detections: Inbox[Detection] = Inbox()
+        """Detections of its composite subscriptions; iterating over them is as iterating over the client."""
         self.rejected: dict[str, str] = {}
         """Reasons of the latest `REJECTIONS_KEPT` publications that the broker refused, by id."""
         self._session = session
-        self._waiting: deque[Notification] = deque()
-        self._arrived = asyncio.Event()
-        self._ended = False
+        self._notifications: Inbox[Notification] = Inbox()
+
+    @property
+    def dropped(self) -> int:
+        """Notifications and detections that were not taken in time."""
+        return self._notifications.dropped + self.detections.dropped
 
     async def advertise(self, id: str, advertisement: Advertisement) -> None:
         """Promises that its publications will conform to an advertisement. Raises `RejectedError`."""
@@ -156,12 +197,15 @@ class Client:
         """Withdraws an advertisement. Raises `RejectedError` when there is none of that name."""
         await self._session.perform(self.id, Operation.UNADVERTISE, id)
 
-    async def subscribe(self, id: str, subscription: Subscription) -> None:
-        """Asks for notifications. Raises `RejectedError`."""
-        await self._session.perform(self.id, Operation.SUBSCRIBE, id, encode_predicates(subscription.predicates))
+    async def subscribe(self, id: str, subscription: Subscription | CompositeSubscription) -> None:
+        """Asks for notifications, or for detections of a composite subscription. Raises `RejectedError`."""
+        if isinstance(subscription, CompositeSubscription):
+            await self._session.perform(self.id, Operation.COMPOSE, id, encode_composite(subscription))
+        else:
+            await self._session.perform(self.id, Operation.SUBSCRIBE, id, encode_predicates(subscription.predicates))
 
     async def unsubscribe(self, id: str) -> None:
-        """Withdraws a subscription. Raises `RejectedError` when there is none of that name."""
+        """Withdraws a subscription of either kind. Raises `RejectedError` when there is none of that name."""
         await self._session.perform(self.id, Operation.UNSUBSCRIBE, id)
 
     async def detach(self) -> None:
@@ -176,13 +220,12 @@ class Client:
         """
         self._session.publish(self.id, id, encode_publication(publication))
 
-    def notify(self, notification: Notification) -> None:
+    def notify(self, notification: Notification | Detection) -> None:
         """Adds a notification to those that iteration yields."""
-        if len(self._waiting) >= NOTIFICATIONS_WAITING:
-            self.dropped += 1
-            return
-        self._waiting.append(notification)
-        self._arrived.set()
+        if isinstance(notification, Notification):
+            self._notifications.put(notification)
+        else:
+            self.detections.put(notification)
 
     def refuse(self, publication: str, reason: str) -> None:
         """Notes that the broker refused a publication."""
@@ -192,13 +235,42 @@ class Client:
 
     def end(self) -> None:
         """Ends iteration once all notifications that wait were taken."""
+        self._notifications.end()
+        self.detections.end()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    def __anext__(self) -> Awaitable[Notification]:
+        return anext(self._notifications)
+
+
+class Inbox(Generic[Item]):
+    """Items that wait to be taken. Iterating over it yields them in order, and waits for more until it ends."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        """Items that found no room."""
+        self._waiting: deque[Item] = deque()
+        self._arrived = asyncio.Event()
+        self._ended = False
+
+    def put(self, item: Item) -> None:
+        if len(self._waiting) >= NOTIFICATIONS_WAITING:
+            self.dropped += 1
+            return
+        self._waiting.append(item)
+        self._arrived.set()
+
+    def end(self) -> None:
+        """Ends iteration once all items that wait were taken."""
         self._ended = True
         self._arrived.set()
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Notification:
+    async def __anext__(self) -> Item:
         while not self._waiting:
             if self._ended:
                 raise StopAsyncIteration

@@ -18,6 +18,7 @@ from broker_service.messages import (
     ClientEvent,
     ClientFrame,
     ClientRequest,
+    ConstituentPublication,
     Kind,
     Message,
     Operation,
@@ -117,6 +118,7 @@ def decode_broker_frame(data: bytes) -> BrokerFrame:
             ClientEvent(
                 outcomes[item.outcome], tuple(item.clients), item.number, item.id, item.body, item.hops, item.reason,
                 StreamPosition(item.position.stream, item.position.position) if item.HasField("position") else None,
+                tuple([ConstituentPublication(one.id, one.body) for one in item.publications]),
             )
             for item in frame.events
         ]  # fmt: skip
@@ -230,6 +232,8 @@ def _broker_frame(events: Sequence[ClientEvent]) -> bytes:
         )
         if item.position is not None:
             added.position.stream, added.position.position = item.position.stream, item.position.position
+        for publication in item.publications:
+            added.publications.add(id=publication.id, body=publication.body)
     return frame.SerializeToString()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from broker_service.client_library.client_requests import SessionFullError, TooLargeError
-from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome
+from broker_service.messages import ClientEvent, ClientId, ClientRequest, Kind, Operation, Outcome
 from broker_service.trace import Recorder
 from emulation.drivers.driver_operations import EVENTS, REQUESTS, ReadyOperation
 from emulation.drivers.status import ClientCounts
@@ -22,6 +22,7 @@ from scenario.workload.operations import OperationKind
 _PUBLISH: Final = OperationKind.PUBLISH
 _NOTIFIED: Final = Outcome.NOTIFIED
 _NOTIFICATION: Final = Event.NOTIFIED
+_DETECTION_WORD: Final = Kind.DETECTION.word
 
 
 class Session(Protocol):
@@ -124,7 +125,9 @@ class Clients:
             self._asked[operation.broker, number] = operation.kind
 
     def _receive(self, broker: str, event: ClientEvent) -> None:
-        if event.outcome is _NOTIFIED:
+        if event.publications:
+            self._detected(broker, event)
+        elif event.outcome is _NOTIFIED:
             self._counts.notified += len(event.clients)
             self._recorder.notifications(
                 _NOTIFICATION, event.clients, id=event.id, hops=event.hops, bytes=len(event.body), peer=broker,
@@ -139,3 +142,16 @@ class Clients:
         elif (asked := self._asked.pop((broker, event.number), None)) is not None:
             self._counts.confirmed += 1
             self._recorder.note(Event.CONFIRMED, kind=asked.value, id=event.id, client=event.clients[0], peer=broker)
+
+    def _detected(self, broker: str, event: ClientEvent) -> None:
+        """Publications fulfil composite subscriptions of these clients."""
+        self._counts.notified += len(event.clients)
+        for client in event.clients:
+            self._recorder.note(
+                _NOTIFICATION,
+                kind=_DETECTION_WORD,
+                id=event.id,
+                client=client,
+                peer=broker,
+                publications=[publication.id for publication in event.publications],
+            )

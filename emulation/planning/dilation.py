@@ -11,8 +11,8 @@ Stretched are the times that the scenario states:
 1. Links: delay and jitter are multiplied, rates divided. So a link holds as many frames as before, and queue limits,
    counted in frames, keep their meaning; so do shares (loss, corruption, disturbance).
 2. Clients: the time of every operation is multiplied by the factor, whether it was generated or written out.
-3. Brokers: the service time, heartbeats, reconnection, the window of the link status table, and those options of the
-   routing protocol that are times (`ProtocolOptions.times`).
+3. Brokers: the service time, heartbeats, reconnection, the window of the link status table, the window and the
+   lateness of detections, and those options of the routing protocol that are times (`ProtocolOptions.times`).
 4. The timeline, the changes of an overlay that moves, and faults: when, for how long, and the delays, rates and service
    times they set. A fault at a count needs no change.
 
@@ -43,6 +43,17 @@ from topology.evolution import Appears, Evolution
 from topology.link_properties import BrokerId, Link, LinkProperties
 from topology.links import Range
 from topology.model import Delays, LinkSource, MeshLinks, Overlay
+
+LIMIT_TIMES = (
+    "heartbeat",
+    "reconnect_first",
+    "reconnect_last",
+    "utilisation_window",
+    "idle_close",
+    "detection_window",
+    "detection_lateness",
+)
+"""Limits of brokers that are times."""
 
 
 def dilate(plan: VariantPlan) -> VariantPlan:
@@ -86,8 +97,7 @@ def _timeline(timeline: Timeline, factor: float) -> Timeline:
 
 
 def _brokers(brokers: Brokers, factor: float) -> Brokers:
-    times = ("heartbeat", "reconnect_first", "reconnect_last", "utilisation_window", "idle_close")
-    limits = brokers.limits.model_copy(update={name: getattr(brokers.limits, name) * factor for name in times})
+    limits = brokers.limits.model_copy(update={name: getattr(brokers.limits, name) * factor for name in LIMIT_TIMES})
     update = {"limits": limits, "service_time": _service_time(brokers.service_time, factor)}
     return brokers.model_copy(update=update)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from broker_service.messages import KIND_WORDS, OPERATION_KINDS, ClientRequest, Message
+from broker_service.messages import KIND_WORDS, OPERATION_KINDS, ClientRequest, Kind, Message
 from emulation.simulation.calibration import GROUP_BITS, Calibration, Latency
 
 Cost = Callable[[Message | ClientRequest], int]
@@ -17,6 +17,7 @@ def work_cost(calibration: Calibration) -> Cost | None:
     if not any(calibration.work.values()):
         return None
     by_kind = {kind: calibration.work.get(word, 0) for kind, word in KIND_WORDS.items()}
+    by_kind[Kind.COMPOSE] = by_kind[Kind.SUBSCRIBE]  # a composite subscription is routed as subscriptions
     by_operation = {operation: by_kind[kind] for operation, kind in OPERATION_KINDS.items()}
 
     def cost(item: Message | ClientRequest) -> int:

@@ -1,0 +1,212 @@
+"""Composite subscriptions of one broker's clients: split here, routed in parts, and detected here.
+
+This is the simple routing of Li, Muthusamy, Jacobsen (Middleware 2008, section 5, "Dynamic CS Routing"), over any
+routing protocol:
+
+1. A composite subscription is split at its subscriber's broker. Each different part is a subscription of an *internal
+   client*, whose name begins with `INTERNAL`. Routers do not distinguish it from other clients.
+2. A publication that the router delivers to internal clients fills the parts that these stand for. One that completes
+   nothing ends here.
+3. An internal client has no session, does not count as a client or as a notification, and is not logged.
+4. Nothing is kept of a composite subscription that is withdrawn. One that is made again has other internal clients, so
+   that publications which are still in flight do not reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from broker_service.config import Limits
+from broker_service.defects import DefectReports
+from broker_service.detection import Detection, DetectionLimits, Detector, Loss
+from broker_service.language import ContentError, Publication, Subscription
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.messages import ClientEvent, ClientId, ConstituentPublication, Kind, Message, Outcome
+from broker_service.router_timers import Schedule, ScheduledCall
+from broker_service.routing.interface import SetTimer
+from broker_service.trace import Recorder
+from record.log import Event
+from record.time_units import SECOND
+
+INTERNAL: Final = "\0"
+"""First character of the names of internal clients, which no other client's name begins with."""
+
+COMPOSITE_SUBSCRIPTIONS: Final = "composite_subscriptions"
+PARTIAL_MATCHES: Final = "partial_matches"
+"""Names in `Composites.sizes`."""
+
+_DETECTION_WORD: Final = Kind.DETECTION.word
+_EXPIRY: Final = "expiry of partial matches"
+
+
+class RoutedPart(NamedTuple):
+    """A part of a composite subscription, as the router has it."""
+
+    client: ClientId
+    """The internal client."""
+    id: str
+    """The identifier in the overlay."""
+    subscription: Subscription
+
+
+class PartPlace(NamedTuple):
+    """Place of a part: the composite subscription, as the detector calls it, and the number of the part there."""
+
+    composite: str
+    number: int
+
+
+@dataclass(slots=True)
+class StandingComposite:
+    """A composite subscription that is in force."""
+
+    client: ClientId
+    name: str
+    """The client's name for it."""
+    parts: Sequence[RoutedPart]
+
+
+class Composites:
+    """All composite subscriptions of one broker's clients."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        clock: Callable[[], int],
+        schedule: Schedule,
+        decode: Callable[[bytes], Publication],
+        recorder: Recorder,
+        defects: DefectReports,
+        report_dropped: Callable[[Message, str], None],
+    ) -> None:
+        """The arguments are those of `Broker`; `report_dropped` is called for a publication that cannot be read."""
+        self.lost = 0
+        """Matches and detections that bounds have cost."""
+        self._window = round(limits.detection_window * SECOND)
+        self._detector = Detector(clock, self._report_lost, _detection_limits(limits), decode)
+        self._schedule = schedule
+        self._expire_after = limits.detection_lateness
+        self._expiry: ScheduledCall | None = None
+        self._recorder = recorder
+        self._defects = defects
+        self._report_dropped = report_dropped
+        self._numbered = 0
+        self._ids: dict[tuple[ClientId, str], str] = {}
+        """The detector's identifiers, by client and name."""
+        self._standing: dict[str, StandingComposite] = {}
+        """Composite subscriptions by the detector's identifiers."""
+        self._places: dict[ClientId, PartPlace] = {}
+        """Parts by their internal clients."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Numbers of composite subscriptions, and of the matches of publications and parts that are kept."""
+        return {COMPOSITE_SUBSCRIPTIONS: len(self._standing), PARTIAL_MATCHES: self._detector.matches}
+
+    def add(
+        self, client: ClientId, name: str, composite: CompositeSubscription, new_id: Callable[[], str]
+    ) -> Sequence[RoutedPart]:
+        """Detects a composite subscription from now on. Returns the parts, for each of which `new_id` makes an
+        identifier; the router is to be subscribed to them."""
+        self._numbered += 1
+        id = f"{INTERNAL}composite/{self._numbered}"
+        within = self._window if composite.within is None else composite.within
+        parts = [
+            RoutedPart(f"{id}/{number}", new_id(), subscription)
+            for number, subscription in enumerate(self._detector.add(id, composite.pattern, within))
+        ]
+        self._places.update((part.client, PartPlace(id, number)) for number, part in enumerate(parts))
+        self._standing[id] = StandingComposite(client, name, parts)
+        self._ids[client, name] = id
+        if self._expiry is None:
+            self._expire_later()
+        return parts
+
+    def remove(self, client: ClientId, name: str) -> Sequence[RoutedPart]:
+        """Detects a composite subscription no more. Returns its parts; the router is to be unsubscribed from them."""
+        id = self._ids.pop((client, name))
+        parts = self._standing.pop(id).parts
+        for part in parts:
+            del self._places[part.client]
+        self._detector.remove(id)
+        return parts
+
+    def arrive(self, message: Message, clients: Sequence[ClientId]) -> Iterator[ClientEvent]:
+        """Takes a publication that the router delivers to these clients; all but internal ones are passed over.
+
+        Returns the notifications of the detections that it completes, each for one client.
+        """
+        filled: dict[str, list[int]] = {}
+        for client in clients:
+            place = self._places.get(client)
+            if place is not None:
+                filled.setdefault(place.composite, []).append(place.number)
+        if not filled:
+            return iter(())
+        try:
+            detections = self._detector.arrive(message.id, message.published, message.body, filled)
+        except ContentError as error:
+            self._report_dropped(message, f"malformed: {error}")
+            return iter(())
+        return map(self._notification, detections)
+
+    def cancel_timer(self) -> None:
+        """Ends the timer, because the broker ends."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+
+    def _notification(self, detection: Detection) -> ClientEvent:
+        """Logs a detection, and returns the event for the subscriber."""
+        standing, arrivals = self._standing[detection.composite], detection.publications
+        self._recorder.note(
+            Event.DETECTED,
+            kind=_DETECTION_WORD,
+            id=standing.name,
+            client=standing.client,
+            duration=arrivals[-1].stamp - arrivals[0].stamp,
+            publications=[arrival.id for arrival in arrivals],
+        )
+        publications = tuple([ConstituentPublication(arrival.id, arrival.body) for arrival in arrivals])
+        return ClientEvent(Outcome.NOTIFIED, (standing.client,), id=standing.name, publications=publications)
+
+    def _report_lost(self, loss: Loss) -> None:
+        self.lost += loss.lost
+        standing = self._standing[loss.composite]
+        self._recorder.note(
+            Event.DROPPED,
+            kind=_DETECTION_WORD,
+            id=loss.publication,
+            client=standing.client,
+            text=lost_detection(loss.reason.value, standing.name),
+            count=loss.lost,
+        )
+
+    def _expire_later(self) -> None:
+        self._expiry = self._schedule(SetTimer(_EXPIRY, self._expire_after), self._expire)
+
+    def _expire(self) -> None:
+        """Drops what has been kept long enough, as long as there are composite subscriptions."""
+        self._expiry = None
+        with self._defects.handling("the expiry of partial matches"):
+            self._detector.expire()
+        if self._standing:
+            self._expire_later()
+
+
+def lost_detection(reason: str, composite: str) -> str:
+    """The text of the log record of detections that are lost; `composite` is the client's name for it."""
+    return f"{reason}: composite {composite}"
+
+
+def _detection_limits(limits: Limits) -> DetectionLimits:
+    return DetectionLimits(
+        partial_matches=limits.partial_matches,
+        partial_match_bytes=limits.partial_match_bytes,
+        lateness=round(limits.detection_lateness * SECOND),
+        detections_at_once=limits.detections_at_once,
+        candidates_at_once=limits.candidates_at_once,
+    )
