@@ -12,16 +12,18 @@ from typing import Protocol
 
 from broker_service.config import Limits
 from broker_service.language import Advertisement, Subscription
-from broker_service.language.notation import parse_advertisement, parse_subscription
+from broker_service.language.composite_subscription import parts_of, relaxed
+from broker_service.language.notation import parse_advertisement, parse_composite, parse_subscription
 from broker_service.messages import BrokerId, ClientEvent
 from emulation.drivers.clients import Session
 from emulation.live_overlay import BrokerSettings, LiveOverlay
 from emulation.live_overlay.preparation import Declarations, prepared_by
-from studies.conformance.model import Case, Declaration
+from studies.conformance.model import LONGEST_WAIT, Case, Declaration
 from studies.conformance.protocols import ConformanceProtocol
 
-LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15)
-"""Neighbours notice the failure of a broker or link within a second, and its return as soon, to keep cases short."""
+LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15, detection_window=LONGEST_WAIT)
+"""Neighbours notice the failure of a broker or link within a second, and its return as soon, to keep cases short. A
+composite subscription without a window detects publications however far apart a case makes them."""
 
 
 class CaseRun(Protocol):
@@ -74,6 +76,8 @@ def _declared(case: Case) -> Declarations:
             advertisements[step.broker].append(parse_advertisement(step.text))
         elif isinstance(step, Declaration) and step.op == "subscribe":
             subscriptions[step.broker].append(parse_subscription(step.text))
+        elif isinstance(step, Declaration) and step.op == "composite":
+            subscriptions[step.broker] += map(relaxed, parts_of(parse_composite(step.text)))
     return Declarations(advertisements, subscriptions)
 
 

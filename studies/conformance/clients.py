@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Operation, Outcome
 from emulation.drivers.clients import Session
 from studies.conformance.case_runner import CaseRun
-from studies.conformance.content import encode
 from studies.conformance.model import ClientStep, Declaration, Notification
 
 _OPERATIONS: Mapping[str, Operation] = {
@@ -22,6 +21,7 @@ _OPERATIONS: Mapping[str, Operation] = {
     "unadvertise": Operation.UNADVERTISE,
     "subscribe": Operation.SUBSCRIBE,
     "unsubscribe": Operation.UNSUBSCRIBE,
+    "composite": Operation.COMPOSE,
     "publish": Operation.PUBLISH,
 }
 
@@ -44,7 +44,7 @@ class CaseClients:
     def perform(self, step: ClientStep) -> None:
         """Hands a step over to the client's broker, and before it what attaches the client there."""
         self._place(step.client, step.broker)
-        body = encode(step.op, step.text) if isinstance(step, Declaration) else b""
+        body = step.body if isinstance(step, Declaration) else b""
         self._sessions[step.broker].submit(step.client, _OPERATIONS[step.op], step.id, body)
 
     def _place(self, client: ClientId, broker: BrokerId) -> None:
@@ -59,7 +59,8 @@ class CaseClients:
 
     def _receive(self, event: ClientEvent) -> None:
         if event.outcome is Outcome.NOTIFIED:
+            detected = tuple(publication.id for publication in event.publications)
             for client in event.clients:
-                self.got[client].append(event.id)
+                self.got[client].append(detected or event.id)
         elif event.outcome is Outcome.REJECTED:
             self.refused.append(event.reason)

@@ -19,15 +19,18 @@ _KEPT = 4096
 
 
 @lru_cache(_KEPT)
-def encode(op: str, text: str) -> bytes:
-    """The body of a client's operation. Raises `ContentError` when the text is not in the notation."""
+def encode(op: str, text: str, within: int | None = None) -> bytes:
+    """The body of a client's operation. `within` is the window of a composite subscription, in nanoseconds.
+
+    Raises `ContentError` when the text is not in the notation.
+    """
     match op:
         case "advertise":
             return encode_predicates(parse_advertisement(text).predicates)
         case "subscribe":
             return encode_predicates(parse_subscription(text).predicates)
         case "composite":
-            return encode_composite(CompositeSubscription(parse_composite(text)))
+            return encode_composite(CompositeSubscription(parse_composite(text), within))
         case "publish":
             return encode_publication(parse_publication(text))
     raise ValueError(f"{op} has no content that brokers take")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, FiniteFloat, ValidationInfo, field_validator
 
 from broker_service.language.notation import MAX_LENGTH
+from record.time_units import SECOND
 from scenario.sections.section import Section
 from scenario.sections.units import Duration
 from studies.conformance.content import encode
@@ -31,7 +32,8 @@ Attribute = Annotated[str, Field(strict=True, max_length=128)] | Annotated[int, 
 """Value of a broker's attribute."""
 
 Notification = str | tuple[str, ...]
-"""A publication's id; for a composite subscription's detection, the ids of the publications that make it up."""
+"""A publication's id; for a composite subscription's detection, the ids of the publications that make it up, in any
+order."""
 
 
 def _pair_as_link(value: Any) -> Any:
@@ -62,6 +64,8 @@ class Declaration(_Step):
     broker: _NAME
     id: _NAME
     text: _TEXT
+    within: Duration | None = None
+    """Window of a composite subscription; `case_runner.LIMITS` has the one without it."""
 
     @field_validator("text")
     @classmethod
@@ -69,6 +73,18 @@ class Declaration(_Step):
         if "op" in info.data:
             encode(info.data["op"], text)
         return text
+
+    @field_validator("within")
+    @classmethod
+    def _for_composites(cls, within: float | None, info: ValidationInfo) -> float | None:
+        if within is not None and info.data.get("op", "composite") != "composite":
+            raise ValueError(f"belongs to the op composite, not to {info.data['op']}; leave it out")
+        return within
+
+    @property
+    def body(self) -> bytes:
+        """The content, as brokers take it."""
+        return encode(self.op, self.text, None if self.within is None else round(self.within * SECOND))
 
 
 class Withdrawal(_Step):
@@ -130,10 +146,12 @@ class Case(Section):
         overlay = Overlay(self.id, brokers, tuple(links))
         return overlay if self.attributes else with_recognised_attributes(overlay)
 
-    @property
-    def composite(self) -> bool:
-        """True when the case needs a protocol with composite subscriptions."""
-        return any(step.op == "composite" for step in self.steps)
+    def comparable(self, notification: Notification) -> Notification:
+        """The notification, with the publications of a detection in the order in which the case publishes them."""
+        if isinstance(notification, str):
+            return notification
+        published = [step.id for step in self.steps if step.op == "publish"]
+        return tuple(sorted(set(notification), key=published.index))
 
     @property
     def faulty(self) -> bool:

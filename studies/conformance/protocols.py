@@ -17,8 +17,6 @@ class ConformanceProtocol:
     """A key of `broker_service.routing.registry.PROTOCOLS`."""
     options: Mapping[str, object] = field(default_factory=dict)
     """As in the scenario's `routing` section."""
-    composite: bool = False
-    """True when the protocol has composite subscriptions."""
 
     @property
     def attributes_needed(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
@@ -13,7 +13,7 @@ from broker_service.messages import BrokerId, ClientId
 from emulation.live_overlay import LiveOverlay, Tables, UnsettledError
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
-from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault, Step
+from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault, Notification, Step
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.result import CaseVerdict, Difference, Result, TablesOnTheWay, differences
 from topology.link_properties import LinkDirection
@@ -25,8 +25,6 @@ _PUBLICATIONS_SHOWN = 3
 
 def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
     """Reason why a case cannot run under a protocol, which one of them lacks; empty when it can."""
-    if case.composite and not protocol.composite:
-        return f"{protocol.name} has no composite subscriptions"
     needed = set(protocol.attributes_needed)
     if needed and any(needed - broker.attributes.keys() for broker in case.overlay().brokers):
         return f"{protocol.name} needs an overlay whose brokers have {', '.join(sorted(needed))}"
@@ -49,7 +47,11 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
         problem = f"{course.where}: {error}"
     except BrokerDefectError as defect:
         problem = f"{course.where}: {defect}\n{defect.stack_trace}"
-    found = () if problem else differences(case.expect, course.got, ordered=case.ordered)
+    found = (
+        ()
+        if problem
+        else differences(_comparable(case, case.expect), _comparable(case, course.got), ordered=case.ordered)
+    )
     return Result(
         case=case.id,
         protocol=protocol.name,
@@ -148,6 +150,13 @@ def _each_direction(act: Callable[[LinkDirection], None], link: tuple[BrokerId, 
     direction = LinkDirection(*link)
     act(direction)
     act(direction.reverse)
+
+
+def _comparable(
+    case: Case, notifications: Mapping[ClientId, Sequence[Notification]]
+) -> Mapping[ClientId, tuple[Notification, ...]]:
+    """Notifications of each client in which equal sets of publications are equal tuples."""
+    return {client: tuple(map(case.comparable, received)) for client, received in notifications.items()}
 
 
 def _ids(notification: str | tuple[str, ...]) -> tuple[str, ...]:

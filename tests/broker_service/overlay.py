@@ -11,6 +11,9 @@ from typing import Any
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.language import Predicate, Publication, Value
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.composite_wire import encode_composite
+from broker_service.language.notation import parse_composite
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientRequest, Operation, Outcome
 from broker_service.routing.interface import TimerKey
@@ -64,6 +67,8 @@ class CoreOverlay:
         self.sessions: dict[str, tuple[str, Session]] = {}
         self._timers: dict[str, ManualTimers] = {}
         self.notified: dict[str, list[str]] = defaultdict(list)
+        self.detected: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
+        """Detections by client: the name of the composite subscription, and the publications."""
         self.rejected: list[str] = []
         self.cuts: list[set[str]] = []
         self.held: set[tuple[str, str]] = set()
@@ -80,10 +85,10 @@ class CoreOverlay:
 
     # Clients
 
-    def request(self, client: str, operation: Operation, id: str = "", body: bytes = b"") -> None:
+    def request(self, client: str, operation: Operation, id: str = "", body: bytes = b"", published: int = 0) -> None:
         broker, session = self.sessions[client]
         if broker in self.brokers:
-            self.brokers[broker].handle(session, [ClientRequest(client, 0, operation, id, body)])
+            self.brokers[broker].handle(session, [ClientRequest(client, 0, operation, id, body, published)])
 
     def attach(self, client: str, broker: str) -> None:
         self.sessions[client] = (broker, self.brokers[broker].open_session())
@@ -95,8 +100,13 @@ class CoreOverlay:
     def subscribe(self, client: str, id: str, predicates: Iterable[Predicate]) -> None:
         self.request(client, Operation.SUBSCRIBE, id, encode_predicates(tuple(predicates)))
 
-    def publish(self, client: str, id: str, attributes: Mapping[str, Value]) -> None:
-        self.request(client, Operation.PUBLISH, id, encode_publication(Publication(attributes)))
+    def compose(self, client: str, id: str, pattern: str, within: int | None = None) -> None:
+        """`pattern` is in the notation, `within` in nanoseconds."""
+        composite = CompositeSubscription(parse_composite(pattern), within)
+        self.request(client, Operation.COMPOSE, id, encode_composite(composite))
+
+    def publish(self, client: str, id: str, attributes: Mapping[str, Value], published: int = 0) -> None:
+        self.request(client, Operation.PUBLISH, id, encode_publication(Publication(attributes)), published)
 
     # Running
 
@@ -217,7 +227,10 @@ class CoreOverlay:
     def _read(self, client: str) -> None:
         _broker, session = self.sessions[client]
         for event in session.take(1_000_000):
-            if event.outcome is Outcome.NOTIFIED:
+            if event.publications:
+                for name in event.clients:
+                    self.detected[name].append((event.id, tuple(member.id for member in event.publications)))
+            elif event.outcome is Outcome.NOTIFIED:
                 for name in event.clients:
                     self.notified[name].append(event.id)
             elif event.outcome is Outcome.REJECTED:

@@ -10,9 +10,12 @@ import pytest
 from broker_service.client_library.client import REJECTIONS_KEPT, Client, RejectedError, Session
 from broker_service.client_library.client_requests import SessionFullError, SessionLimits, TooLargeError
 from broker_service.client_library.client_session import ClientSession, ConnectError
+from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Subscription
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.notation import parse_composite
 from broker_service.language.wire import encode_predicates, encode_publication
-from broker_service.messages import ClientEvent, Operation, Outcome
+from broker_service.messages import ClientEvent, ConstituentPublication, Operation, Outcome
 from tests.broker_service.loopback import (
     QUOTES,
     STOCKS,
@@ -87,6 +90,40 @@ async def test_nobody_answers(tmp_path: Path) -> None:
         await session.open(within=0.1)
 
 
+PAIR = CompositeSubscription(parse_composite("{[class,eq,'STOCK'],[price,<,10]}&{[class,eq,'STOCK'],[price,>,90]}"))
+
+
+async def test_detections_are_iterated_with_their_publications(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            publisher, subscriber = await session.client("P"), await session.client("S")
+            await publisher.advertise("a", QUOTES)
+            await subscriber.subscribe("pair", PAIR)
+            for n, price in enumerate((100, 50, 1, 2)):
+                publisher.publish(f"P:{n}", quote(price))
+            await subscriber.subscribe("pair", CHEAP)  # confirmed after everything before it, and in place of the pair
+            publisher.publish("P:4", quote(3))
+            await subscriber.unsubscribe("pair")
+            await subscriber.detach()
+            detections = [detection async for detection in subscriber.detections]
+            notifications = [notification.id async for notification in subscriber]
+        ids = [[constituent.id for constituent in detection.publications] for detection in detections]
+        assert ids == [["P:0", "P:2"], ["P:0", "P:3"]]
+        assert [constituent.publication for constituent in detections[1].publications] == [quote(100), quote(2)]
+        assert {detection.id for detection in detections} == {"pair"}
+        assert notifications == ["P:4"]
+
+
+async def test_a_composite_that_the_broker_refuses(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1", limits=Limits(declared_bytes=1))
+        async with Session(overlay.address("B1")) as session:
+            client = await session.client("S")
+            with pytest.raises(RejectedError, match="no room"):
+                await client.subscribe("pair", PAIR)
+
+
 async def test_a_session_that_breaks_says_everything_again(tmp_path: Path) -> None:
     port = free_port()
     async with Loopback(tmp_path) as overlay, Connection(port).open() as connection:
@@ -100,6 +137,7 @@ async def test_a_session_that_breaks_says_everything_again(tmp_path: Path) -> No
             await publisher.advertise("a", QUOTES)
             subscriber = await broken.client("S")
             await subscriber.subscribe("kept", STOCKS)
+            await subscriber.subscribe("pair", PAIR)
             await subscriber.subscribe("taken back", CHEAP)
             await subscriber.unsubscribe("taken back")
             await subscriber.advertise("b", QUOTES)
@@ -114,7 +152,8 @@ async def test_a_session_that_breaks_says_everything_again(tmp_path: Path) -> No
                 assert (await anext(subscriber)).id == "S:1"
             assert broken.connections >= 4
             client = server.broker._clients["S"]
-            assert set(client.subscriptions) == {"kept", "after 1", "after 2", "after 3"}
+            assert set(client.subscriptions) == {"kept", "pair", "after 1", "after 2", "after 3"}
+            assert client.subscriptions["pair"].content == PAIR
             assert set(client.advertisements) == {"b"}
 
 
@@ -234,6 +273,9 @@ async def test_ten_thousand_clients_share_a_session(tmp_path: Path) -> None:
     [
         ClientEvent(Outcome.NOTIFIED, ("S",), id="P:1", body=b"\xff no content"),
         ClientEvent(Outcome.NOTIFIED, ("nobody",), id="P:1", body=b""),
+        ClientEvent(
+            Outcome.NOTIFIED, ("S",), id="c", publications=(ConstituentPublication("P:1", b"\xff no content"),)
+        ),
     ],
 )
 async def test_content_that_cannot_be_read_costs_its_notification_only(tmp_path: Path, event: ClientEvent) -> None:

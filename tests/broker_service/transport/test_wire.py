@@ -16,6 +16,7 @@ from broker_service.messages import (
     ClientEvent,
     ClientFrame,
     ClientRequest,
+    ConstituentPublication,
     Kind,
     Message,
     Operation,
@@ -58,6 +59,7 @@ EVENTS = st.lists(
         HOPS,
         TEXT,
         st.none() | st.builds(StreamPosition, TEXT, NUMBER),
+        st.lists(st.builds(ConstituentPublication, TEXT, BYTES), max_size=3).map(tuple),
     ),
     max_size=20,
 )

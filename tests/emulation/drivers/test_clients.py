@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from broker_service.messages import ClientId, Operation
+from broker_service.messages import ClientEvent, ClientId, ConstituentPublication, Operation, Outcome
 from broker_service.trace import Recorder
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import ready
@@ -44,3 +44,14 @@ def test_a_publication_carries_the_time_of_its_log_record() -> None:
     assert published == [record.time for record in trace.of(Event.PUBLISH)]
     assert len(set(published)) == 2
     assert [stamp for operation, stamp in session.stamps if operation is not Operation.PUBLISH] == [0, 0]
+
+
+def test_a_detection_is_logged_with_its_publications() -> None:
+    trace, counts = ListTrace("driver"), ClientCounts()
+    clients = Clients({}, Recorder(trace, lambda: 7), counts, keeps_accepted=False)
+    publications = (ConstituentPublication("P:2", b"x"), ConstituentPublication("P:1", b"y"))
+    clients.receiver("B1")(ClientEvent(Outcome.NOTIFIED, ("S",), id="c", publications=publications))
+    (notified,) = trace.records
+    assert (notified.event, notified.kind, notified.id) == (Event.NOTIFIED, "detection", "c")
+    assert (notified.client, notified.peer, notified.publications) == ("S", "B1", ["P:2", "P:1"])
+    assert counts.notified == 1

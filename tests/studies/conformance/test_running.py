@@ -134,10 +134,34 @@ def test_a_link_that_is_down_holds_what_it_could_not_carry() -> None:
     assert got(ADVERTISE, SUBSCRIBE, down, publish("p1"), up) == ("p1",)
 
 
-def test_composite_subscriptions_are_skipped_where_there_are_none() -> None:
-    result = run(step("composite", "S", "B3", "c1", "{{[class,eq,'A']}&{[class,eq,'B']}}"))
-    assert result.verdict is CaseVerdict.SKIPPED
-    assert result.note == "tid-fixed has no composite subscriptions"
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_detection_is_the_set_of_its_publications(protocol: str) -> None:
+    steps = (
+        ADVERTISE,
+        step("composite", "S", "B3", "c1", "{{[price,<,10]}&{[price,>,90]}}"),
+        publish("p1", price=100),
+        publish("p2", price=5),
+        publish("p3", price=6),
+    )
+    for expected in ([["p1", "p2"], ["p1", "p3"]], [["p3", "p1"], ["p2", "p1"]]):
+        assert run(*steps, protocol=protocol, expect={"S": expected}).verdict is CaseVerdict.PASSED
+    for wrong in ([["p1", "p2"]], [["p1", "p2"], ["p2", "p3"]], ["p1", "p2", "p3"], [["p1", "p2"], ["p1", "p3"]] * 2):
+        failed = run(*steps, protocol=protocol, expect={"S": wrong})
+        assert failed.verdict is CaseVerdict.FAILED
+    assert got(*steps, protocol=protocol) == (("p1", "p2"), ("p1", "p3"))
+
+
+def test_the_window_of_a_composite_is_in_the_time_of_the_overlay() -> None:
+    both = "{{[price,<,10]}&{[price,>,90]}}"
+    steps = (
+        ADVERTISE,
+        {**step("composite", "S", "B3", "short", both), "within": "1s"},
+        {**step("composite", "S", "B3", "long", both), "within": "10s"},
+        step("composite", "S", "B3", "unbounded", both),
+        {**publish("p1", price=100), "wait": "5s"},
+        publish("p2", price=5),
+    )
+    assert got(*steps) == (("p1", "p2"), ("p1", "p2"))
 
 
 def test_a_failure_shows_the_tables_that_the_publication_met() -> None:
