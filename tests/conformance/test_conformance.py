@@ -17,7 +17,9 @@ FILES = sorted(file for file in Path(__file__).parent.iterdir() if file.suffix i
 CASES = read_all(FILES)
 SELECTION = select(CASES)
 TRIALS = [trial for trial in SELECTION.trials if not obstacle(trial.case, trial.protocol)]
-OPS = {"advertise", "unadvertise", "subscribe", "unsubscribe", "publish", "kill", "restart", "link_down", "link_up"}
+OPS = {
+    "advertise", "unadvertise", "subscribe", "unsubscribe", "composite", "publish", "kill", "restart", "link_down", "link_up",
+}  # fmt: skip
 
 ON_REAL_BROKERS = (
     "line-publishers-at-both-ends",
@@ -28,6 +30,7 @@ ON_REAL_BROKERS = (
     "one-client-widens-and-narrows",
     "the-older-of-two-advertisements-is-withdrawn",
     "all-withdrawn-all-said-again-three-times-over",
+    "composite-a-broker-on-the-way-dies-and-comes-back",
 )
 """They have every operation between them, and two overlays, so that networks are made twice only."""
 

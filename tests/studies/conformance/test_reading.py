@@ -36,7 +36,7 @@ def scot(**regions: list[str]) -> dict[str, dict[str, str | int]]:
 EVERYTHING = line(
     {**ADVERTISE, "wait": "2ms"},
     SUBSCRIBE,
-    step("composite", "S", "B3", "c1", "{{[class,eq,'A']}&{[class,eq,'B']}}"),
+    step("composite", "S", "B3", "c1", "{{[class,eq,'A']}&{[class,eq,'B']}}", within="5s"),
     publish("p1"),
     {"op": "kill", "broker": "B2"},
     {"op": "restart", "broker": "B2"},
@@ -173,6 +173,8 @@ def test_a_mistake_names_file_line_case_and_field(change: dict[str, Any], place:
         ({**publish("p1"), "text": DEAR}, "steps[1].text", "a publication is written like"),
         ({**SUBSCRIBE, "broker": "B9"}, "steps[1].broker", "no broker 'B9'; the case has B1, B2, B3"),
         ({**SUBSCRIBE, "wait": 2}, "steps[1].wait", "a unit is missing"),
+        ({**SUBSCRIBE, "within": "2s"}, "steps[1].within", "belongs to the op composite, not to subscribe"),
+        ({**SUBSCRIBE, "op": "composite", "text": "{[a,=,$I$X]}&{[b,>,$I$Y]}"}, "steps[1].text", "nothing binds $I$Y"),
         ({"op": "subscribe", "client": "S", "id": "s1", "text": DEAR}, "steps[1].broker", "required"),
         ({"op": "restart", "broker": "B1"}, "steps[1].broker", "B1 is running at this step; kill it first"),
         ({"op": "link_up", "link": ["B1", "B2"]}, "steps[1].link", "is up already"),
