@@ -18,8 +18,9 @@ CASES = read_all(FILES)
 SELECTION = select(CASES)
 TRIALS = [trial for trial in SELECTION.trials if not obstacle(trial.case, trial.protocol)]
 OPS = {
-    "advertise", "unadvertise", "subscribe", "unsubscribe", "composite", "publish", "kill", "restart", "link_down", "link_up",
-}  # fmt: skip
+    *("advertise", "unadvertise", "subscribe", "unsubscribe", "composite", "publish"),
+    *("kill", "restart", "link_down", "link_up"),
+}
 
 ON_REAL_BROKERS = (
     "line-publishers-at-both-ends",
