@@ -1,4 +1,13 @@
-"""`python -m studies.fitting`: fits the TID scenarios' assumptions to what the paper states about fixed routing."""
+"""`python -m studies.fitting`: fits the TID scenarios' assumptions to what the paper states about fixed routing.
+
+The search spends little on most candidates and much on few, because queues differ more between seeds than between good
+candidates:
+
+1. A Latin hypercube and the assumptions in use are tried with one seed.
+2. The best are rescaled to the stated delays, and further candidates are drawn around them, again with one seed.
+3. The best of all get a second seed, and candidates nearer to the best of these are drawn and tried with two.
+4. Successive halving: half of the candidates get twice as many seeds, until the last few have 12.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +15,20 @@ import argparse
 import os
 import random
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from emulation.host.worker_processes import WorkerProcesses
-from studies.fitting.candidates import Candidate, hypercube, near, slower
-from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, mean, slowness
-from studies.fitting.trial import SCREENING, Trial, conduct, read_result
+from studies.fitting.candidates import IN_USE, Candidate, hypercube, near, slower
+from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, loss_beyond, mean, slowness
+from studies.fitting.trial import Trial, conduct, read_result
 
-SPREAD = 1.3
-"""Factor within which candidates are drawn anew around the best ones."""
+WIDE, NARROW = 1.4, 1.2
+"""Factors within which candidates are drawn around the best ones, first and then."""
+SECOND = 20
+"""Candidates that get a second seed."""
+HALVING = ((16, 4), (8, 8), (4, 12))
+"""Candidates that go on, and the number of seeds that they then have."""
 
 
 class Fit:
@@ -25,16 +38,20 @@ class Fit:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
         self._processes = WorkerProcesses(conduct, jobs, preload=[conduct.__module__])
-        self._given: dict[Candidate, list[Given]] = {}
+        self._given: dict[Candidate, dict[int, Given]] = {}
 
-    def try_all(self, candidates: Iterable[Candidate], seeds: Sequence[int]) -> None:
-        """Conducts the trials of these candidates that have no result yet."""
-        every = [Trial(candidate, seed, self._file(candidate, seed)) for candidate in candidates for seed in seeds]
+    def try_each(self, candidates: Iterable[Candidate], seeds: int) -> None:
+        """Conducts the trials of these candidates with seeds 1 to `seeds` that have no result yet."""
+        every = [
+            Trial(candidate, seed, self._file(candidate, seed))
+            for candidate in candidates
+            for seed in range(1, seeds + 1)
+        ]
         missing = [trial for trial in every if not trial.file.exists()]
         for number, _ in enumerate(self._processes.run(missing), start=1):
             print(f"[{number}/{len(missing)}]", file=sys.stderr, flush=True)
         for trial in every:
-            self._given.setdefault(trial.candidate, []).append(read_result(trial.file).given)
+            self._given.setdefault(trial.candidate, {})[trial.seed] = read_result(trial.file).given
 
     def best(self, count: int, seeds: int) -> list[Candidate]:
         """The candidates of the least loss among those with at least so many seeds."""
@@ -43,17 +60,19 @@ class Fit:
 
     def _rank(self, candidate: Candidate) -> tuple[float, float]:
         """By loss; candidates that lack a figure come last, ordered by what their other figures cost."""
-        given = self._given[candidate]
+        given = list(self._given[candidate].values())
         return loss(given), cost(given)
 
     def paced(self, candidate: Candidate) -> Candidate:
         """The candidate with the time scale at which its delays would be the stated ones."""
-        return slower(candidate, slowness(self._given[candidate]))
+        return slower(candidate, slowness(list(self._given[candidate].values())))
 
     def row(self, candidate: Candidate) -> str:
-        """A row of the table: assumptions, results and loss."""
-        given = self._given[candidate]
+        """A row of the table: assumptions, results, loss, and the loss compared with that of the assumptions in use."""
+        by_seed = self._given[candidate]
+        given = list(by_seed.values())
         numbers = [mean(stated.name, given) for stated in (*NUMBERS, *STATEMENTS)]
+        low, high = loss_beyond(by_seed, self._given[IN_USE], random.Random(1))
         cells = [
             candidate.overlay,
             f"{candidate.window}",
@@ -61,9 +80,18 @@ class Fit:
             f"{candidate.selectivity:.3g}%",
             f"{candidate.rate:.0f}",
             *("-" if number is None else f"{number:.3g}" for number in numbers),
+            f"{len(given)}",
             f"{loss(given):.2f}",
+            "in use" if candidate == IN_USE else f"{low:+.2f} to {high:+.2f}",
         ]
         return f"| {' | '.join(cells)} |"
+
+    def best_of_each_kind(self) -> list[Candidate]:
+        """The best candidate of each overlay and window, from the best kind to the worst."""
+        kinds: dict[tuple[str, int], Candidate] = {}
+        for candidate in self.best(len(self._given), 1):
+            kinds.setdefault((candidate.overlay, candidate.window), candidate)
+        return list(kinds.values())
 
     def _file(self, candidate: Candidate, seed: int) -> Path:
         numbers = "-".join(f"{getattr(candidate, name):.6g}" for name in candidate.__struct_fields__[1:])
@@ -74,29 +102,44 @@ def main() -> int:
     options = _options()
     rng = random.Random(options.seed)
     fit = Fit(options.out, options.jobs)
-    fit.try_all(hypercube(options.candidates, rng), [SCREENING])
+
+    fit.try_each([IN_USE, *hypercube(options.candidates, rng)], 1)
     paced = [fit.paced(candidate) for candidate in fit.best(options.best, 1)]
-    fit.try_all(
-        [*paced, *(new for candidate in paced for new in near(candidate, options.near, SPREAD, rng))], range(1, 2)
-    )
-    fit.try_all(fit.best(options.last, 1), range(SCREENING + 1, SCREENING + options.seeds))
-    assumed = ["overlay", "window", "send ms", "service ms", "delay ms", "selectivity", "rate"]
-    stated = [*NUMBERS, *STATEMENTS]
-    print(f"| {' | '.join([*assumed, *(number.label for number in stated), 'loss'])} |")
-    print("|---" * (len(assumed) + len(stated) + 1) + "|")
-    print(f"| *stated* {'| ' * len(assumed)}{' | '.join(f'{number.value:.3g}' for number in stated)} | 0 |")
-    for candidate in fit.best(options.last, options.seeds):
-        print(fit.row(candidate))
+    fit.try_each([*paced, *(new for candidate in paced for new in near(candidate, options.near, WIDE, rng))], 1)
+    fit.try_each(fit.best(SECOND, 1), 2)
+    leading = fit.best(options.best, 2)
+    fit.try_each([new for candidate in leading for new in near(candidate, options.near, NARROW, rng)], 2)
+    seeds = 2
+    for count, more in HALVING:
+        fit.try_each([IN_USE, *fit.best(count, seeds)], more)
+        seeds = more
+
+    last = fit.best(HALVING[-1][0] + 1, seeds)
+    _print_table(fit, last)
+    print()
+    _print_table(fit, [candidate for candidate in fit.best_of_each_kind() if candidate not in last])
     return 0
 
 
+def _print_table(fit: Fit, candidates: Iterable[Candidate]) -> None:
+    assumed = ["overlay", "window", "send ms", "service ms", "delay ms", "selectivity", "rate"]
+    stated = [*NUMBERS, *STATEMENTS]
+    compared = ["seeds", "loss", "loss beyond that of the assumptions in use, 95% interval"]
+    print(f"| {' | '.join([*assumed, *(number.label for number in stated), *compared])} |")
+    print("|---" * (len(assumed) + len(stated) + len(compared)) + "|")
+    print(f"| *stated* {'| ' * len(assumed)}{' | '.join(f'{number.value:.3g}' for number in stated)} | | 0 | |")
+    for candidate in candidates:
+        print(fit.row(candidate))
+
+
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m studies.fitting", description=__doc__)
-    parser.add_argument("--candidates", type=int, default=60, help="size of the Latin hypercube")
-    parser.add_argument("--best", type=int, default=3, help="candidates of it around which others are drawn")
-    parser.add_argument("--near", type=int, default=5, help="further candidates around each of them")
-    parser.add_argument("--last", type=int, default=4, help="candidates that are tried with more seeds")
-    parser.add_argument("--seeds", type=int, default=4, help="seeds of these")
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.fitting",
+        description="Fits the TID scenarios' assumptions to what the paper states about fixed routing.",
+    )
+    parser.add_argument("--candidates", type=int, default=108, help="size of the Latin hypercube")
+    parser.add_argument("--best", type=int, default=5, help="best candidates around which others are drawn, each time")
+    parser.add_argument("--near", type=int, default=8, help="further candidates around each of them")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draws")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="trials side by side")
     parser.add_argument("--out", type=Path, default=Path("runs/fitting"), help="directory of the results")

@@ -44,10 +44,14 @@ OVERLAYS: Mapping[str, OverlayChoice] = {
     "equal degrees": OverlayChoice("kind: cyclic, brokers: 30, degree: 4", _LADDER),
     "hub of 20, 7 layers": OverlayChoice("kind: layered, brokers: 30, layers: 7, hub: 20", _LADDER),
     "hub of 16, 9 layers": OverlayChoice("kind: layered, brokers: 30, layers: 9, hub: 16", _LADDER),
-    "hub of 15, 13 layers": _long(15, "B3", "B28"),
+    "hub of 19, 13 layers": _long(19, "B3", "B28"),
+    "hub of 18, 13 layers": _long(18, "B3", "B28"),
+    "hub of 16, 13 layers": _long(16, "B3", "B28"),
+    "hub of 14, 13 layers": _long(14, "B3", "B28"),
     "hub of 12, 13 layers": _long(12, "B4", "B28"),
     "hub of 8, 13 layers": _long(8, "B5", "B25"),
 }
+"""In 13 layers the hub has at most 19 neighbours, because the ten layers beyond them need a broker each."""
 WINDOWS = (1, 128)
 """Messages in flight on a link: one at a time, or more than ever wait for an acknowledgement."""
 
@@ -83,6 +87,16 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+IN_USE = Candidate(
+    overlay="hub of 12, 13 layers",
+    window=128,
+    send_time=3.7,
+    service_time=1.1,
+    delay=0.1,
+    selectivity=15.0,
+    rate=1700.0,
+)
+"""The assumptions of `scenarios/tid`, with which every other candidate is compared."""
 RANGES: Mapping[str, tuple[float, float]] = {
     "send_time": (0.3, 9.0),
     "use": (0.16, 0.29),

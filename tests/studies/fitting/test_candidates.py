@@ -18,16 +18,16 @@ SOME = Candidate(
 
 
 def test_every_part_of_every_range_holds_one_candidate() -> None:
-    drawn = hypercube(24, random.Random(1))
+    drawn = hypercube(36, random.Random(1))
     for name in ("send_time", "delay", "selectivity", "rate"):
         low, high = RANGES[name]
-        bounds = [low * (high / low) ** (part / 24) for part in range(25)]
+        bounds = [low * (high / low) ** (part / 36) for part in range(25)]
         values = sorted(getattr(candidate, name) for candidate in drawn)
         for value, least, most in zip(values, bounds, bounds[1:], strict=False):
             assert least <= value <= most
-    assert set(Counter(candidate.overlay for candidate in drawn).values()) == {24 // len(OVERLAYS)}
-    assert set(Counter(candidate.window for candidate in drawn).values()) == {24 // len(WINDOWS)}
-    assert hypercube(24, random.Random(1)) == drawn != hypercube(24, random.Random(2))
+    assert set(Counter(candidate.overlay for candidate in drawn).values()) == {36 // len(OVERLAYS)}
+    assert set(Counter(candidate.window for candidate in drawn).values()) == {36 // len(WINDOWS)}
+    assert hypercube(36, random.Random(1)) == drawn != hypercube(36, random.Random(2))
 
 
 def test_service_times_keep_brokers_as_busy_as_drawn() -> None:
