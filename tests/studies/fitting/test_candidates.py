@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 
 from scenario.loading import load
-from studies.fitting.candidates import OVERLAYS, RANGES, WINDOWS, Candidate, hypercube, near, slower
+from studies.fitting.candidates import IN_USE, OVERLAYS, RANGES, WINDOWS, Candidate, hypercube, near, slower
 from studies.reproduction.plan import SCENARIOS
 
 SOME = Candidate(
@@ -90,3 +90,14 @@ def test_slow_motion_changes_no_queue() -> None:
     slow = slower(SOME, 2.0)
     assert (slow.send_time, slow.service_time, slow.delay, slow.rate) == (4.0, 1.0, 2.0, 750.0)
     assert (slow.overlay, slow.window, slow.selectivity) == (SOME.overlay, SOME.window, SOME.selectivity)
+
+
+@pytest.mark.parametrize("name", ["tid-5a", "tid-t3"])
+def test_the_scenarios_have_the_assumptions_in_use(name: str) -> None:
+    overlay = OVERLAYS[IN_USE.overlay]
+    shipped = load(SCENARIOS / "tid" / f"{name}.yaml")
+    settings = IN_USE.settings(overlay.topology) | {"workload.publications.rate": f"{IN_USE.rate:.0f}/min"}
+    assumed = load(SCENARIOS / "tid" / f"{name}.yaml", settings)
+    assert assumed.overlay() == shipped.overlay()
+    assert assumed.brokers == shipped.brokers
+    assert assumed.workload == shipped.workload

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
 
 import msgspec
 import pytest
 
-from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, mean, slowness
+from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, loss_beyond, mean, slowness
 
 PERFECT = Given(
     messages=16997 / 1926, queue_share=0.25, busiest=0.837, others=0.166, delay_6=47.2, delay_10=64.5, delay_12=74.4,
@@ -54,3 +55,15 @@ def test_slowness_is_what_brings_the_delays_to_the_stated_ones() -> None:
     fast = msgspec.structs.replace(PERFECT, delay_6=23.6, delay_10=64.5, delay_12=None)
     assert slowness([fast]) == pytest.approx(math.sqrt(2))
     assert slowness([msgspec.structs.replace(fast, delay_6=None, delay_10=None)]) == 1.0
+
+
+def test_a_loss_beyond_another_is_certain_only_where_most_seeds_agree() -> None:
+    """The first is right at 12 hops; the second is twice as slow with every seed, the third with one of four."""
+    twice = msgspec.structs.replace(PERFECT, delay_12=2 * 74.4)
+    perfect = dict.fromkeys(range(1, 5), PERFECT)
+    low, high = loss_beyond(dict.fromkeys(range(1, 5), twice), perfect, random.Random(1))
+    assert low == high == pytest.approx(math.log(2) ** 2)
+    low, high = loss_beyond(perfect | {1: twice}, perfect, random.Random(1))
+    assert low == pytest.approx(0.0)
+    assert high > 0.1
+    assert loss_beyond(perfect | {5: twice}, perfect, random.Random(1)) == (0.0, 0.0)
