@@ -277,7 +277,7 @@ def _directions(link: Link) -> Iterator[str]:
         if properties.rate is not None:
             parts.append(f"{properties.rate / 1e6:.3g} Mbit/s")
         if properties.send_time:
-            parts.append(f"send time {properties.send_time * 1e3:.3g} ms")
+            parts.append(f"send time {properties.send_time.mean * 1e3:.3g} ms")
         yield arrow + ", ".join(parts)
 
 

@@ -33,10 +33,7 @@ LISTED_LINKS = 20_000
 _DIRECTIONS = ("forward", "backward")
 _LINK_FIELDS = frozenset(field.name for field in dataclasses.fields(Link))
 _PROPERTIES = frozenset(field.name for field in dataclasses.fields(LinkProperties))
-_SENDING = ("send_time", "send_distribution", "send_deviation")
-_AT_ONCE = [
-    [plain[name] for name in _SENDING] for plain in map(msgspec.to_builtins, (LinkProperties(), LinkTemplate()))
-]
+_AT_ONCE = [msgspec.to_builtins(plain.send_time) for plain in (LinkProperties(), LinkTemplate())]
 _REFERENCES = {"node": ("id",), "edge": ("source", "target")}
 """Required attributes of GraphML's elements; without them NetworkX would create a broker called None."""
 
@@ -131,7 +128,9 @@ def from_json(content: bytes) -> Overlay:
 
 
 def to_graphml(overlay: Overlay) -> bytes:
-    """GraphML with link properties as edge data (`forward.delay`, ...); tuples are written as JSON text.
+    """GraphML with link properties as edge data (`forward.delay`, `forward.send_time.mean`, ...).
+
+    Tuples are written as JSON text.
 
     Raises `OverlayError` for a full mesh with too many links to list.
     """
@@ -149,7 +148,9 @@ def to_graphml(overlay: Overlay) -> bytes:
         _leave_out_no_sending(written)
         for direction in _DIRECTIONS:
             for name, value in written[direction].items():
-                if value is not None:
+                if isinstance(value, dict):
+                    data |= {f"{direction}.{name}.{part}": number for part, number in value.items()}
+                elif value is not None:
                     data[f"{direction}.{name}"] = value
         graph.add_edge(link.a, link.b, **data)
     buffer = io.BytesIO()
@@ -241,7 +242,12 @@ def _graphml_link(a: BrokerId, b: BrokerId, data: Mapping[str, Any], templates: 
     drawn = templates.draw(a, b, f"{seed}:link")
     directions = []
     for direction, fallback in zip(_DIRECTIONS, (drawn.forward, drawn.backward), strict=True):
-        given = {k.removeprefix(f"{direction}."): v for k, v in data.items() if k.startswith(f"{direction}.")}
+        given: dict[str, Any] = {}
+        for field, value in data.items():
+            side, _, name = field.partition(".")
+            if side == direction:
+                name, _, part = name.partition(".")
+                given[name] = {**given.get(name, {}), part: value} if part else value
         _check_fields(f"link {a} - {b}", given, _PROPERTIES)
         try:
             directions.append(msgspec.convert(given, LinkProperties) if given else fallback)
@@ -251,12 +257,11 @@ def _graphml_link(a: BrokerId, b: BrokerId, data: Mapping[str, Any], templates: 
 
 
 def _leave_out_no_sending(written: dict[str, Any]) -> None:
-    """Leaves out the properties of sending in the directions in which it takes no time: few overlays have others."""
+    """Leaves out the send time in the directions in which it is none, because few overlays have one."""
     for direction in _DIRECTIONS:
         properties = written[direction]
-        if properties is not None and [properties[name] for name in _SENDING] in _AT_ONCE:
-            for name in _SENDING:
-                del properties[name]
+        if properties is not None and properties["send_time"] in _AT_ONCE:
+            del properties["send_time"]
 
 
 def _listed(value: AttributeValue) -> str | int | float | list[float]:

@@ -10,7 +10,7 @@ import enum
 import math
 from dataclasses import dataclass
 
-from record.service_time import Distribution, ServiceTime
+from record.service_time import ServiceTime
 
 BrokerId = str
 
@@ -60,12 +60,8 @@ class LinkProperties:
     """Bits per second; unlimited when None."""
     queue_limit: int = 1000
     """Largest number of frames queued for the rate limit; further ones are dropped."""
-    send_time: float = 0.0
-    """Mean time in seconds for which the source is occupied by sending one message, before it begins with the next."""
-    send_distribution: Distribution = Distribution.CONSTANT
-    """Distribution of the send times of single messages."""
-    send_deviation: float = 0.0
-    """Seconds, as `ServiceTime.deviation`."""
+    send_time: ServiceTime = ServiceTime()
+    """Time for which the source is occupied by sending one message, before it begins with the next."""
 
     def __post_init__(self) -> None:
         for name, value in (("delay", self.delay), ("jitter", self.jitter)):
@@ -79,15 +75,6 @@ class LinkProperties:
             raise OverlayError(f"a link's rate must be more than 0 bits per second, not {self.rate}")
         if self.queue_limit < 1:
             raise OverlayError(f"a link's queue limit must be at least one frame, not {self.queue_limit}")
-        if self.send_time or self.send_deviation:
-            try:
-                self.sending()
-            except ValueError as error:
-                raise OverlayError(f"a link's send time, {error}") from None
-
-    def sending(self) -> ServiceTime:
-        """The send times of single messages."""
-        return ServiceTime(mean=self.send_time, distribution=self.send_distribution, deviation=self.send_deviation)
 
 
 @dataclass(frozen=True, slots=True)

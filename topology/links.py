@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from record.service_time import Distribution
+from record.service_time import Distribution, ServiceTime
 from topology.link_properties import BrokerId, JitterDistribution, Link, LinkProperties, OverlayError
 from topology.model import Broker, Overlay
 
@@ -33,6 +33,23 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class SendTimes:
+    """The range of links' mean send times, and the distribution of single messages' times around the mean."""
+
+    mean: Range = Range(0.0, 0.0)
+    distribution: Distribution = Distribution.CONSTANT
+    deviation: float = 0.0
+    """Seconds, as `ServiceTime.deviation`."""
+
+    def around(self, mean: float) -> ServiceTime:
+        """The send time of a link with this mean. Raises `OverlayError` for one that no link can have."""
+        try:
+            return ServiceTime(mean=mean, distribution=self.distribution, deviation=self.deviation)
+        except ValueError as error:
+            raise OverlayError(f"a link's send time, {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
 class LinkTemplate:
     """The ranges from which properties of links are drawn. Units are those of `LinkProperties`."""
 
@@ -44,9 +61,7 @@ class LinkTemplate:
     loss: Range = Range(0.0, 0.0)
     rate: Range | None = None
     queue_limit: int = 1000
-    send_time: Range = Range(0.0, 0.0)
-    send_distribution: Distribution = Distribution.CONSTANT
-    send_deviation: float = 0.0
+    send_time: SendTimes = SendTimes()
 
     def draw(self, seed: str, delay: float | None = None) -> LinkProperties:
         """The properties of the link that `seed` names; each property has its own random stream.
@@ -66,9 +81,7 @@ class LinkTemplate:
             loss=drawn("loss", self.loss),
             rate=None if self.rate is None else drawn("rate", self.rate),
             queue_limit=self.queue_limit,
-            send_time=drawn("send_time", self.send_time),
-            send_distribution=self.send_distribution,
-            send_deviation=self.send_deviation,
+            send_time=self.send_time.around(drawn("send_time", self.send_time.mean)),
         )
 
     def check(self, longest: float | None = None) -> None:
@@ -81,9 +94,7 @@ class LinkTemplate:
                 loss=getattr(self.loss, end),
                 rate=None if self.rate is None else getattr(self.rate, end),
                 queue_limit=self.queue_limit,
-                send_time=getattr(self.send_time, end),
-                send_distribution=self.send_distribution,
-                send_deviation=self.send_deviation,
+                send_time=self.send_time.around(getattr(self.send_time.mean, end)),
             )
 
 

@@ -168,7 +168,7 @@ class BrokerConfigs:
                 dial=broker == link.a,
                 attributes=self.attributes[neighbour],
                 appearance=appearance,
-                send_time=properties.sending(),
+                send_time=properties.send_time,
             )
 
 

@@ -20,14 +20,7 @@ _UNSHAPED = LinkProperties()
 
 def _shapes(properties: LinkProperties) -> bool:
     """True for properties that frames get from the link; a send time is the sending broker's work."""
-    unshaped = replace(
-        _UNSHAPED,
-        queue_limit=properties.queue_limit,
-        send_time=properties.send_time,
-        send_distribution=properties.send_distribution,
-        send_deviation=properties.send_deviation,
-    )
-    return properties != unshaped
+    return properties != replace(_UNSHAPED, queue_limit=properties.queue_limit, send_time=properties.send_time)
 
 
 def interface_parameters(names: LinkNames, side: int) -> dict[str, Any]:

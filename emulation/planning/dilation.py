@@ -32,9 +32,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from broker_service.routing import read_options
 from emulation.planning.plan import VariantPlan
 from emulation.planning.preparation import prepared_for
+from record.service_time import ServiceTime
 from scenario.faults.times import Moment
 from scenario.model import Brokers, Routing, Scenario, Timeline
 from scenario.sections.faults import FaultItem, HeldBack
@@ -171,12 +174,15 @@ def _link(link: Link, factor: float) -> Link:
     return replace(link, forward=_direction(link.forward, factor), backward=_direction(link.backward, factor))
 
 
+def _stretched(time: ServiceTime, factor: float) -> ServiceTime:
+    return msgspec.structs.replace(time, mean=time.mean * factor, deviation=time.deviation * factor)
+
+
 def _direction(properties: LinkProperties, factor: float) -> LinkProperties:
     return replace(
         properties,
         delay=properties.delay * factor,
         jitter=properties.jitter * factor,
         rate=None if properties.rate is None else properties.rate / factor,
-        send_time=properties.send_time * factor,
-        send_deviation=properties.send_deviation * factor,
+        send_time=_stretched(properties.send_time, factor),
     )

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, fromstring
 import networkx as nx
 import pytest
 
+from record.service_time import ServiceTime
 from topology import shapes
 from topology.drawing import to_html, to_svg
 from topology.link_properties import Link, LinkProperties
@@ -57,7 +58,9 @@ def test_links_tell_their_properties() -> None:
 
 
 def test_a_direction_tells_its_send_time() -> None:
-    link = Link("B1", "B2", LinkProperties(delay=0.005, send_time=0.0058), LinkProperties(delay=0.005))
+    link = Link(
+        "B1", "B2", LinkProperties(delay=0.005, send_time=ServiceTime(mean=0.0058)), LinkProperties(delay=0.005)
+    )
     (path,) = elements(fromstring(to_svg(Overlay("o", (Broker("B1"), Broker("B2")), (link,)))), "path", "link")
     assert [title.text for title in path] == ["B1 - B2\nthere: delay 5 ms, send time 5.8 ms\nback: delay 5 ms"]
 

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from record.service_time import Distribution
+from record.service_time import Distribution, ServiceTime
 from topology.files import from_graphml, from_json, load, save, to_graphml, to_json
 from topology.link_properties import JitterDistribution, Link, LinkProperties, OverlayError
 from topology.links import LinkTemplate, LinkTemplates, Range
 from topology.model import Broker, Overlay
 
 numbers = st.floats(0, 1e6) | st.integers(0, 1000)
+CALLS = ServiceTime(mean=0.005, distribution=Distribution.EXPONENTIAL)
 properties = st.builds(
     LinkProperties,
     delay=st.floats(0, 10),
@@ -24,8 +25,11 @@ properties = st.builds(
     loss=st.floats(0, 1),
     rate=st.none() | st.floats(1, 1e10),
     queue_limit=st.integers(1, 10_000),
-    send_time=st.just(0.0) | st.floats(0.001, 1),
-    send_distribution=st.sampled_from((Distribution.CONSTANT, Distribution.EXPONENTIAL)),
+    send_time=st.builds(
+        ServiceTime,
+        mean=st.just(0.0) | st.floats(0.001, 1),
+        distribution=st.sampled_from((Distribution.CONSTANT, Distribution.EXPONENTIAL)),
+    ),
 )
 attribute = st.text("abcXYZ 0-9é<&\"'", max_size=8) | numbers | st.lists(st.floats(-1e6, 1e6), min_size=1).map(tuple)
 
@@ -162,13 +166,18 @@ def test_damaged_files_are_read_or_refused(overlay: Overlay, data: st.DataObject
 
 
 def test_sending_that_takes_no_time_is_not_written() -> None:
-    plain, sent = LinkProperties(), LinkProperties(send_time=0.005, send_distribution=Distribution.EXPONENTIAL)
+    plain, sent = LinkProperties(), LinkProperties(send_time=CALLS)
     overlay = Overlay("o", (Broker("A"), Broker("B")), (Link("A", "B", plain, sent),))
-    assert to_json(overlay).count(b"send_") == to_graphml(overlay).count(b'attr.name="backward.send_') == 3
+    assert to_json(overlay).count(b"send_time") == 1
+    assert to_graphml(overlay).count(b'attr.name="backward.send_time.') == 3
     assert b"forward.send_" not in to_graphml(overlay)
 
 
 def test_an_impossible_send_time_names_the_link() -> None:
-    content = to_json(Overlay("o", (Broker("A"), Broker("B")), (Link("A", "B", LinkProperties(send_time=0.25)),)))
-    with pytest.raises(OverlayError, match=r"a link's send time, mean: a time is 0 or more seconds, not -1"):
+    content = to_json(
+        Overlay("o", (Broker("A"), Broker("B")), (Link("A", "B", LinkProperties(send_time=ServiceTime(mean=0.25))),))
+    )
+    with pytest.raises(
+        OverlayError, match=r"mean: a time is 0 or more seconds, not -1 - at `\$.links\[0\].forward.send_time`"
+    ):
         from_json(content.replace(b"0.25", b"-1"))

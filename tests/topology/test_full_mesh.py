@@ -19,7 +19,7 @@ from topology.files import load, save
 from topology.full_mesh import DrawnLinks, drawn_full_mesh, full_mesh_on
 from topology.inspection import inspect_overlay
 from topology.link_properties import JitterDistribution, OverlayError
-from topology.links import LinkTemplate, LinkTemplates, Range, build
+from topology.links import LinkTemplate, LinkTemplates, Range, SendTimes, build
 from topology.mesh import Mesh, mesh_of
 from topology.metrics import metrics
 from topology.model import LARGEST_MESH, Broker, MeshLinks, Overlay
@@ -33,8 +33,11 @@ TEMPLATE = st.builds(
     distribution=st.sampled_from(JitterDistribution),
     loss=RANGES,
     rate=st.none() | st.just(Range(1e3, 1e6)),
-    send_time=st.just(Range(0.0, 0.0)) | st.just(Range(0.001, 0.002)),
-    send_distribution=st.sampled_from((Distribution.CONSTANT, Distribution.EXPONENTIAL)),
+    send_time=st.builds(
+        SendTimes,
+        mean=st.just(Range(0.0, 0.0)) | st.just(Range(0.001, 0.002)),
+        distribution=st.sampled_from((Distribution.CONSTANT, Distribution.EXPONENTIAL)),
+    ),
 )
 TEMPLATES = st.builds(LinkTemplates, TEMPLATE, st.none() | TEMPLATE)
 SIZES = st.integers(1, 9)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from record.service_time import ServiceTime
 from scenario.sections.section import Count, Section
 from scenario.sections.service_time import ServiceTimeDistribution, ServiceTimeField
 from scenario.sections.units import BitRateRange, DurationRange, Jitter, JitterRange, ShareRange
 from topology.link_properties import JitterDistribution
-from topology.links import LinkTemplate, LinkTemplates, Range
+from topology.links import LinkTemplate, LinkTemplates, Range, SendTimes
 
 
 class LinkDirectionSection(Section):
@@ -32,7 +31,6 @@ class LinkDirectionSection(Section):
     range, or a distribution with the fields of `brokers.service_time`."""
 
     def template(self) -> LinkTemplate:
-        mean, sending = _sending(self.send_time)
         return LinkTemplate(
             delay=self.delay,
             jitter=self.jitter.seconds,
@@ -41,18 +39,15 @@ class LinkDirectionSection(Section):
             loss=self.loss,
             rate=self.bandwidth,
             queue_limit=self.queue_limit,
-            send_time=mean,
-            send_distribution=sending.distribution,
-            send_deviation=sending.deviation,
+            send_time=_send_times(self.send_time),
         )
 
 
-def _sending(field: Range | ServiceTimeDistribution | None) -> tuple[Range, ServiceTime]:
-    """The range of the mean send time, and the distribution of single ones around it."""
+def _send_times(field: Range | ServiceTimeDistribution | None) -> SendTimes:
     if isinstance(field, ServiceTimeDistribution):
-        sending = field.service_time()
-        return Range.fixed(sending.mean), sending
-    return field or Range.fixed(0.0), ServiceTime()
+        given = field.service_time()
+        return SendTimes(Range.fixed(given.mean), given.distribution, given.deviation)
+    return SendTimes(field or Range.fixed(0.0))
 
 
 class LinkSection(LinkDirectionSection):

@@ -114,7 +114,7 @@ def test_links_carry_the_same_frames_more_slowly(kind: str, tmp_path: Path) -> N
         assert now.backward.jitter == 2 * was.backward.jitter
         assert (now.forward.rate, was.forward.rate) == (500_000, 1_000_000)
         assert now.forward.queue_limit == was.forward.queue_limit
-        assert now.forward.sending() == ServiceTime(mean=0.004, distribution=Distribution.UNIFORM, deviation=0.002)
+        assert now.forward.send_time == ServiceTime(mean=0.004, distribution=Distribution.UNIFORM, deviation=0.002)
     assert np.array_equal(link_delays(after.overlay), 2 * link_delays(before.overlay))
 
 

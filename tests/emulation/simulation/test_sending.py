@@ -8,11 +8,12 @@ from broker_service.messages import Operation
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.log import Event
+from record.service_time import ServiceTime
 from scenario.loading import load
 from tests.emulation.simulation.test_overlay import B12, DEAR, MILLISECOND, STOCKS, Trial
 from topology.link_properties import LinkProperties
 
-CALLS = LinkProperties(delay=0.001, send_time=0.005)
+CALLS = LinkProperties(delay=0.001, send_time=ServiceTime(mean=0.005))
 
 
 def test_messages_of_one_link_leave_one_after_the_other() -> None:

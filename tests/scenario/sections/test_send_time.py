@@ -37,7 +37,7 @@ def file(tmp_path: Path) -> Path:
 
 def sending(scenario: Scenario, a: str, b: str) -> tuple[ServiceTime, ServiceTime]:
     link = scenario.overlay().link(a, b)
-    return link.forward.sending(), link.backward.sending()
+    return link.forward.send_time, link.backward.send_time
 
 
 def test_links_and_their_directions_have_send_times_of_their_own(file: Path) -> None:
