@@ -60,7 +60,7 @@ class LinkProperties:
     """Bits per second; unlimited when None."""
     queue_limit: int = 1000
     """Largest number of frames queued for the rate limit; further ones are dropped."""
-    send_time: ServiceTime = ServiceTime()
+    send_time: ServiceTime = ServiceTime()  # noqa: RUF009 - immutable
     """Time for which the source is occupied by sending one message, before it begins with the next."""
 
     def __post_init__(self) -> None:

@@ -174,10 +174,8 @@ def test_sending_that_takes_no_time_is_not_written() -> None:
 
 
 def test_an_impossible_send_time_names_the_link() -> None:
-    content = to_json(
-        Overlay("o", (Broker("A"), Broker("B")), (Link("A", "B", LinkProperties(send_time=ServiceTime(mean=0.25))),))
-    )
-    with pytest.raises(
-        OverlayError, match=r"mean: a time is 0 or more seconds, not -1 - at `\$.links\[0\].forward.send_time`"
-    ):
+    slow = LinkProperties(send_time=ServiceTime(mean=0.25))
+    content = to_json(Overlay("o", (Broker("A"), Broker("B")), (Link("A", "B", slow),)))
+    where = r"mean: a time is 0 or more seconds, not -1 - at `\$.links\[0\].forward.send_time`"
+    with pytest.raises(OverlayError, match=where):
         from_json(content.replace(b"0.25", b"-1"))
