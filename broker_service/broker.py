@@ -44,6 +44,7 @@ from broker_service.sessions import Client, Session, SessionNames
 from broker_service.storage import BoundedStorage
 from broker_service.trace import Recorder, Trace
 from record.log import Event
+from record.service_time import ServiceTime
 from record.time_units import SECOND
 
 _PUBLISH: Final = Operation.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
@@ -226,6 +227,15 @@ class Broker:
         self.require_neighbour(neighbour)
         self._disturber.set(neighbour, disturbance)
 
+    def change_send_time(self, neighbour: BrokerId, send_time: ServiceTime) -> None:
+        """Gives the link to a neighbour another send time, from the next message on.
+
+        Raises `ValueError` for a broker that is no neighbour.
+        """
+        self.require_neighbour(neighbour)
+        link = self.links[neighbour]
+        link.change_send_times(self._send_times(neighbour, link.appearance, send_time))
+
     def _receive_late(self, neighbour: BrokerId, message: Message) -> None:
         self._route(neighbour, (message,))
 
@@ -374,7 +384,7 @@ class Broker:
             self._recorder,
             attributes=config.attributes,
             appearance=config.appearance,
-            send_times=self._send_times(config),
+            send_times=self._send_times(config.neighbour, config.appearance, config.send_time),
         )
 
     def _timer_ran_out(self, key: TimerKey) -> None:

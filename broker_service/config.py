@@ -135,13 +135,13 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         source = random.Random(f"{self.seed}:{self.id}:{self.incarnation}:service")
         return (self.service_time if service_time is None else service_time).sampler(source)
 
-    def send_times(self, link: LinkConfig) -> Callable[[], int] | None:
+    def send_times(self, neighbour: str, appearance: int, send_time: ServiceTime) -> Callable[[], int] | None:
         """Draws the send times of one of this broker's links in nanoseconds, from a stream of its own: the same on
         every runtime. None where sending takes no time."""
-        if not link.send_time:
+        if not send_time:
             return None
-        source = random.Random(f"{self.seed}:{self.id}-{link.neighbour}:{self.incarnation}:{link.appearance}:send")
-        return link.send_time.sampler(source)
+        source = random.Random(f"{self.seed}:{self.id}-{neighbour}:{self.incarnation}:{appearance}:send")
+        return send_time.sampler(source)
 
 
 def load(path: Path) -> BrokerConfig:

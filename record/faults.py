@@ -54,7 +54,7 @@ class FaultKind(enum.StrEnum):
     LINK_DOWN = "link_down", HealKind.LINK_UP
     """Messages sent from now on are dropped; those in flight arrive."""
     DEGRADE = "degrade", HealKind.RECOVER
-    """Delay, jitter, loss or rate differ for messages sent from now on."""
+    """Delay, jitter, loss, rate or send time differ for messages sent from now on."""
     CORRUPT = "corrupt", HealKind.CLEAN
     """Frames arrive damaged; TCP detects them, drops them and sends them again."""
     RESET = "reset", HealKind.RECONNECT

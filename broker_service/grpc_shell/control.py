@@ -1,4 +1,4 @@
-"""The control service: reports a broker's state on request, and changes its service time and its links."""
+"""The control service: reports a broker's state on request; changes its service time, its links, their send times."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class Control:
             Method(_SERVICE, "Links"): unary(pb.LinksRequest, self.change_links),
             Method(_SERVICE, "Reset"): unary(pb.ResetRequest, self.reset),
             Method(_SERVICE, "Disturb"): unary(pb.DisturbRequest, self.disturb),
+            Method(_SERVICE, "SendTime"): unary(pb.SendTimeRequest, self.change_send_time),
         }
 
     async def status(self, request: pb.StatusRequest) -> pb.StatusReply:
@@ -106,6 +107,14 @@ class Control:
         except ValueError as error:
             raise RpcError(StatusCode.FAILED_PRECONDITION, str(error)) from None
         return pb.DisturbReply()
+
+    async def change_send_time(self, request: pb.SendTimeRequest) -> pb.SendTimeReply:
+        """Changes the send time of the link to a neighbour."""
+        try:
+            self._broker.change_send_time(request.neighbour, _service_time(request.send_time))
+        except ValueError as error:
+            raise RpcError(StatusCode.FAILED_PRECONDITION, str(error)) from None
+        return pb.SendTimeReply()
 
 
 def _service_time(given: pb.ServiceTime) -> ServiceTime:

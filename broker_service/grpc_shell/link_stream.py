@@ -30,8 +30,8 @@ class LinkStream(Duplex):
         self._handler = partial(self._handle, number)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0
-        self._sent = None if session.link.send_times is None else PreciseTimer(self.wake)
-        """Runs out when the message that is being sent has left."""
+        self._sent: PreciseTimer | None = None
+        """Runs out when the message that is being sent has left; made when sending first takes time."""
         session.link.on_waiting = self.wake
         self._set_timer()
 
@@ -56,7 +56,9 @@ class LinkStream(Duplex):
         frames: list[bytes] = []
         for frame in self._session.next_frames(time.monotonic_ns()):
             frames += encode_link_frame(frame, self._largest)
-        if self._sent is not None and self._session.sent_at is not None:
+        if self._session.sent_at is not None:
+            if self._sent is None:
+                self._sent = PreciseTimer(self.wake)
             self._sent.set(self._session.sent_at)
         return frames
 

@@ -27,6 +27,7 @@ from typing import Any, Final
 
 from broker_service.config import Limits
 from broker_service.links.flow import Flow, LinkFlow
+from broker_service.links.sending import Sending
 from broker_service.links.utilisation import SentWindow
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.trace import Recorder
@@ -82,7 +83,7 @@ class OverlayLink:
         "on_waiting",
         "received",
         "round_trip",
-        "send_times",
+        "sending",
         "sent",
         "up",
     )
@@ -98,12 +99,15 @@ class OverlayLink:
         appearance: int = 1,
         send_times: Callable[[], int] | None = None,
     ) -> None:
-        """`attributes` are the neighbour's overlay attributes, `appearance` is as in `LinkConfig`."""
+        """`attributes` are the neighbour's overlay attributes, `appearance` is as in `LinkConfig`.
+
+        `send_times` draws the time that sending a message takes, in nanoseconds; None where it takes none.
+        """
         self.neighbour = neighbour
         self.attributes = attributes
         self.appearance = appearance
-        self.send_times = send_times
-        """Draws the time that sending a message takes, in nanoseconds; None where it takes none (`links.sending`)."""
+        self.sending = None if send_times is None else Sending(self, send_times)
+        """The sending of messages; None where it takes no time."""
         self.round_trip: float | None = None
         """Shortest round trip in seconds that the link's session has measured; None before the first."""
         self.on_waiting: Callable[[], None] = do_nothing
@@ -257,6 +261,16 @@ class OverlayLink:
             self._take_waiting(messages, count)
         self._in_flight += messages
         return messages
+
+    def change_send_times(self, send_times: Callable[[], int] | None) -> None:
+        """Has the next messages take other times to be sent; None: no time.
+
+        The session drops a sending that takes no time any more, once the message that is being sent has left.
+        """
+        if self.sending is not None:
+            self.sending.draw = send_times
+        elif send_times is not None:
+            self.sending = Sending(self, send_times)
 
     def acknowledge(self, total: int) -> None:
         """Notes that the neighbour has handled `total` messages. Raises `ValueError` when it cannot have."""

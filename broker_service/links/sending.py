@@ -12,6 +12,7 @@ rules:
 4. A call that comes after the end of a sending begins the next one at that end, because the timers of a busy process
    run late and the late calls would otherwise add to the times; it does so for `LATEST` at most, because a process that
    was frozen has sent nothing meanwhile. No sending begins before its message was put into the queue.
+5. Another send time applies from the next message on; the one that is being sent leaves at its time.
 """
 
 from __future__ import annotations
@@ -41,13 +42,18 @@ class Sending:
     """The sending of one link direction. Times are nanoseconds of one clock that never runs backwards."""
 
     def __init__(self, queue: OutputQueue, draw: Callable[[], int]) -> None:
-        """`draw` gives the time of one message."""
+        self.draw: Callable[[], int] | None = draw
+        """Draws the time of one message; None when sending takes no time any more."""
         self.ends_at: int | None = None
         """The time at which the message that is being sent has left; None while none is."""
         self._queue = queue
-        self._draw = draw
         self._message: list[Message] = []
         """The message that is being sent; empty while none is."""
+
+    @property
+    def over(self) -> bool:
+        """True when sending takes no time any more and the last message that took time has left."""
+        return self.draw is None and self.ends_at is None
 
     def advance(self, now: int) -> list[Message]:
         """Begins what may be sent. Returns the messages whose sending has ended since the last call, in order."""
@@ -58,9 +64,10 @@ class Sending:
                 sent += self._message
                 begin = max(self.ends_at, self._queue.waiting_since, now - _LATEST)
             self._message = self._queue.take(1)
-            self.ends_at = begin + self._draw() if self._message else None
-            if self.ends_at is None:
+            if not self._message:
+                self.ends_at = None
                 break
+            self.ends_at = begin if self.draw is None else begin + self.draw()
         return sent
 
     def abandon(self) -> None:

@@ -37,7 +37,6 @@ from broker_service.links.backoff import BackOff
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.pacing import Pace
-from broker_service.links.sending import Sending
 from broker_service.links.states import Input, State, transition
 from broker_service.messages import BrokerId, Message
 from record.time_units import SECOND
@@ -123,7 +122,6 @@ class LinkSession:
         """On a stream that is yet to be answered."""
         self._back_off = BackOff(limits.reconnect_first, limits.reconnect_last)
         self._pace = Pace(0)
-        self._sending = None if link.send_times is None else Sending(link, link.send_times)
 
     @property
     def neighbour(self) -> BrokerId:
@@ -220,7 +218,8 @@ class LinkSession:
         """All frames that may be written now; the present stream takes them."""
         if self.state is not _OPEN:
             return self._greeting(now)
-        link, sending = self.link, self._sending
+        link = self.link
+        sending = link.sending
         if now < self.write_at:
             return ()
         if sending is None:
@@ -228,6 +227,8 @@ class LinkSession:
         else:
             messages = sending.advance(now)
             self.sent_at = sending.ends_at
+            if sending.over:
+                link.sending = None
         if not (messages or self.frame_due):
             return ()
         self.frame_due = False
@@ -287,8 +288,8 @@ class LinkSession:
         """Leaves the present stream; what was not acknowledged on it travels again on the next."""
         former, self.state = self.state, transition(self.state, input)
         self._acknowledge_at = self._beat_at = self.wake_at = self.sent_at = None
-        if self._sending is not None:
-            self._sending.abandon()
+        if self.link.sending is not None:
+            self.link.sending.abandon()
         self.frame_due = False
         self.unhandled = 0
         if input is Input.REST:

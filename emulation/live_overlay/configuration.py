@@ -149,6 +149,11 @@ class BrokerConfigs:
         end = self.link(direction.target, direction.source)
         self._links[direction.target][direction.source] = msgspec.structs.replace(end, disturbance=disturbance)
 
+    def change_send_time(self, direction: LinkDirection, send_time: ServiceTime) -> None:
+        """Brokers that start from now on take this time to send a message in this direction."""
+        end = self.link(direction.source, direction.target)
+        self._links[direction.source][direction.target] = msgspec.structs.replace(end, send_time=send_time)
+
     def _require_changing_neighbours(self) -> None:
         settings = self._settings
         if not read_options(settings.protocol, settings.options).neighbours_change:

@@ -13,8 +13,8 @@ Stretched are the times that the scenario states:
 2. Clients: the time of every operation is multiplied by the factor, whether it was generated or written out.
 3. Brokers: the service time, heartbeats, reconnection, the window of the link status table, the window and the
    lateness of detections, and those options of the routing protocol that are times (`ProtocolOptions.times`).
-4. The timeline, the changes of an overlay that moves, and faults: when, for how long, and the delays, rates and service
-   times they set. A fault at a count needs no change.
+4. The timeline, the changes of an overlay that moves, and faults: when, for how long, and the delays, rates, service
+   and send times they set. A fault at a count needs no change.
 
 Not stretched are the times that the scenario does not state:
 
@@ -128,6 +128,10 @@ def _fault(fault: FaultItem, factor: float) -> FaultItem:
         update["at"] = Moment(fault.at.seconds * factor, fault.at.phase)
     if fault.service_time is not None:
         update["service_time"] = _service_time(fault.service_time, factor)
+    if isinstance(fault.send_time, float):
+        update["send_time"] = fault.send_time * factor
+    elif fault.send_time is not None:
+        update["send_time"] = _service_time(fault.send_time, factor)
     if fault.hold is not None:
         update["hold"] = HeldBack(fault.hold.share, fault.hold.seconds * factor)
     if fault.bandwidth is not None:

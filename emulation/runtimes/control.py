@@ -1,4 +1,4 @@
-"""Client of the brokers' control service: status, routing tables, service time and links of broker processes."""
+"""Client of the brokers' control service: status, routing tables, service and send times, and links of brokers."""
 
 from __future__ import annotations
 
@@ -84,6 +84,11 @@ class BrokerControls:
         """Has a broker disturb a neighbour's messages. Raises `HostError` when it does not answer or refuses."""
         request = pb.DisturbRequest(neighbour=neighbour, **msgspec.structs.asdict(disturbance))
         self._command(broker, "Disturb", request, f"disturb messages of {neighbour}")
+
+    def set_send_time(self, broker: BrokerId, neighbour: BrokerId, send_time: ServiceTime) -> None:
+        """Gives a broker's link to a neighbour a send time. Raises `HostError` when it does not answer or refuses."""
+        request = pb.SendTimeRequest(neighbour=neighbour, send_time=_service_time(send_time))
+        self._command(broker, "SendTime", request, f"accept another send time to {neighbour}")
 
     def _command(self, broker: BrokerId, name: str, request: Message, asked: str) -> None:
         try:

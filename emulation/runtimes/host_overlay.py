@@ -245,7 +245,11 @@ class HostOverlay:
         self.expected.cut.discard(direction)
 
     def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
-        self._network.change(direction.source, direction.target, properties)
+        source, target = direction.source, direction.target
+        self._network.change(source, target, properties)
+        if properties.send_time != self._configs.link(source, target).send_time:
+            self._configs.change_send_time(direction, properties.send_time)
+            self._request(source, partial(self._controls.set_send_time, source, target, properties.send_time))
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
         self._network.corrupt(direction.source, direction.target, share)

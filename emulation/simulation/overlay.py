@@ -234,7 +234,13 @@ class SimulatedOverlay:
         self.link(direction.source, direction.target).restore(direction.source)
 
     def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
-        self.link(direction.source, direction.target).change(direction.source, properties)
+        source, target = direction.source, direction.target
+        self.link(source, target).change(source, properties)
+        if properties.send_time != self._configs.link(source, target).send_time:
+            self._configs.change_send_time(direction, properties.send_time)
+            if source in self._running:
+                running = self._running[source]
+                running.when_running(partial(running.core.change_send_time, target, properties.send_time))
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
         self.link(direction.source, direction.target).corrupt(direction.source, share)

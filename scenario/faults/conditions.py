@@ -37,6 +37,7 @@ class LinkChange:
     """Share, 0 to 1."""
     rate: float | None = None
     """Bits per second."""
+    send_time: ServiceTime | None = None
 
     def applied(self, properties: LinkProperties) -> LinkProperties:
         given = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}

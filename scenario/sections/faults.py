@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag
 
 from broker_service.disturbance import Disturbance
 from record.faults import FaultKind
+from record.service_time import ServiceTime
 from scenario.faults.conditions import (
     Condition,
     Corrupted,
@@ -30,7 +31,7 @@ from scenario.faults.targets import Targets
 from scenario.faults.times import Counter, CountReached, Moment, Phase, When
 from scenario.sections.section import Count as Number
 from scenario.sections.section import CpuQuota, Section
-from scenario.sections.service_time import ServiceTimeField, service_time
+from scenario.sections.service_time import SendTimeField, ServiceTimeDistribution, ServiceTimeField, service_time
 from scenario.sections.units import BIT_RATE, DURATION, SHARE, Duration, Share
 from topology.link_properties import BrokerId, LinkDirection
 
@@ -156,7 +157,7 @@ _SETTINGS: Mapping[str, _Settings] = {
     "link_down": _Settings(),
     "link_up": _Settings(free=()),
     "flap": _Settings(needed=("down", "up"), free=("lasts", "times")),
-    "degrade": _Settings(some_of=("delay", "jitter", "loss", "bandwidth")),
+    "degrade": _Settings(some_of=("delay", "jitter", "loss", "bandwidth", "send_time")),
     "corrupt": _Settings(needed=("share",)),
     "reset": _Settings(free=()),
     "disturb": _Settings(some_of=("lose", "repeat", "hold")),
@@ -176,6 +177,7 @@ _ANY_SETTING = (
     "jitter",
     "loss",
     "bandwidth",
+    "send_time",
     "share",
     "lose",
     "repeat",
@@ -234,7 +236,7 @@ class FaultItem(Section):
     flap: LinkTexts | None = None
     """Links that are `down` and `up` in turn, for a duration or a number of `times`."""
     degrade: LinkTexts | None = None
-    """Changes the `delay`, `jitter`, `loss` or `bandwidth` of links."""
+    """Changes the `delay`, `jitter`, `loss`, `bandwidth` or `send_time` of links."""
     corrupt: LinkTexts | None = None
     """Damages a `share` of the frames on links; TCP sends them again."""
     reset: LinkTexts | None = None
@@ -263,6 +265,8 @@ class FaultItem(Section):
     """For `degrade`."""
     bandwidth: BitRate | None = None
     """For `degrade`."""
+    send_time: SendTimeField | None = None
+    """For `degrade`: time that a broker takes to send one message over the link."""
     share: Share | None = None
     """For `corrupt`."""
     lose: Share | None = None
@@ -332,6 +336,11 @@ class FaultItem(Section):
             return map(self._link_condition, targets.directions(named))
         return map(self._broker_condition, targets.brokers(named))
 
+    def _sending(self) -> ServiceTime | None:
+        if isinstance(self.send_time, ServiceTimeDistribution):
+            return self.send_time.service_time()
+        return None if self.send_time is None else ServiceTime(mean=self.send_time)
+
     def _disturbance(self) -> Disturbance:
         """Raises `ValueError` for shares that exceed 1 together."""
         held = self.hold or HeldBack()
@@ -364,7 +373,8 @@ class FaultItem(Section):
     def _link_condition(self, direction: LinkDirection) -> Condition:
         match self.verb:
             case "degrade":
-                return Degraded(direction, LinkChange(self.delay, self.jitter, self.loss, self.bandwidth))
+                send_time = self._sending()
+                return Degraded(direction, LinkChange(self.delay, self.jitter, self.loss, self.bandwidth, send_time))
             case "corrupt":
                 return Corrupted(direction, self.share or 0.0)
             case "reset":

@@ -1,4 +1,7 @@
-"""`brokers.service_time`: one time, a range of equally likely times, or a distribution written out."""
+"""`brokers.service_time`: one time, a range of equally likely times, or a distribution written out.
+
+The other times of this kind have the same forms.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,13 @@ ServiceTimeField = Annotated[
     Annotated[DurationRange, Tag("range")] | Annotated[ServiceTimeDistribution, Tag("distribution")],
     Discriminator(_form),
 ]
+
+
+SendTimeField = Annotated[
+    Annotated[Duration, Tag("range")] | Annotated[ServiceTimeDistribution, Tag("distribution")],
+    Discriminator(_form),
+]
+"""The send time of links that exist: no range, because each link would have to draw its own."""
 
 
 def service_time(field: Range | ServiceTimeDistribution) -> ServiceTime:

@@ -25,9 +25,9 @@ from studies.fitting.trial import Trial, conduct, read_result
 
 WIDE, NARROW = 1.4, 1.2
 """Factors within which candidates are drawn around the best ones, first and then."""
-SECOND = 20
-"""Candidates that get a second seed."""
-HALVING = ((16, 4), (8, 8), (4, 12))
+SECOND, LEADING = 20, 3
+"""Candidates that get a second seed, and the best of them, around which candidates are drawn within `NARROW`."""
+HALVING = ((8, 4), (4, 8), (3, 12))
 """Candidates that go on, and the number of seeds that they then have."""
 
 
@@ -107,7 +107,7 @@ def main() -> int:
     paced = [fit.paced(candidate) for candidate in fit.best(options.best, 1)]
     fit.try_each([*paced, *(new for candidate in paced for new in near(candidate, options.near, WIDE, rng))], 1)
     fit.try_each(fit.best(SECOND, 1), 2)
-    leading = fit.best(options.best, 2)
+    leading = fit.best(LEADING, 2)
     fit.try_each([new for candidate in leading for new in near(candidate, options.near, NARROW, rng)], 2)
     seeds = 2
     for count, more in HALVING:
@@ -138,7 +138,7 @@ def _options() -> argparse.Namespace:
         description="Fits the TID scenarios' assumptions to what the paper states about fixed routing.",
     )
     parser.add_argument("--candidates", type=int, default=108, help="size of the Latin hypercube")
-    parser.add_argument("--best", type=int, default=5, help="best candidates around which others are drawn, each time")
+    parser.add_argument("--best", type=int, default=5, help="best candidates of it around which others are drawn")
     parser.add_argument("--near", type=int, default=8, help="further candidates around each of them")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draws")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="trials side by side")

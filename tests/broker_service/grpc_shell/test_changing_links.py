@@ -14,6 +14,7 @@ import pytest
 from broker_service.config import Limits, LinkConfig
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
+from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import Kind, Message
 from broker_service.routing.interface import Send
 from record.log import Event
@@ -24,7 +25,7 @@ from tests.broker_service.obedient import OBEDIENT, ObedientRouter, registered
 LIMITS = Limits(heartbeat=30, reconnect_first=0.01, reconnect_last=0.05)
 
 
-Request = pb.LinksRequest | pb.ResetRequest | pb.DisturbRequest
+Request = pb.LinksRequest | pb.ResetRequest | pb.DisturbRequest | pb.SendTimeRequest
 
 
 class Pair:
@@ -56,9 +57,13 @@ class Pair:
     async def ask(self, broker: str, request: Request) -> None:
         async with rpc.channel(self.overlay.address(broker), MB) as channel:
             stub = broker_pb2_grpc.BrokerControlStub(channel)
-            await {pb.LinksRequest: stub.Links, pb.ResetRequest: stub.Reset, pb.DisturbRequest: stub.Disturb}[
-                type(request)
-            ](request)
+            methods = {
+                pb.LinksRequest: stub.Links,
+                pb.ResetRequest: stub.Reset,
+                pb.DisturbRequest: stub.Disturb,
+                pb.SendTimeRequest: stub.SendTime,
+            }
+            await methods[type(request)](request)
 
     async def called(self, broker: str, name: str) -> None:
         """Returns when the router of a broker has been called so once more than at the last time."""
@@ -112,9 +117,48 @@ async def test_a_link_appears_with_its_send_time(tmp_path: Path) -> None:
         await both.add("B1", send_time=pb.ServiceTime(mean=0.25))
         await both.add("B2")
         first, second = (both.overlay.servers[broker].broker for broker in ("B1", "B2"))
-        draw = first.links["B2"].send_times
-        assert draw is not None and draw() == 250_000_000
-        assert second.links["B1"].send_times is None
+        assert send_time(first.links["B2"]) == 250_000_000
+        assert second.links["B1"].sending is None
+
+
+async def test_a_link_gets_another_send_time(tmp_path: Path) -> None:
+    async with pair(tmp_path) as both:
+        for broker in ("B1", "B2"):
+            await both.add(broker)
+        await both.called("B1", "link_up")
+        first = both.overlay.servers["B1"].broker
+        await both.ask("B1", pb.SendTimeRequest(neighbour="B2", send_time=pb.ServiceTime(mean=0.001)))
+        assert send_time(first.links["B2"]) == 1_000_000
+        messages = [Message(Kind.CONTROL, str(number)) for number in range(5)]
+        first._actions.perform([Send("B2", message) for message in messages])
+        assert first.links["B2"].queue_length > 0, "they leave one after the other"
+        while len(both.routers["B2"].messages) < len(messages):
+            await both.called("B2", "receive")
+        await both.ask("B1", pb.SendTimeRequest(neighbour="B2"))
+        first._actions.perform([Send("B2", Message(Kind.CONTROL, "last"))])
+        await both.called("B2", "receive")
+        assert first.links["B2"].sending is None
+        assert [message.id for message in both.routers["B2"].messages] == ["0", "1", "2", "3", "4", "last"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (pb.SendTimeRequest(neighbour="B9"), "B1 and B9 are not linked"),
+        (pb.SendTimeRequest(neighbour="B2", send_time=pb.ServiceTime(mean=-1)), "a time is 0 or more seconds"),
+    ],
+)
+async def test_an_impossible_send_time_is_refused(tmp_path: Path, request_: pb.SendTimeRequest, reason: str) -> None:
+    async with pair(tmp_path) as both:
+        await both.add("B1")
+        with pytest.raises(grpc.aio.AioRpcError, match=reason):
+            await both.ask("B1", request_)
+
+
+def send_time(link: OverlayLink) -> int:
+    """The next draw of a link's send time, in nanoseconds."""
+    assert link.sending is not None and link.sending.draw is not None
+    return link.sending.draw()
 
 
 async def test_an_end_that_is_behind_is_waited_for(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ async def test_messages_leave_one_after_the_other_each_after_its_drawn_time(tmp_
                 publisher.publish(id, quote(1))
             assert await notified(subscriber, len(IDS)) == IDS
         config = overlay.config("B1")
-    draw = config.send_times(config.links[0])
+    draw = config.send_times("B2", 1, CALLS)
     assert draw is not None
     kinds = [(record["kind"], record["time"]) for record in events(overlay.log("B1")) if record["event"] == "sent"]
     assert [kind for kind, _ in kinds[:-1]] == ["advertise", *("publish" for _ in IDS)], "at last it is withdrawn"

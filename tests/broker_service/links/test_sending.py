@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate, combinations
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.config import BrokerConfig, Limits
 from broker_service.links.frames import Hello, MessageFrame, Probe
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.sending import LATEST, Sending
@@ -34,7 +35,7 @@ LATE = round(LATEST * SECOND)
 class Direction:
     """A link whose messages are sent one after the other, called exactly when the session asks for it."""
 
-    def __init__(self, send_times: Callable[[], int], limits: Limits | None = None) -> None:
+    def __init__(self, send_times: Callable[[], int] | None, limits: Limits | None = None) -> None:
         self.now = 0
         self.written: list[tuple[str, int]] = []
         """Messages with the times at which they were written."""
@@ -237,6 +238,41 @@ def test_a_message_whose_sending_was_cut_short_travels_again_and_takes_its_time_
     assert direction.written == [("P:0", 10), ("P:1", 30)]
 
 
+# Other send times
+
+
+@given(gaps=GAPS, changes=st.dictionaries(st.integers(0, 40), st.integers(0, 20)))
+def test_another_send_time_applies_from_the_next_message_on(gaps: list[int], changes: dict[int, int]) -> None:
+    """The naive server begins with a customer at the pace of that moment; `changes` are by the next customer."""
+    arrivals = list(accumulate(gaps))
+    direction = Direction(lambda: 7)
+    for number, arrival in enumerate(arrivals):
+        direction.pass_until(arrival)
+        if number in changes:
+            direction.link.change_send_times(partial(int, changes[number]))
+        direction.put(f"P:{number}")
+    direction.pass_until(10_000)
+    ends = [0]
+    for number, arrival in enumerate(arrivals):
+        begin = max(arrival, ends[-1])
+        made = [(at, next) for next, at in enumerate(arrivals) if next in changes and (at, next) <= (begin, number)]
+        ends.append(begin + (changes[made[-1][1]] if made else 7))
+    assert direction.written == [(f"P:{number}", end) for number, end in enumerate(ends[1:])]
+
+
+def test_a_link_whose_sending_takes_no_time_any_more_is_like_one_that_never_had_a_send_time() -> None:
+    direction = Direction(None, Limits(window=1000, batch=2))
+    direction.link.change_send_times(lambda: 10)
+    for number in range(3):
+        direction.put(f"P:{number}")
+    direction.pass_until(4)
+    direction.link.change_send_times(None)
+    assert direction.session.sent_at == 10, "the message that is being sent leaves at its time"
+    direction.pass_until(50)
+    assert direction.written == [("P:0", 10), ("P:1", 10), ("P:2", 10)]
+    assert (direction.link.sending, direction.session.sent_at) == (None, None)
+
+
 # With streams that break
 
 
@@ -260,10 +296,11 @@ class FinishesOnTheNextStream(LinkSession):
     """Writes a message on the next stream whose sending began on the one before: that one travels twice."""
 
     def _change(self, input: Input) -> None:
-        assert self._sending is not None
-        ends_at, message = self._sending.ends_at, self._sending._message
+        sending = self.link.sending
+        assert sending is not None
+        ends_at, message = sending.ends_at, sending._message
         super()._change(input)
-        self._sending.ends_at, self._sending._message = ends_at, message
+        sending.ends_at, sending._message = ends_at, message
 
 
 @pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
@@ -284,10 +321,7 @@ def test_each_direction_draws_from_a_stream_of_its_own_which_the_seed_fixes() ->
         broker: str = "B1", neighbour: str = "B2", seed: int = 1, incarnation: int = 1, appearance: int = 1
     ) -> list[int]:
         config = BrokerConfig(id=broker, incarnation=incarnation, protocol="tid", seed=seed)
-        link = LinkConfig(
-            neighbour=neighbour, local="", remote="", dial=True, appearance=appearance, send_time=exponential
-        )
-        draw = config.send_times(link)
+        draw = config.send_times(neighbour, appearance, exponential)
         assert draw is not None
         return [draw() for _ in range(20)]
 
@@ -298,4 +332,4 @@ def test_each_direction_draws_from_a_stream_of_its_own_which_the_seed_fixes() ->
 
 def test_a_link_without_a_send_time_draws_nothing() -> None:
     config = BrokerConfig(id="B1", incarnation=1, protocol="tid")
-    assert config.send_times(LinkConfig(neighbour="B2", local="", remote="", dial=True)) is None
+    assert config.send_times("B2", 1, ServiceTime()) is None

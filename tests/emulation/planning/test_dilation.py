@@ -46,7 +46,7 @@ seed: 3
 """
 FAULTS = """
 faults:
-  - {at: run+1s, degrade: B1-B2, delay: 9ms, jitter: 1ms, bandwidth: 100kbit, loss: 1%, for: 1s}
+  - {at: run+1s, degrade: B1-B2, delay: 9ms, jitter: 1ms, bandwidth: 100kbit, loss: 1%, send_time: 4ms, for: 1s}
   - {at: 2s, slow: B3, service_time: 1ms..2ms, for: 2s}
   - {at: run+2s, flap: B3-B4, down: 100ms, up: 200ms, times: 3}
   - {after: 10 notifications, slow: B2, cpu: 0.5}
@@ -91,7 +91,7 @@ def test_what_is_a_time_is_stretched_and_a_rate_divided(tmp_path: Path) -> None:
         "timeline.join", "timeline.run", "timeline.drain", "brokers.service_time.mean",
         "brokers.limits.heartbeat", "brokers.limits.reconnect_first", "brokers.limits.reconnect_last",
         "brokers.limits.utilisation_window", "brokers.limits.idle_close",
-        "faults.0.at.seconds", "faults.0.lasts", "faults.0.delay", "faults.0.jitter",
+        "faults.0.at.seconds", "faults.0.lasts", "faults.0.delay", "faults.0.jitter", "faults.0.send_time",
         "faults.1.at.seconds", "faults.1.lasts", "faults.1.service_time.low", "faults.1.service_time.high",
         "faults.2.at.seconds", "faults.2.down", "faults.2.up",
     }  # fmt: skip

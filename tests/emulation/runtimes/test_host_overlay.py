@@ -19,7 +19,9 @@ from broker_service.config import Limits
 from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
-from broker_service.messages import ClientEvent, Operation
+from broker_service.language.model import Operator, Predicate
+from broker_service.language.wire import encode_predicates
+from broker_service.messages import ClientEvent, Operation, Outcome
 from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
@@ -48,6 +50,7 @@ STORING = f"{_STORAGE} FileStorage(Path(sys.argv[1]))['a'] = b'stored'"
 READING = f"{_STORAGE} print(FileStorage(Path(sys.argv[1]))['a'].decode())"
 LISTING = "import os, sys; print(os.listdir(os.path.dirname(sys.argv[1])))"
 _SOURCE_ROOT = Path(__file__).parents[3]
+QUOTES = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
 VERY_SLOW = ServiceTime(mean=3600.0)
 
 
@@ -223,6 +226,40 @@ def test_a_link_is_degraded_and_recovers(hosted: Hosted) -> None:
     hosted.overlay.change(AB, OVERLAY.links[0].forward)
     forward, backward = one_of_three(lambda: as_asked(hosted))
     assert (forward.delay_asked, backward.delay_asked) == (0.001, 0.001)
+
+
+def test_a_link_takes_another_send_time_and_a_restarted_broker_has_it(hosted: Hosted) -> None:
+    """With an hour for each message, the first is being sent and the others wait."""
+    own = OVERLAY.links[0].forward
+    hosted.overlay.change(AB, replace(own, send_time=VERY_SLOW))
+    for _ in ("the broker that runs", "its next incarnation"):
+        assert asyncio.run(advertised(hosted)) == (1, 2)
+        hosted.overlay.kill("A")
+        hosted.overlay.restart("A")
+        hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
+    hosted.overlay.change(AB, own)
+    asyncio.run(advertised(hosted))
+    hosted.until(lambda: in_flight_and_queued(hosted) == (0, 0), "B has handled what A sent")
+
+
+async def advertised(hosted: Hosted) -> tuple[int, int]:
+    """Messages from A to B that are in flight and that wait, once a client of A has advertised three times."""
+    answered: asyncio.Queue[ClientEvent] = asyncio.Queue()
+    session = ClientSession(hosted.addresses["A"], answered.put_nowait)
+    await session.open(WITHIN)
+    session.submit("C", Operation.ATTACH)
+    for id in ("a1", "a2", "a3"):
+        session.submit("C", Operation.ADVERTISE, id, QUOTES)
+    for _ in range(4):
+        assert (await asyncio.wait_for(answered.get(), WITHIN)).outcome is Outcome.CONFIRMED
+    counted = in_flight_and_queued(hosted)
+    await session.close()
+    return counted
+
+
+def in_flight_and_queued(hosted: Hosted) -> tuple[int, int] | None:
+    reply = hosted.status("A")
+    return None if reply is None else (reply.links[0].in_flight, reply.links[0].queued)
 
 
 def as_asked(hosted: Hosted) -> list[LinkProbe]:

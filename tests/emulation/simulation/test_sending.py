@@ -58,6 +58,44 @@ def test_what_was_being_sent_when_the_stream_broke_travels_again() -> None:
     assert trial.ids("S") == ["p1", "p2"]
 
 
+def test_a_send_time_begins_and_ends_while_the_link_is_open() -> None:
+    trial = Trial({("B1", "B2"): LinkProperties(delay=0.001)})
+    trial.one_publisher_one_subscriber("B1", "B2")
+    trial.overlay.change(B12, CALLS)
+    begin = max(trial.publish("P", f"slow{number}") for number in range(2))
+    trial.overlay.settle()
+    trial.overlay.change(B12, LinkProperties(delay=0.001))
+    later = max(trial.publish("P", f"quick{number}") for number in range(2))
+    trial.overlay.settle()
+    delays = [time - (later if id.startswith("quick") else begin) for id, time in trial.notified["S"]]
+    assert delays == [6 * MILLISECOND, 11 * MILLISECOND, MILLISECOND, MILLISECOND]
+
+
+def test_a_broker_that_is_restarted_has_the_present_send_time() -> None:
+    trial = Trial({("B1", "B2"): LinkProperties(delay=0.001)})
+    trial.overlay.change(B12, CALLS)
+    trial.overlay.kill("B1")
+    trial.overlay.restart("B1")
+    trial.overlay.settle()
+    trial.one_publisher_one_subscriber("B1", "B2")
+    begin = trial.publish("P", "slow")
+    trial.overlay.settle()
+    assert trial.notified["S"] == [("slow", begin + 6 * MILLISECOND)]
+
+
+def test_a_broker_that_is_paused_has_the_send_time_once_it_continues() -> None:
+    trial = Trial({("B1", "B2"): LinkProperties(delay=0.001)})
+    trial.one_publisher_one_subscriber("B1", "B2")
+    trial.overlay.pause("B1")
+    trial.overlay.change(B12, CALLS)
+    assert trial.overlay.brokers["B1"].links["B2"].sending is None
+    trial.overlay.resume("B1")
+    trial.overlay.settle()
+    begin = trial.publish("P", "slow")
+    trial.overlay.settle()
+    assert trial.notified["S"] == [("slow", begin + 6 * MILLISECOND)]
+
+
 SCENARIO = """
 name: calls
 topology: {kind: ring, brokers: 4, link: {delay: 1ms, send_time: {mean: 4ms, distribution: exponential}}}

@@ -75,6 +75,10 @@ PROGRAMS: dict[str, Program] = {
     "partition: {from: [B1, B4], to: [B2]}": hold(Cut(AB)),
     "degrade: B1->B2, delay: 50ms, loss: 5%": hold(Degraded(AB, LinkChange(delay=0.05, loss=0.05))),
     "degrade: B1->B2, jitter: 5ms, bandwidth: 1mbit": hold(Degraded(AB, LinkChange(jitter=0.005, rate=1e6))),
+    "degrade: B1->B2, send_time: 20ms": hold(Degraded(AB, LinkChange(send_time=ServiceTime(mean=0.02)))),
+    "degrade: B1->B2, send_time: {mean: 20ms, distribution: exponential}": hold(
+        Degraded(AB, LinkChange(send_time=ServiceTime(mean=0.02, distribution=Distribution.EXPONENTIAL)))
+    ),
     "corrupt: B1->B2, share: 1%, for: 1s": hold(Corrupted(AB, 0.01), seconds=1),
     "reset: B1-B2": hold(Reset(AB), Reset(BA), seconds=0),
     "flap: B1->B2, down: 1s, up: 2s": Repeat(Sequence((hold(Cut(AB), seconds=1), Wait(2.0)))),
@@ -164,7 +168,9 @@ MISTAKES = {
     "at: 60s, kill: B1, cpu: 0.5": "faults[0]: `cpu` does not belong to kill",
     "at: 60s, slow: B1": "faults[0]: slow needs exactly one of cpu, service_time",
     "at: 60s, slow: B1, cpu: 0.5, service_time: 1ms": "faults[0]: slow needs exactly one of cpu, service_time",
-    "at: 60s, degrade: B1-B2": "faults[0]: degrade needs at least one of delay, jitter, loss, bandwidth",
+    "at: 60s, degrade: B1-B2": "faults[0]: degrade needs at least one of delay, jitter, loss, bandwidth, send_time",
+    "at: 60s, degrade: B1-B2, send_time: 1ms..2ms": "faults[0].send_time: unknown unit 'ms..2ms' in '1ms..2ms': write a duration with one of s, ms, us, ns, min, h",
+    "at: 60s, degrade: B1-B2, send_time: {mean: 1s, distribution: uniform}": "faults[0].send_time.distribution: deviation: a uniform time needs one above 0",
     "at: 60s, flap: B1-B2, down: 1s": "faults[0]: flap needs `up`",
     "at: 60s, flap: B1-B2, down: 1s, up: 0": "faults[0]: `down` and `up` must be more than 0",
     "at: 60s, flap: B1-B2, down: 1s, up: 1s, for: 9s, times: 2": "faults[0]: give `for` or `times`, and not both",
