@@ -40,6 +40,7 @@ from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
 from broker_service.routing.interface import LinkStatus, RouterContext, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
+from broker_service.service import ServiceTotals, no_service
 from broker_service.sessions import Client, Session, SessionNames
 from broker_service.storage import BoundedStorage
 from broker_service.trace import Recorder, Trace
@@ -60,7 +61,8 @@ class Broker:
     stable storage, with those of former incarnations. `stopwatch` measures the router's work, in nanoseconds: it is the
     clock, unless that is virtual and the work on this host is wanted. `decode` reads the content of publications, as
     `decode_publication` does; brokers of one process may share one that caches. `mesh` is the broker's place in a full
-    mesh whose links are made on demand; all links are those of `config` when it is None.
+    mesh whose links are made on demand; all links are those of `config` when it is None. `service` reads the totals of
+    the shell's service, for the router.
 
     Every call that reaches the router raises `BrokerDefectError` when the broker's own code fails; the broker must not
     be used afterwards. `on_defect` is called first, because an event loop may swallow what its callbacks raise.
@@ -78,6 +80,7 @@ class Broker:
         decode: Callable[[bytes], Publication] = decode_publication,
         on_defect: Callable[[BrokerDefectError], None] | None = None,
         mesh: MeshPlace | None = None,
+        service: Callable[[], ServiceTotals] = no_service,
     ) -> None:
         self.id: BrokerId = config.id
         self.incarnation = config.incarnation
@@ -118,7 +121,7 @@ class Broker:
         self._disturber = Disturber(config, self.links, schedule, self._recorder, self._receive_late)
         for link in config.links:
             self._disturber.set(link.neighbour, link.disturbance)
-        self._router = protocol_named(config.protocol).router(self._router_context(config))
+        self._router = protocol_named(config.protocol).router(self._router_context(config, service))
         self._actions.returned = self._router.returned
         self._publishing = self._make_publishing()
         self._operations = ClientOperations(
@@ -153,7 +156,7 @@ class Broker:
             stopwatch=self._stopwatch,
         )
 
-    def _router_context(self, config: BrokerConfig) -> RouterContext[Any]:
+    def _router_context(self, config: BrokerConfig, service: Callable[[], ServiceTotals]) -> RouterContext[Any]:
         return RouterContext(
             broker=config.id,
             incarnation=config.incarnation,
@@ -161,6 +164,7 @@ class Broker:
             links=self._link_status,
             options=self._options,
             now=self._seconds_since_start,
+            service=service,
             prepared=config.prepared,
             stored=self._storage.values,
             stored_bytes=config.limits.stored_bytes,

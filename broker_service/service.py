@@ -12,13 +12,29 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 Handler = Callable[[Sequence[Any]], None]
 """Handles messages of one sender, in order."""
 
 _WAITING_OVERHEAD: Final = 256
 """Bytes that a waiting message takes besides those of its frame, about."""
+
+
+class ServiceTotals(NamedTuple):
+    """Work of a broker since its start. The differences of two readings give the means of the time between them."""
+
+    messages: int
+    """Messages that came in."""
+    waited: int
+    """Nanoseconds that these wait before their service begins, all together."""
+    occupied: int
+    """Nanoseconds in which the broker was occupied."""
+
+
+def no_service() -> ServiceTotals:
+    """Work of a broker that takes no time."""
+    return ServiceTotals(0, 0, 0)
 
 
 Piece = tuple[Sequence[Any], int]
@@ -66,6 +82,9 @@ class ServiceQueue:
         self._idle = 0
         """Nanoseconds up to `_busy_until` in which nothing was to be done, pauses included."""
         self._longest = 0
+        self._messages = 0
+        self._waited = 0
+        """Nanoseconds that all messages wait that came in so far."""
 
     @property
     def waiting(self) -> int:
@@ -97,19 +116,26 @@ class ServiceQueue:
         """Nanoseconds in which the server was occupied until `now`."""
         return min(now, self._busy_until) - self._idle
 
+    def totals(self, now: int) -> ServiceTotals:
+        """Work since the start; pauses do not count."""
+        return ServiceTotals(self._messages, self._waited, self.busy(now))
+
     def submit(self, now: int, handler: Handler, messages: Sequence[Any], size: int = 0) -> Sequence[int]:
         """Queues messages that came in together, `size` bytes. Returns the time of the `finish` call of each piece."""
         share = _WAITING_OVERHEAD + size // len(messages) if size else _WAITING_OVERHEAD
         done, dones = self._busy_until, []
+        self._messages += len(messages)
         for piece, cost in (self.work or _at_once)(messages):
-            wait = done - now
+            wait, number = done - now, len(piece)
             if wait < 0:
                 self._idle -= wait
                 done = now
             elif wait > self._longest:
                 self._longest = wait
+            if wait > 0:
+                self._waited += wait * number
             done += cost
-            occupied = share * len(piece)
+            occupied = share * number
             self._bytes += occupied
             self._pieces.append((done, occupied, handler, piece))
             dones.append(done)

@@ -79,10 +79,16 @@ class BrokerServer:
         self.defect: asyncio.Future[BrokerDefectError] = self._loop.create_future()
         """Set when the broker's own code fails, because an event loop that catches the error would continue."""
         self._stored = FileStorage(Path(config.stored)) if config.stored else None
-        self.broker = Broker(
-            config, time.monotonic_ns, self._trace, self._schedule, stored=self._stored, on_defect=self._fail
-        )
         self._service = make_service(config)
+        self.broker = Broker(
+            config,
+            time.monotonic_ns,
+            self._trace,
+            self._schedule,
+            stored=self._stored,
+            on_defect=self._fail,
+            service=self._service.totals,
+        )
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
         self._load = LoadGauge(self._recorder, config.incarnation, time.process_time_ns, resident_memory)
         self._ticker = Ticker(self._trace, self._recorder, (SECOND, queues.take), (SECOND, self._load.take))

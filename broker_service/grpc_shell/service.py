@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service import Handler, ServiceQueue, Work, single_messages
+from broker_service.service import Handler, ServiceQueue, ServiceTotals, Work, single_messages
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.transport.due_writes import DueWrites
 from broker_service.turns import Turns
@@ -29,6 +29,8 @@ class Service:
         self._timer = PreciseTimer(self._finish)
         self._loop = asyncio.get_running_loop()
         self._turn: asyncio.Handle | None = None
+        self._at_once = 0
+        """Messages that were handled without the queue."""
 
     @property
     def waiting(self) -> int:
@@ -39,6 +41,11 @@ class Service:
     def longest_wait(self) -> int:
         """The longest wait for service since this was read last, in nanoseconds."""
         return self._queue.longest_wait
+
+    def totals(self) -> ServiceTotals:
+        """Work since the start. The broker is occupied by emulated service and by what its process computes."""
+        queued = self._queue.totals(self._clock())
+        return ServiceTotals(queued.messages + self._at_once, queued.waited, queued.occupied + time.process_time_ns())
 
     @property
     def full(self) -> bool:
@@ -59,12 +66,14 @@ class Service:
         self._queue.work = work
         if work is not None:
             for handler, messages in self._turns.take_all():
+                self._at_once -= len(messages)
                 self.submit(handler, messages)
 
     def submit(self, handler: Handler, messages: Sequence[Any], size: int = 0) -> None:
         """Has messages of a sender handled, which came in together in `size` bytes; each sender has one `handler`."""
         queue = self._queue
         if queue.immediate:
+            self._at_once += len(messages)
             self._turns.submit(handler, messages)
             self._schedule_turn()
             return

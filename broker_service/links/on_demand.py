@@ -62,6 +62,8 @@ class UnusedLink:
     up = True
     round_trip: float | None = None
     queue_length = 0
+    sent = 0
+    waited = 0
     utilisation = 1.0
 
     def __init__(self, attributes: Mapping[str, Any]) -> None:

@@ -86,6 +86,7 @@ class OverlayLink:
         "sending",
         "sent",
         "up",
+        "waited",
     )
 
     def __init__(
@@ -116,6 +117,8 @@ class OverlayLink:
         self.neighbour_incarnation = 0
         self.sent = 0
         """Messages handed to the transport, repeats not counted."""
+        self.waited = 0
+        """Nanoseconds that those messages spent in the output queue, all together."""
         self.received = 0
         """Messages of the neighbour's present incarnation that were handled here."""
         self.dropped = 0
@@ -357,7 +360,7 @@ class OverlayLink:
         recorder, neighbour = self._recorder, self.neighbour
         in_flight, room = self._in_flight_bytes, self._window_bytes
         others = others_bytes = 0
-        taken = 0
+        taken = waited = 0
         while taken < count and waiting:
             entry = entered, size, message = waiting.popleft()
             if in_flight + size > room and in_flight:
@@ -369,7 +372,9 @@ class OverlayLink:
                 others += 1
                 others_bytes += size
             messages.append(message)
-            recorder.sent(message, now, now - entered, neighbour, len(waiting))
+            wait = now - entered
+            waited += wait
+            recorder.sent(message, now, wait, neighbour, len(waiting))
         if self._ahead:
             self._ahead = max(0, self._ahead - taken)
         self._publication_bytes -= in_flight - self._in_flight_bytes - others_bytes
@@ -378,6 +383,7 @@ class OverlayLink:
             self._others_bytes -= others_bytes
         self._in_flight_bytes = in_flight
         self.sent += taken
+        self.waited += waited
         if self._flows:
             for flow in self._flows.values():
                 flow.leave(now, taken)

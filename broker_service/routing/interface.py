@@ -26,6 +26,7 @@ from broker_service.links.flow import Flow
 from broker_service.messages import BrokerId, ClientId, Message, StreamPosition
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
+from broker_service.service import ServiceTotals
 
 TimerKey = Hashable
 """Identifies a timer of a router: a value of the router's own, such as a frozen struct that names a neighbour."""
@@ -142,6 +143,17 @@ class LinkStatus(Protocol):
         """
 
     @property
+    def sent(self) -> int:
+        """Messages that have left the output queue so far; those that travel again count once."""
+
+    @property
+    def waited(self) -> int:
+        """Nanoseconds that these spent in the output queue, all together.
+
+        The differences of `sent` and `waited` between two readings give the mean wait of the time between them.
+        """
+
+    @property
     def utilisation(self) -> float:
         """U = rate into the output queue / rate sent, over the window; 1.0 when nothing moved, infinite when down."""
 
@@ -163,6 +175,8 @@ class RouterContext(Generic[Options]):
     options: Options
     now: Callable[[], float]
     """Seconds since this broker started, on the clock by which timers run; virtual time in the simulator."""
+    service: Callable[[], ServiceTotals]
+    """This broker's work so far, on the same clock; nothing in a simulation in which brokers take no time."""
     prepared: bytes
     """The part of `ProtocolOptions.prepare`'s result that is this broker's; empty when there is none."""
     stored: Mapping[str, bytes]

@@ -81,6 +81,7 @@ class SimulatedBroker:
         """Draws what a frame takes besides its link, in nanoseconds."""
         self._recorder = Recorder(trace, events.clock)
         self._mesh = mesh
+        self.server = SimulatedServer(events, work_of(config, calibration, config.service_time))
         self.core = Broker(
             config,
             events.clock,
@@ -89,9 +90,9 @@ class SimulatedBroker:
             stored=stored,
             stopwatch=stopwatch,
             decode=decode,
+            service=self.server.totals,
             mesh=None if mesh is None else mesh.place(config.id, self._drive),
         )
-        self.server = SimulatedServer(events, work_of(config, calibration, config.service_time))
         self.ends: dict[BrokerId, LinkEnd] = {}
         for link in config.links:
             self._drive(self.core.links[link.neighbour])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service import Handler, ServiceQueue, Work, single_messages, whole_frames
+from broker_service.service import Handler, ServiceQueue, ServiceTotals, Work, single_messages, whole_frames
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.charging import Cost, work_cost
 from emulation.simulation.event_queue import EventQueue
@@ -39,6 +39,10 @@ class SimulatedServer:
     def longest_wait(self) -> int:
         """The longest wait for service since this was read last, in nanoseconds."""
         return self._queue.longest_wait
+
+    def totals(self) -> ServiceTotals:
+        """Work since the start; none where everything is free."""
+        return self._queue.totals(self._events.now)
 
     def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
         """Has messages handled, which came in together."""

@@ -21,7 +21,7 @@ def test_messages_are_served_one_after_another(frames: list[tuple[int, list[int]
     queue = ServiceQueue(single_messages(lambda message: message[1]))
     expected: list[tuple[int, int]] = []
     handled: list[tuple[int, int]] = []
-    now = free_at = number = longest = 0
+    now = free_at = number = longest = waited = 0
     clock = [0]
 
     def handle(messages: Sequence[Any]) -> None:
@@ -37,6 +37,7 @@ def test_messages_are_served_one_after_another(frames: list[tuple[int, list[int]
         messages = []
         for cost in costs:
             longest = max(longest, free_at - now)
+            waited += max(0, free_at - now)
             free_at = max(now, free_at) + cost
             expected.append((number, free_at))
             messages.append((number, cost))
@@ -47,6 +48,7 @@ def test_messages_are_served_one_after_another(frames: list[tuple[int, list[int]
         assert queue.finish(done)
     assert handled == expected
     assert (queue.waiting, queue.next_done, queue.longest_wait, queue.longest_wait) == (0, None, longest, 0)
+    assert queue.totals(free_at) == (number, waited, sum(cost for _, costs in frames for cost in costs))
 
 
 def test_a_frame_is_one_piece_where_frames_are_served_whole() -> None:
@@ -55,6 +57,13 @@ def test_a_frame_is_one_piece_where_frames_are_served_whole() -> None:
     assert list(queue.submit(5, handled.append, "ab")) == [25]
     assert (queue.waiting, queue.finish(24), queue.finish(25)) == (2, False, True)
     assert handled == ["ab"]
+
+
+def test_all_messages_of_a_frame_wait_for_the_one_before() -> None:
+    queue = ServiceQueue(whole_frames(0, lambda _: 10))
+    queue.submit(0, print, "ab")
+    queue.submit(5, print, "cde")
+    assert queue.totals(12) == (5, 3 * 15, 12)
 
 
 def test_a_change_of_times_holds_for_what_comes_and_nothing_overtakes() -> None:

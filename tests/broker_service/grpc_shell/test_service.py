@@ -186,3 +186,21 @@ async def test_a_pace_that_is_set_during_a_flood_keeps_its_order() -> None:
         assert handled == list(range(210))
     finally:
         service.close()
+
+
+async def test_totals_count_each_message_once_whatever_way_it_took() -> None:
+    clock = Clock()
+    service = Service(ServiceQueue(None), clock)
+    handled: list[object] = []
+    try:
+        before = service.totals()
+        service.submit(handled.extend, range(200))
+        service.change(single_messages(lambda _: MILLISECOND))
+        service.submit(handled.extend, range(200, 210))
+        queued = 210 - len(handled)
+        after = service.totals()
+        assert after.messages - before.messages == 210
+        assert after.waited == MILLISECOND * sum(range(queued))
+        assert after.occupied >= before.occupied
+    finally:
+        service.close()

@@ -256,6 +256,25 @@ def test_utilisation_is_rate_in_over_rate_out(clock: Clock, trace: ListTrace) ->
     assert out.utilisation == float("inf")
 
 
+def test_waits_in_the_queue_add_up(clock: Clock, trace: ListTrace) -> None:
+    """A message that travels again has left the queue long before."""
+    out = link(clock, trace, window=3)
+    for number, message in enumerate(messages(5)):
+        clock.now = 10 * number
+        out.put(message)
+    clock.now = 100
+    assert (out.sent, out.waited) == (0, 0)
+    out.take()
+    assert (out.sent, out.waited) == (3, 100 + 90 + 80)
+    out.disconnect()
+    clock.now = 1000
+    out.connect(1, 0)
+    out.take()
+    out.acknowledge(3)
+    out.take()
+    assert (out.sent, out.waited) == (5, 270 + 970 + 960)
+
+
 def test_the_wait_in_the_queue_is_logged(clock: Clock, trace: ListTrace) -> None:
     out = link(clock, trace)
     out.put(Message(Kind.PUBLISH, "P:0", b"body", b"header"))

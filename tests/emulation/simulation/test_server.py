@@ -135,3 +135,13 @@ def test_nothing_overtakes_what_waits_when_the_service_time_changes() -> None:
     server.submit(lambda _: order.append(("after", events.now)), [PUBLISH])
     events.settle(10**6)
     assert order == [("slow", 1000), ("after", 1000)]
+
+
+def test_totals_are_what_messages_wait_and_take() -> None:
+    events = EventQueue()
+    served = server_of(events, config(ServiceTime(mean=0.001)), Calibration.free())
+    handled(served, events, [[PUBLISH] * 3, [PUBLISH]])
+    assert served.totals() == (4, (1 + 2 + 3) * MILLISECOND, 4 * MILLISECOND)
+    free = server_of(events, config(), Calibration.free())
+    handled(free, events, [[PUBLISH]])
+    assert free.totals() == (0, 0, 0)
