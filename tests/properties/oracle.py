@@ -24,6 +24,8 @@ from studies.conformance.model import BrokerFault, Case, Declaration, LinkFault,
 from tests.properties.content import suits
 
 NEVER = 1_000_000_000
+SUBSCRIBING = ("subscribe", "composite")
+"""Kinds of declarations that share their names."""
 
 
 @dataclass
@@ -125,10 +127,11 @@ def _say(past: History, step: Declaration | Withdrawal, number: int) -> None:
         past.publications.append(Published(step.client, step.id, step.text, number))
         return
     kind = step.op.removeprefix("un")
-    standing = [span for span in past.spans if (span.client, span.kind, span.id) == (step.client, kind, step.id)]
+    names = SUBSCRIBING if kind in SUBSCRIBING else (kind,)
+    standing = [span for span in past.spans if (span.client, span.id) == (step.client, step.id) and span.kind in names]
     if isinstance(step, Withdrawal):
         _end(past, standing, number)
-    elif not any(span.end == NEVER and span.text == step.text for span in standing):
+    elif not any(span.end == NEVER and (span.kind, span.text) == (kind, step.text) for span in standing):
         _end(past, standing, number)
         past.spans.append(Span(step.client, kind, step.id, step.text, number))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -86,6 +86,8 @@ class Outcome:
     case: Case
     got: Mapping[str, Sequence[str]]
     """Notifications by client, in the order of their arrival."""
+    detected: Mapping[str, Sequence[frozenset[str]]]
+    """Detections of composite subscriptions by client, as sets of publications."""
     problem: str
     """Why the case could not be brought to its end; empty when it could."""
     arrivals: Mapping[str, Arrivals]
@@ -108,8 +110,15 @@ def run(case: Case, protocol: str) -> Outcome:
     runner = _CaseRunner()
     expecting_nothing = case.model_copy(update={"expect": {}})  # so that all that came is a difference
     result: Result = run_case(expecting_nothing, PROTOCOLS[protocol], runner)
-    got = {difference.client: [str(id) for id in difference.got] for difference in result.differences}
-    return Outcome(case, got, result.problem, runner.arrivals, runner.overlay)
+    got: dict[str, list[str]] = defaultdict(list)
+    detected: dict[str, list[frozenset[str]]] = defaultdict(list)
+    for difference in result.differences:
+        for notification in difference.got:
+            if isinstance(notification, str):
+                got[difference.client].append(notification)
+            else:
+                detected[difference.client].append(frozenset(notification))
+    return Outcome(case, got, detected, result.problem, runner.arrivals, runner.overlay)
 
 
 @contextmanager

@@ -1,0 +1,48 @@
+"""Properties of composite subscriptions, each a function of a case and a conformance row that raises `BrokenError`."""
+
+from __future__ import annotations
+
+import random
+
+from broker_service.composites import COMPOSITE_SUBSCRIPTIONS, PARTIAL_MATCHES
+from broker_service.language.formatting import format_composite
+from broker_service.language.notation import parse_composite
+from studies.conformance.model import Case, Step
+from tests.broker_service.language.strategies import rearranged
+from tests.properties import composite_oracle, oracle
+from tests.properties.checks import BrokenError, ended
+
+
+def detected_exactly_once(case: Case, protocol: str) -> None:
+    """Every set that must be notified is, once; no other set is; and plain subscriptions are as without composites."""
+    outcome = ended(case, protocol)
+    found = composite_oracle.violations(case, outcome.detected)
+    found += map(str, oracle.violations(case, outcome.got))
+    if found:
+        raise BrokenError("; ".join(found), outcome, protocol)
+
+
+def arrangement_does_not_matter(case: Case, protocol: str) -> None:
+    """Patterns with other orders, groupings and repetitions detect the same. The case settles after each step."""
+    outcome = ended(case, protocol)
+    draws = random.Random(case.seed)
+    other = ended(case.model_copy(update={"steps": tuple(_rearranged(step, draws) for step in case.steps)}), protocol)
+    for client in sorted(outcome.detected.keys() | other.detected.keys()):
+        one, two = (sorted(map(sorted, run.detected.get(client, ()))) for run in (outcome, other))
+        if one != two:
+            raise BrokenError(f"{client} is notified of {one}, and of {two} with other arrangements", outcome, protocol)
+
+
+def nothing_remains(case: Case, protocol: str) -> None:
+    """No broker has a composite subscription, a partial match or a part when everything has been withdrawn."""
+    outcome = ended(case, protocol)
+    for name, broker in outcome.overlay.brokers.items():
+        for table, left in broker.tables().items():
+            if table in (COMPOSITE_SUBSCRIPTIONS, PARTIAL_MATCHES, "publication_routing_table") and left:
+                raise BrokenError(f"{name} still has in its {table}: {left}", outcome, protocol)
+
+
+def _rearranged(step: Step, draws: random.Random) -> Step:
+    if step.op != "composite":
+        return step
+    return step.model_copy(update={"text": format_composite(rearranged(parse_composite(step.text), draws))})

@@ -1,0 +1,61 @@
+"""The properties of composite subscriptions, over generated overlays, workloads, delays and faults.
+
+A failure shrinks and prints a case; `brokerlab conformance --runtime simulated FILE` runs it again.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from studies.conformance.protocols import PROTOCOLS
+from tests.properties import composite_checks
+from tests.properties.composite_strategies import ALL_FAULTS, CUTS, composite_cases, composite_cases_with_faults
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+ROWS = pytest.mark.parametrize("protocol", PROTOCOLS)
+
+
+def needs_scot(protocol: str) -> bool:
+    return bool(PROTOCOLS[protocol].attributes_needed)
+
+
+@ROWS
+@settings(unhurried, max_examples=40)
+@given(data=st.data())
+def test_settled_cases_detect_what_the_definition_says(protocol: str, data: st.DataObject) -> None:
+    case = data.draw(composite_cases(scot=needs_scot(protocol), settled=True))
+    composite_checks.detected_exactly_once(case, protocol)
+    composite_checks.arrangement_does_not_matter(case, protocol)
+
+
+@ROWS
+@settings(unhurried, max_examples=40)
+@given(data=st.data())
+def test_what_is_in_flight_is_detected_at_most_once(protocol: str, data: st.DataObject) -> None:
+    composite_checks.detected_exactly_once(data.draw(composite_cases(scot=needs_scot(protocol))), protocol)
+
+
+@ROWS
+@settings(unhurried, max_examples=40)
+@given(data=st.data())
+def test_nothing_remains_when_everything_is_withdrawn(protocol: str, data: st.DataObject) -> None:
+    composite_checks.nothing_remains(data.draw(composite_cases(scot=needs_scot(protocol), withdrawn=True)), protocol)
+
+
+@ROWS
+@settings(unhurried, max_examples=40)
+@given(data=st.data())
+def test_links_that_are_down_for_a_while_cost_no_detection(protocol: str, data: st.DataObject) -> None:
+    case = data.draw(composite_cases_with_faults(CUTS, scot=needs_scot(protocol)))
+    composite_checks.detected_exactly_once(case, protocol)
+
+
+@ROWS
+@settings(unhurried, max_examples=40)
+@given(data=st.data())
+def test_detections_are_complete_again_when_brokers_have_come_back(protocol: str, data: st.DataObject) -> None:
+    case = data.draw(composite_cases_with_faults(ALL_FAULTS, scot=needs_scot(protocol)))
+    composite_checks.detected_exactly_once(case, protocol)
