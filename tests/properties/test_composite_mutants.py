@@ -1,0 +1,98 @@
+"""The properties of composite subscriptions themselves: each catches the brokers that break it.
+
+| broken broker | caught by |
+|---|---|
+| withdrawing leaves all parts, or one, with the router | nothing remains |
+| the same name again keeps the old matches | settled cases |
+| parts of all composite subscriptions have the same internal clients | settled cases |
+| delivers what matches a part to the client | settled cases |
+| routes one part only | settled cases |
+| ignores variables across parts | settled cases |
+| keeps the latest match only | settled cases |
+| consumes publications on detection | settled cases |
+| lets a publication fill one part only | settled cases |
+| runs `a & (b || c)` as `(a & b) || c` | settled cases |
+| counts a publication twice that a router delivers twice | a router that delivers twice |
+| overflows without a record | `test_composites.test_a_full_detector_logs_what_it_drops` |
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker_service.composites import Composites
+from broker_service.detection import Detector
+from studies.conformance.model import Case
+from tests.broker_service.detection import broken_variants as broken
+from tests.properties import checks, composite_checks, composite_mutants, composite_oracle, drawing, mutants
+from tests.properties.composite_strategies import composite_cases
+
+SETTLED = composite_cases(scot=False, settled=True)
+WITHDRAWN = composite_cases(scot=False, withdrawn=True)
+
+BROKERS: list[tuple[type[Composites], checks.Property, st.SearchStrategy[Case]]] = [
+    (composite_mutants.LeavesParts, composite_checks.nothing_remains, WITHDRAWN),
+    (composite_mutants.LeavesOnePart, composite_checks.nothing_remains, WITHDRAWN),
+    (composite_mutants.KeepsFormerMatches, composite_checks.detected_exactly_once, SETTLED),
+    (composite_mutants.SharesInternalClients, composite_checks.detected_exactly_once, SETTLED),
+    (composite_mutants.DeliversParts, composite_checks.detected_exactly_once, SETTLED),
+    (composite_mutants.RoutesTheFirstPartOnly, composite_checks.detected_exactly_once, SETTLED),
+]
+DETECTORS: list[type[Detector]] = [
+    broken.IgnoresVariables,
+    broken.KeepsTheLatestOnly,
+    broken.ConsumesOnDetection,
+    broken.FillsOneLeafOnly,
+    broken.FactorsOut,
+]
+
+
+def caught(property: checks.Property, strategy: st.SearchStrategy[Case]) -> None:
+    """Fails when the property finds nothing wrong."""
+
+    @settings(drawing.search, max_examples=600)
+    @given(case=strategy)
+    def search(case: Case) -> None:
+        property(case, checks.FIXED)
+
+    with pytest.raises(checks.BrokenError):
+        search()
+
+
+@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
+@pytest.mark.parametrize(("mutant", "property", "strategy"), BROKERS)
+def test_a_broken_broker_is_caught(
+    mutant: type[Composites], property: checks.Property, strategy: st.SearchStrategy[Case]
+) -> None:
+    with composite_mutants.in_place_of_composites(mutant):
+        caught(property, strategy)
+
+
+@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
+@pytest.mark.parametrize("mutant", DETECTORS)
+def test_a_broken_detector_is_caught(mutant: type[Detector]) -> None:
+    with composite_mutants.in_place_of_the_detector(mutant):
+        caught(composite_checks.detected_exactly_once, SETTLED)
+
+
+def counts_once(case: Case, protocol: str) -> None:
+    """Detections are right though the router delivers publications of neighbours twice."""
+    with mutants.in_place_of_tid(mutants.NotifiesTwice):
+        outcome = checks.ended(case, protocol)
+    if found := composite_oracle.violations(case, outcome.detected):
+        raise checks.BrokenError("; ".join(found), outcome, protocol)
+
+
+@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
+@settings(drawing.search, max_examples=30)
+@given(case=SETTLED)
+def test_a_publication_that_a_router_delivers_twice_counts_once(case: Case) -> None:
+    counts_once(case, checks.FIXED)
+
+
+@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
+def test_a_detector_that_counts_repeats_is_caught() -> None:
+    with composite_mutants.in_place_of_the_detector(broken.CountsRepeats):
+        caught(counts_once, SETTLED)
