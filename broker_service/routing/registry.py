@@ -42,6 +42,15 @@ def _cbf() -> Protocol:
     return Protocol(CbfRouter, CbfOptions)
 
 
+def _channelization() -> Protocol:
+    from broker_service.routing.channelization import (  # noqa: PLC0415 - see the module
+        ChannelizationOptions,
+        ChannelizationRouter,
+    )
+
+    return Protocol(ChannelizationRouter, ChannelizationOptions)
+
+
 class _Protocols(MutableMapping[str, Protocol]):
     """Protocols by name, each loaded when it is first looked up."""
 
@@ -68,7 +77,14 @@ class _Protocols(MutableMapping[str, Protocol]):
         return len(self._loaded)
 
 
-PROTOCOLS: MutableMapping[str, Protocol] = _Protocols({"tid": _tid, "octopia": _octopia, "cbf": _cbf})
+PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
+    {
+        "tid": _tid,
+        "octopia": _octopia,
+        "cbf": _cbf,
+        "channelization": _channelization,
+    }
+)
 
 
 def protocol_named(name: str) -> Protocol:

@@ -18,6 +18,9 @@ class ConformanceProtocol:
     options: Mapping[str, object] = field(default_factory=dict)
     """As in the scenario's `routing` section."""
 
+    full_mesh: bool = False
+    """True when cases run on the full mesh of their brokers, because the protocol needs a link between any two."""
+
     @property
     def attributes_needed(self) -> tuple[str, ...]:
         """Attributes that every broker of the overlay must have."""
@@ -42,6 +45,7 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
             "cbf",
             {"advertisements": True, "aggregation": "covering", "reconcile_after": _RECONCILE_AFTER},
         ),
+        ConformanceProtocol("channelization", "channelization", {"channels": 3}, full_mesh=True),
         ConformanceProtocol(
             "octopia-beyond",
             "octopia",

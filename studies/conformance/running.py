@@ -13,6 +13,7 @@ from broker_service.messages import BrokerId, ClientId
 from emulation.live_overlay import LiveOverlay, Tables, UnsettledError
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
+from studies.conformance.meshes import on_full_mesh
 from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault, Notification, Step
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.result import CaseVerdict, Difference, Result, TablesOnTheWay, differences
@@ -37,6 +38,8 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
         return Result(
             case=case.id, protocol=protocol.name, runtime=runner.runtime, verdict=CaseVerdict.SKIPPED, note=note
         )
+    if protocol.full_mesh:
+        case = on_full_mesh(case)
     begin = time.monotonic()
     course = _Course(case)
     problem = ""

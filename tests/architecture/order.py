@@ -99,7 +99,7 @@ ROOMS: Mapping[str, Floors] = {
         "options",
         "interface",
         "common",
-        "cbf medym octopia tid",
+        "cbf channelization medym octopia tid",
         "registry",
     ),
     "studies.campaign": _floors(
@@ -113,7 +113,7 @@ ROOMS: Mapping[str, Floors] = {
     "studies.conformance": _floors(
         "content operands protocols",
         "model",
-        "case_runner checks result selection writing",
+        "case_runner checks meshes result selection writing",
         "clients display host reading relations simulated",
         "junit running",
     ),

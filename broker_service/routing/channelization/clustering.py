@@ -1,0 +1,109 @@
+"""Clustering of cells into channels whose servers want much the same, by Forgy's K-means.
+
+MEDYM (section 5.1.3) uses "Forgy K-means" as Riabov et al. (ICDCS 2002) do, and gives neither distance nor start. Here:
+
+- The *waste* of a channel is the expected number of servers that get an event of it and do not want it: the sum over
+  its cells `e` of `p(e) #(s(G) - s(e))`, where `s(e)` are the servers that want `e`, `s(G)` those that want any cell of
+  the channel, and `p` the expected shares of events.
+- The *distance* from a cell to a channel is the waste that the cell adds: `p(e) #(s(G) - s(e)) + p(G) #(s(e) - s(G))`.
+- Forgy's passes begin with a random partition into channels of equal size and move all cells at once to their nearest
+  channels. They tend to end with one channel that takes everything, so the pass with the least waste counts.
+- From there, one cell at a time moves to its nearest channel, judged against the channel without that cell, until none
+  moves. Each move lowers the waste, so this ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+PASSES = 20
+"""Forgy's passes."""
+MOST_ROUNDS = 100
+"""Rounds over all cells, one at a time."""
+
+Wanted = NDArray[np.bool_]
+"""A row for each cell, a column for each server."""
+Channels = NDArray[np.intp]
+"""The channel of each cell."""
+
+
+class Clustering(NamedTuple):
+    """Channels, and what was done for them."""
+
+    channels: Channels
+    waste: float
+    """Expected servers that get an event and do not want it, if events fall on cells in proportion to weights."""
+    rounds: int
+    """Rounds over all cells after Forgy's passes."""
+
+
+def cluster(wanted: Wanted, weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Clustering:
+    """Clusters cells into at most `count` channels."""
+    count = min(count, len(wanted))
+    channels = _forgy(wanted, weights, count, rng)
+    rounds = _refine(wanted, weights, channels, count)
+    return Clustering(channels, waste(wanted, weights, channels), rounds)
+
+
+def waste(wanted: Wanted, weights: NDArray[np.float64], channels: Channels) -> float:
+    """Expected servers in vain, by the definition of the module."""
+    unions = _unions(wanted, channels, int(channels.max(initial=0)) + 1)
+    vain = unions.sum(axis=1)[channels] - wanted.sum(axis=1)
+    return float(weights @ vain / max(weights.sum(), 1e-300))
+
+
+def _forgy(wanted: Wanted, weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Channels:
+    channels = rng.permutation(len(wanted)) % count
+    best, least = channels, waste(wanted, weights, channels)
+    sizes, cells = wanted.sum(axis=1), wanted.astype(np.float32)
+    for _ in range(PASSES):
+        unions = _unions(wanted, channels, count)
+        common = cells @ unions.T.astype(np.float32)
+        shares = np.bincount(channels, weights, count)
+        added = weights[:, None] * (unions.sum(axis=1) - common) + shares * (sizes[:, None] - common)
+        channels = added.argmin(axis=1)
+        reached = waste(wanted, weights, channels)
+        if reached < least:
+            best, least = channels, reached
+    return best.copy()
+
+
+def _refine(wanted: Wanted, weights: NDArray[np.float64], channels: Channels, count: int) -> int:
+    """Moves single cells in place. Returns the number of rounds."""
+    wanting = np.zeros((count, wanted.shape[1]), np.int32)
+    np.add.at(wanting, channels, wanted)
+    shares = np.bincount(channels, weights, count).astype(np.float64)
+    for done in range(MOST_ROUNDS):
+        moved = False
+        for cell, (row, weight) in enumerate(zip(wanted, weights, strict=True)):
+            former = channels[cell]
+            wanting[former] -= row
+            shares[former] -= weight
+            nearest = _nearest(wanting > 0, shares, row, weight, former)
+            moved |= nearest != former
+            channels[cell] = nearest
+            wanting[nearest] += row
+            shares[nearest] += weight
+        if not moved:
+            return done + 1
+    return MOST_ROUNDS
+
+
+def _nearest(
+    unions: NDArray[np.bool_], shares: NDArray[np.float64], row: NDArray[np.bool_], weight: Any, former: int
+) -> int:
+    """The channel to which a cell adds the least waste; the former one unless another is truly better."""
+    common = unions[:, row].sum(axis=1)
+    added = weight * (unions.sum(axis=1) - common) + shares * (row.sum() - common)
+    nearest = int(added.argmin())
+    return nearest if added[nearest] < added[former] * (1 - 1e-12) else former
+
+
+def _unions(wanted: Wanted, channels: Channels, count: int) -> NDArray[np.bool_]:
+    """Servers of each channel."""
+    unions = np.zeros((count, wanted.shape[1]), np.bool_)
+    np.logical_or.at(unions, channels, wanted)
+    return unions

@@ -1,0 +1,56 @@
+"""Headers of channelization."""
+
+from __future__ import annotations
+
+import enum
+import struct
+from typing import NamedTuple
+
+import msgspec
+
+from broker_service.errors import MalformedMessageError
+from broker_service.routing.common.decoding import encode_header, header_decoder
+
+_LAYOUT = struct.Struct("<IHB")
+
+
+class Leg(enum.IntEnum):
+    """The part of its way on which a publication is."""
+
+    HANDED = 0
+    """From a server outside of the channel to the nearest one in it."""
+    TREE = 1
+    """Between two servers of the channel."""
+    DIRECT = 2
+    """From the publication server to one that joined the channel after the plan was made."""
+
+
+class ChannelHeader(NamedTuple):
+    """Header of a publication: 7 bytes."""
+
+    epoch: int
+    channel: int
+    leg: Leg
+
+    def encode(self) -> bytes:
+        return _LAYOUT.pack(self.epoch, self.channel, self.leg)
+
+
+def decode_channel(header: bytes) -> ChannelHeader:
+    """Raises `MalformedMessageError`."""
+    try:
+        epoch, channel, leg = _LAYOUT.unpack(header)
+        return ChannelHeader(epoch, channel, Leg(leg))
+    except (struct.error, ValueError) as error:
+        raise MalformedMessageError(str(error)) from None
+
+
+class LateInterest(msgspec.Struct, frozen=True, array_like=True):
+    """Header of a control message: channels that the sender joins and leaves, in which the plan does not have it."""
+
+    joined: tuple[int, ...]
+    left: tuple[int, ...] = ()
+
+
+encode_interest = encode_header
+decode_interest = header_decoder(LateInterest)
