@@ -48,6 +48,8 @@ class Clients:
 
         Acknowledgements are logged for it alone, because no other verdict depends on them.
         """
+        self.clock_offset = 0
+        """Nanoseconds to add to the recorder's clock to get the run's."""
         self._sessions = sessions
         self._keeps_accepted = keeps_accepted
         self._recorder = recorder
@@ -59,7 +61,8 @@ class Clients:
     def issue(self, operation: ReadyOperation, intended: int) -> None:
         """Has a client do what it should have done at the time `intended`.
 
-        A publication carries the time of its record, so that the analysis knows the window of each detection exactly.
+        A publication carries the time of its record, by the run's clock, so that the analysis knows the window of each
+        detection exactly.
         """
         now = self._recorder.now()
         self._recorder.note(
@@ -118,7 +121,7 @@ class Clients:
             session.submit(operation.client, Operation.ATTACH)
         client, request, id, body = operation.client, REQUESTS[operation.kind], operation.id, operation.body
         if operation.kind is _PUBLISH:
-            session.submit(client, request, id, body, now)
+            session.submit(client, request, id, body, now + self.clock_offset)
             self._counts.published += 1
         else:
             number = session.submit(client, request, id, body)

@@ -75,6 +75,8 @@ class Start(msgspec.Struct):
     """The line on standard input that begins the workload."""
 
     start: int
+    clock_offset: int = 0
+    """Nanoseconds to add to this host's clock to get the run's, by which publications are stamped."""
 
 
 class Driver:
@@ -118,9 +120,10 @@ class Driver:
         ticker = Ticker(self._trace, self._recorder, (_STATUS_TICKS, self._report))
         self._ticking = asyncio.create_task(ticker.run())
 
-    def begin(self, start: int) -> None:
-        """The workload starts at this time of the monotonic clock."""
+    def begin(self, start: int, clock_offset: int = 0) -> None:
+        """The workload starts at this time of the monotonic clock; `Start` has the meaning of both numbers."""
         self._start = start
+        self._clients.clock_offset = clock_offset
         self._plan_next()
 
     async def close(self) -> None:
@@ -204,7 +207,8 @@ async def _listen(driver: Driver) -> None:
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
-        driver.begin(msgspec.json.decode(line, type=Start).start)
+        beginning = msgspec.json.decode(line, type=Start)
+        driver.begin(beginning.start, beginning.clock_offset)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -65,13 +65,17 @@ class HostBarrier:
             start = time.monotonic_ns() + int(LEAD * SECOND)
         else:
             reference = next(iter(self._others))  # the first host of the run
-            start = self._await(reference, BEGUN, sleep) - self.clock.latest().offset
+            start = self._await(reference, BEGUN, sleep) - self.clock_offset
         self._announce(BEGUN, start)
         if (late := time.monotonic_ns() - start) > 0:
             raise HostError(
                 f"the moment to begin came {late / SECOND:.1f} s late; are the hosts or the network to them overloaded?"
             )
         return start / SECOND
+
+    @property
+    def clock_offset(self) -> int:
+        return 0 if self.clock is None else self.clock.latest().offset
 
     def _announce(self, stage: str, value: int = 0) -> None:
         self._signals.reach(f"{self._variant}-{stage}")

@@ -50,11 +50,11 @@ class DriverProcess:
     def running(self) -> bool:
         return self._process.poll() is None
 
-    def begin(self, start: int) -> None:
-        """Gives the workload its zero, in nanoseconds of the monotonic clock."""
+    def begin(self, start: int, clock_offset: int) -> None:
+        """Gives the workload its zero, in nanoseconds of the monotonic clock, and that clock's offset (`Start`)."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps({"start": start}).encode() + b"\n")
+            self._process.stdin.write(json.dumps({"start": start, "clock_offset": clock_offset}).encode() + b"\n")
             self._process.stdin.flush()
         except OSError as error:
             raise HostError(self.exit_report()) from error
@@ -133,9 +133,9 @@ class Drivers:
             if not process.running:
                 raise HostError(process.exit_report())
 
-    def begin(self, start: int) -> None:
+    def begin(self, start: int, clock_offset: int = 0) -> None:
         for process in self._processes:
-            process.begin(start)
+            process.begin(start, clock_offset)
 
     def stop(self, name: str) -> None:
         """Ends the driver of this name, where there is one."""

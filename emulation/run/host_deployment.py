@@ -107,8 +107,9 @@ class HostDeployment:
         return self._trace
 
     def begin(self) -> int:
-        start = int(self._share.rendezvous.begin(self._wait) * SECOND)
-        self._drivers.begin(start)
+        rendezvous = self._share.rendezvous
+        start = int(rendezvous.begin(self._wait) * SECOND)
+        self._drivers.begin(start, rendezvous.clock_offset)
         return start
 
     def advance(self, until: int) -> None:

@@ -54,6 +54,10 @@ class Rendezvous(Protocol):
         Returns when every host is ready for it.
         """
 
+    @property
+    def clock_offset(self) -> int:
+        """Nanoseconds to add to this host's clock to get the run's, as last estimated."""
+
 
 class SingleHost:
     """The barrier of a host that shares its variant with no other."""
@@ -66,6 +70,10 @@ class SingleHost:
 
     def begin(self, sleep: Sleep) -> float:
         return time.monotonic() + LEAD
+
+    @property
+    def clock_offset(self) -> int:
+        return 0
 
 
 @dataclass(frozen=True, kw_only=True)

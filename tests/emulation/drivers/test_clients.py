@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
+import pytest
+
 from broker_service.messages import ClientEvent, ClientId, ConstituentPublication, Operation, Outcome
 from broker_service.trace import Recorder
 from emulation.drivers.clients import Clients
@@ -27,10 +29,12 @@ class Submissions:
         return len(self.stamps)
 
 
-def test_a_publication_carries_the_time_of_its_log_record() -> None:
+@pytest.mark.parametrize("offset", [0, -300, 1_000_000])
+def test_a_publication_carries_the_time_of_its_log_record_by_the_clock_of_the_run(offset: int) -> None:
     """The analysis compares stamps of the log with those by which brokers detect, to the nanosecond."""
     trace, session, ticks = ListTrace("driver"), Submissions(), count(1_000)
     clients = Clients({"B1": session}, Recorder(trace, lambda: next(ticks)), ClientCounts(), keeps_accepted=False)
+    clients.clock_offset = offset
     predicates = [PredicateRecord(attribute="class", operator="eq", string="STOCK")]
     advertise = PlannedOperation(
         at=0, client="P", broker="B1", operation=OperationKind.ADVERTISE, id="a1", predicates=predicates
@@ -41,7 +45,7 @@ def test_a_publication_carries_the_time_of_its_log_record() -> None:
     for operation in (advertise, publish, publish):
         clients.issue(ready(operation), intended=0)
     published = [stamp for operation, stamp in session.stamps if operation is Operation.PUBLISH]
-    assert published == [record.time for record in trace.of(Event.PUBLISH)]
+    assert published == [record.time + offset for record in trace.of(Event.PUBLISH)]
     assert len(set(published)) == 2
     assert [stamp for operation, stamp in session.stamps if operation is not Operation.PUBLISH] == [0, 0]
 

@@ -112,6 +112,8 @@ def test_hosts_begin_at_the_same_moment_each_by_its_own_clock(barrier: Callable[
         begin = pool.submit(first.begin, time.sleep)
         assert second.begin(time.sleep) == pytest.approx(begin.result(LONG) + AHEAD)
         assert before + AMPLE < begin.result(LONG)
+    assert first.clock_offset == 0
+    assert second.clock_offset == pytest.approx(-AHEAD * SECOND)
 
 
 def test_a_moment_that_has_passed_is_an_error(barrier: Callable[[str, float], HostBarrier]) -> None:

@@ -27,6 +27,7 @@ from emulation.run.progress import NoDisplay, Snapshot
 from emulation.runtimes.interface import Ending
 from record.exit_codes import ExitCode
 from record.manifest import Manifest
+from record.time_units import SECOND
 from scenario.loading import load_text
 
 SCENARIO = """
@@ -63,6 +64,10 @@ class Others:
     def begin(self, sleep: Sleep) -> float:
         self.wait_for_all("ready", sleep)
         return 1.0
+
+    @property
+    def clock_offset(self) -> int:
+        return 7
 
 
 class Overlay:
@@ -210,3 +215,9 @@ def test_drivers_send_what_the_limits_of_the_brokers_allow(shared: Shared, tmp_p
     paths.variant.return_value = tmp_path
     written = shared.deployment._write_driver(DriverInput("publishers", tmp_path / "operations.jsonl"))
     assert msgspec.json.decode(written.read_bytes(), type=DriverConfig).message_bytes == 4 << 20
+
+
+def test_drivers_get_the_beginning_and_the_offset_of_their_clock(started: Shared) -> None:
+    """They stamp publications by the clock of the run."""
+    assert started.deployment.begin() == SECOND
+    started.drivers.begin.assert_called_once_with(SECOND, started.others.clock_offset)
