@@ -18,6 +18,7 @@ from broker_service.language.model import (
     ContentError,
     Operator,
     Predicate,
+    Value,
     check_name,
     shortened,
 )
@@ -33,6 +34,11 @@ class VariableType(enum.Enum):
 
     STRING = "S"
     NUMBER = "I"
+
+    @property
+    def sample(self) -> Value:
+        """A value of this type, for predicates whose meaning depends on the type alone."""
+        return "" if self is VariableType.STRING else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from broker_service.language.composite import And, Atomic, Composite, Or, Variable, VariablePredicate, VariableType
 from broker_service.language.formatting import format_composite, format_variable
-from broker_service.language.model import ContentError, Operator, Predicate, Subscription
+from broker_service.language.model import ContentError, Operator, Predicate, Subscription, abridged
 
 MAX_PARTS = 64
 """Parts of a pattern; one that is written twice counts twice."""
@@ -87,8 +87,7 @@ def _atomic_nodes(pattern: Composite) -> Iterator[Atomic]:
 def _relaxed(predicate: Predicate | VariablePredicate) -> Predicate:
     if isinstance(predicate, Predicate):
         return predicate
-    sample = "" if predicate.variable.type is VariableType.STRING else 0
-    return Predicate(predicate.attribute, Operator.PRESENT, sample)
+    return Predicate(predicate.attribute, Operator.PRESENT, predicate.variable.type.sample)
 
 
 def _check_sizes(parts: tuple[Atomic, ...]) -> None:
@@ -139,6 +138,4 @@ def _check_part(part: Atomic, bound: frozenset[Variable], number: int) -> None:
 
 
 def _error(number: int, part: Atomic, trouble: str, remedy: str) -> ContentError:
-    text = format_composite(part)
-    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
-    return ContentError(f"part {number}, {shown}: {trouble}", remedy)
+    return ContentError(f"part {number}, {abridged(format_composite(part), _SHOWN)}: {trouble}", remedy)

@@ -23,12 +23,10 @@ from broker_service.language.composite import (
     VariableType,
 )
 from broker_service.language.composite_subscription import MAX_PARTS, CompositeSubscription
-from broker_service.language.model import ContentError, Predicate, Value, operator_named, shortened
+from broker_service.language.model import ContentError, Predicate, operator_named, shortened
 from broker_service.language.wire import get_value, set_value
 
 _TYPES = {type.value: type for type in VariableType}
-_SAMPLES: dict[VariableType, Value] = {VariableType.STRING: "", VariableType.NUMBER: 0}
-"""A value of each type, because the words for operators depend on it."""
 
 
 def encode_composite(subscription: CompositeSubscription) -> bytes:
@@ -92,7 +90,7 @@ def _read(wire: WirePattern, levels: int) -> Composite:
 def _read_predicate(wire: OpenPredicate) -> Predicate | VariablePredicate:
     if wire.WhichOneof("operand") == "variable":
         variable = _read_variable(wire.variable)
-        return VariablePredicate(wire.attribute, operator_named(wire.operator, _SAMPLES[variable.type]), variable)
+        return VariablePredicate(wire.attribute, operator_named(wire.operator, variable.type.sample), variable)
     value = get_value(wire.attribute, wire.value)
     return Predicate(wire.attribute, operator_named(wire.operator, value), value)
 

@@ -273,5 +273,9 @@ def _type_name(value: Value) -> str:
 
 def shortened(value: Value) -> str:
     """The value as a message shows it."""
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:60] + "..."
+    return abridged(repr(value), 60)
+
+
+def abridged(text: str, most: int) -> str:
+    """The text, of which a message shows at most this many characters."""
+    return text if len(text) <= most else text[:most] + "..."
