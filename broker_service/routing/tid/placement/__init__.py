@@ -2,5 +2,6 @@
 
 `choice` decides where a unit goes from one broker. It compares costs (`cost`, with waiting times from `queueing`) of
 flows whose rates are estimated (`cardinality`, `selection`) from statistics of publications (`statistics`,
-`histograms`), and `explanation` shows the comparison to people.
+`histograms`), and `explanation` shows the comparison to people. `exchange` carries statistics, and the times that
+`measurement` takes, between brokers.
 """
