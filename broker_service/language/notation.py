@@ -217,7 +217,7 @@ def _open_predicate(name: Token, operator: Token, value: Token) -> Predicate | V
     variable = None if value.type == "QUOTED" else _VARIABLE.fullmatch(value)
     if variable is None:
         return _predicate(name, operator, value)
-    kind = VariableType(variable["type"])
+    kind = VariableType.STRING if variable["type"] == "S" else VariableType.NUMBER
     named = _at(operator, operator_named, operator.value, kind.sample)
     return _at(value, VariablePredicate, _name(name), named, _at(value, Variable, kind, variable["name"]))
 
