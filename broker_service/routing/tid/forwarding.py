@@ -137,8 +137,9 @@ class Copies:
         self._forwarding = forwarding
         self._arrival = arrival
         self._copies: dict[BrokerId, PublishHeader] = {}
-        self._chosen: dict[Routes, dict[str, list[Group]]] = {}
-        """For routes that were chosen among before: the destinations of the copy that takes the choice."""
+        self._chosen: dict[Routes, dict[str, list[Group]] | None] = {}
+        """For routes that were chosen among before: the destinations of the copy that takes the choice; None where no
+        route can be taken."""
 
     def add(self, routes: Routes, home: str, group: Group) -> bool:
         """Adds a group of subscriptions of one home to the copy that takes their best route.
@@ -147,10 +148,11 @@ class Copies:
         """
         destinations = self._chosen.get(routes)
         if destinations is None:
-            destinations = self._choose(routes)
+            if routes in self._chosen:
+                return False
+            destinations = self._chosen[routes] = self._choose(routes)
             if destinations is None:
                 return False
-            self._chosen[routes] = destinations
         groups = destinations.get(home)
         if groups is None:
             destinations[home] = [group]
