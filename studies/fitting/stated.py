@@ -69,6 +69,11 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     delay_12: float | None = None
     overloads: bool | None = None
 
+    @property
+    def whole(self) -> bool:
+        """True when no figure was left out."""
+        return self.overloads is not None
+
 
 def mean(name: str, given: Sequence[Given]) -> float | None:
     """Mean over seeds of one number, or the share of seeds in which a statement holds. None when no seed gave one."""

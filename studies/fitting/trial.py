@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,10 +29,6 @@ from studies.reproduction.plan import SCENARIOS
 
 FASTEST = 2400
 """Publications a minute of each publisher in Fig. 5(c)."""
-SCREENING = 1
-"""The seed with which candidates are first tried."""
-HOPELESS = 1.5
-"""Loss from which on a candidate that is first tried is not simulated further."""
 _SHORT = {"timeline.run": "5s", "vary.routing.publications": "[fixed]"}
 """Settings of all runs of a trial: fixed routing alone, and a run phase long enough to judge the growth of delays."""
 
@@ -43,6 +40,8 @@ class Trial:
     candidate: Candidate
     seed: int
     file: Path
+    hopeless: float = math.inf
+    """Loss of the numbers of Fig. 5(a) from which on the other figures are not simulated."""
 
 
 class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +53,7 @@ class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
 def conduct(trial: Trial) -> None:
     """Simulates the figures and writes the `TrialResult`. For a worker process.
 
-    Table 3 and Fig. 5(c) are left out where the numbers of Fig. 5(a) alone cost a new candidate more than `HOPELESS`.
-    Other seeds of a candidate have all figures, because the mean over seeds would be biased without the costly ones.
+    Table 3 and Fig. 5(c) are left out where the numbers of Fig. 5(a) alone cost more than is hopeless.
     """
     candidate, overlay = trial.candidate, OVERLAYS[trial.candidate.overlay]
     seed = {"seed": str(trial.seed)}
@@ -69,7 +67,7 @@ def conduct(trial: Trial) -> None:
     with TemporaryDirectory(prefix="brokerlab-fit-") as directory:
         main = _fixed("tid-5a", {**common, **_rate(candidate.rate)}, Path(directory))
         given = _of_figure_5a(main)
-        if trial.seed != SCREENING or cost([given]) <= HOPELESS:
+        if cost([given]) <= trial.hopeless:
             table = _fixed("tid-t3", {**apart, **_rate(candidate.rate)}, Path(directory)).of("fixed")
             fast = _fixed("tid-5c", {**common, **_rate(FASTEST)}, Path(directory)).of("fixed")
             given = _with_table_3(given, table, fast)

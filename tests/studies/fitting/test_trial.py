@@ -17,9 +17,8 @@ CALM = Candidate(
 
 
 def given(monkeypatch: pytest.MonkeyPatch, file: Path, seed: int, hopeless: float) -> Given:
-    monkeypatch.setattr(trial, "HOPELESS", hopeless)
     monkeypatch.setattr(trial, "FASTEST", 90)
-    trial.conduct(trial.Trial(CALM, seed, file))
+    trial.conduct(trial.Trial(CALM, seed, file, hopeless))
     result = trial.read_result(file)
     assert (result.candidate, result.seed) == (CALM, seed)
     return result.given
@@ -27,7 +26,7 @@ def given(monkeypatch: pytest.MonkeyPatch, file: Path, seed: int, hopeless: floa
 
 def test_a_trial_gives_a_counterpart_of_every_stated_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without queues a hop takes 5.1 ms, and one broker more than the hops takes 1 ms."""
-    result = given(monkeypatch, tmp_path / "x.json", trial.SCREENING, math.inf)
+    result = given(monkeypatch, tmp_path / "x.json", 1, math.inf)
     assert result.delay_6 is not None
     assert result.delay_10 is not None
     assert result.delay_12 is not None
@@ -39,10 +38,12 @@ def test_a_trial_gives_a_counterpart_of_every_stated_number(monkeypatch: pytest.
     assert (result.hub_is_busiest, result.stable, result.overloads) == (True, True, False)
 
 
-def test_only_the_first_seed_of_a_candidate_can_be_abandoned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    screened = given(monkeypatch, tmp_path / "x.json", trial.SCREENING, 0.0)
+def test_figures_are_left_out_where_the_first_costs_too_much(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    screened = given(monkeypatch, tmp_path / "x.json", 1, 0.0)
     assert (screened.delay_6, screened.delay_12, screened.overloads) == (None, None, None)
     assert screened.queue_share is not None
-    other = given(monkeypatch, tmp_path / "y.json", trial.SCREENING + 1, 0.0)
+    assert not screened.whole
+    other = given(monkeypatch, tmp_path / "y.json", 2, math.inf)
     assert other.delay_12 is not None
     assert other.overloads is False
+    assert other.whole
