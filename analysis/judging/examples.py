@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.tables.deliveries import Cause, Defect
 from analysis.tables.summary import OVERTAKEN, Example
@@ -9,7 +11,7 @@ from analysis.tables.summary import OVERTAKEN, Example
 MOST = 10
 """Examples kept of each defect and variant."""
 
-_Key = tuple[int, str, str]
+ExampleKey = tuple[int, str, str]
 """Time of publishing, publication, client."""
 
 
@@ -17,7 +19,7 @@ class FoundExamples:
     """Keeps the examples whose publications were published first."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[int, str], dict[_Key, Example]] = {}
+        self._found: dict[tuple[int, str], dict[ExampleKey, Example]] = {}
 
     def add(
         self, judged: JudgedPublication, outcome: PublicationOutcome, defect: Defect | None, overtaken: bool
@@ -26,10 +28,14 @@ class FoundExamples:
         kind = defect.value if defect is not None else OVERTAKEN if overtaken else None
         if kind is None:
             return
-        kept = self._found.setdefault((judged.variant, kind), {})
         key = -1 if judged.published is None else judged.published, judged.publication, outcome.client
+        self.keep(judged.variant, kind, key, lambda: _example(judged, outcome, kind))
+
+    def keep(self, variant: int, kind: str, key: ExampleKey, example: Callable[[], Example]) -> None:
+        """Keeps an example of a defect of this kind if its key is one of the first."""
+        kept = self._found.setdefault((variant, kind), {})
         if len(kept) < MOST or key < max(kept):
-            kept[key] = _example(judged, outcome, kind)
+            kept[key] = example()
             _keep_first(kept)
 
     def merge(self, other: FoundExamples) -> None:
@@ -44,7 +50,7 @@ class FoundExamples:
         return [example for kind in kinds for _, example in sorted(self._found[kind].items())]
 
 
-def _keep_first(kept: dict[_Key, Example]) -> None:
+def _keep_first(kept: dict[ExampleKey, Example]) -> None:
     for key in sorted(kept)[MOST:]:
         del kept[key]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 
 from analysis.judging.cuts import cuts_of
 from analysis.judging.fault_costs import cutting_outages, lossy_intervals, silent_intervals
@@ -17,6 +18,7 @@ from analysis.reading.log_stage import LogStage
 from analysis.reading.outages import outage_intervals
 from analysis.reading.overlay_changes import OverlayChanges
 from analysis.reading.share_reader import LoggedVariants
+from analysis.run_files.logs import scenario_time
 from analysis.run_files.run_directory import RunDirectory
 from record.manifest import VariantRecord
 from record.time_units import SECOND
@@ -84,6 +86,10 @@ def _history(
         cuts=cuts_of(overlay, cutting, lingering, run_end),
         parted=cuts_of(overlay, vanished.lost, lingering, run_end),
         own_clients=own_clients_of(promises, brokers, happened),
+        stamp_errors={
+            Path(file).stem: scenario_time(clock.stamp_error, variant.time_dilation)
+            for file, clock in run.clocks.items()
+        },
     )
 
 

@@ -75,6 +75,9 @@ class History:
     """The time in which no path of links that were there joined brokers, and publications between them may be lost."""
     own_clients: OwnClients | None = None
     """None where the promises name no fault of this cost."""
+    stamp_errors: Mapping[str, int] = field(default_factory=dict)
+    """By driver: the largest possible difference between the times of its publications by the run's clock as it knew
+    them and as the analysis does, in nanoseconds. Drivers without any are left out."""
 
     @property
     def has_outages(self) -> bool:

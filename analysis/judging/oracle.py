@@ -70,6 +70,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from analysis.judging.composite_rights import CompositeRights, PartMatch
 from analysis.judging.duties import Duties, Found, Judgement, proven
 from analysis.judging.history import SETTLE, History
 from analysis.judging.interests import Interests, interests_of
@@ -95,6 +96,8 @@ class Verdict:
     """One for each client that has a right to it or was notified."""
     tree: int | None
     """The number of the advertisement on whose tree it certainly travels; None where that is not certain."""
+    matches: Sequence[PartMatch] = ()
+    """One for each composite subscription with parts that it matches."""
 
 
 class Oracle:
@@ -118,6 +121,7 @@ class Oracle:
                 self._interested[interests.number_of(lifetime.predicates)].append(made)
             else:
                 self._add_advertisement(number, lifetime.predicates, made)
+        self._composites = CompositeRights(history, self._status)
         self._moments = moments_of(made for interested in self._interested for made in interested)
         self._known: dict[tuple[int, tuple[int, ...]], Subscribed] = {}
         """By the time between two of these moments, and the interests matched."""
@@ -135,10 +139,11 @@ class Oracle:
         published = journey.published
         if published is None:
             return Verdict([Judgement(client, Right.NONE, Cause.UNKNOWN_PUBLICATION) for client in notified], None)
-        if journey.refused and not journey.accepted:
-            return Verdict([Judgement(client, Right.NONE, Cause.REFUSED) for client in notified], None)
         content = self._interests.read(published.content)
         flight = self._flight(journey, published)
+        if journey.refused and not journey.accepted:
+            refused = [Judgement(client, Right.NONE, Cause.REFUSED) for client in notified]
+            return Verdict(refused, None, self._composites.refused(content.publication, flight))
         conforming = list(self._conforming(published.client or "", content.publication))
         entitled, tree = _entitlement(conforming, flight)
         subscribed = self._subscribed(content.interests, flight)
@@ -151,7 +156,7 @@ class Oracle:
             entitled_even_so = any(made.certainly_holds(published.time, flight.until) for _, made in conforming)
             if not journey.rejected and self._duties.owing(flight, entitled_even_so):
                 judgements = self._duties.owed(judgements, found, flight)
-        return Verdict(judgements, tree)
+        return Verdict(judgements, tree, self._composites.matches(content.publication, flight, entitled))
 
     def _flight(self, journey: Journey, published: Published) -> Flight:
         until = max(published.time, journey.seen_last) + SETTLE
@@ -192,6 +197,12 @@ class Oracle:
             if between is not None and len(self._known) < _MOST_KNOWN:
                 self._known[between, interests] = known
         return known
+
+    def _status(self, made: Standing, flight: Flight) -> Status:
+        """The status of a composite subscription towards a publication."""
+        if self._history.cuts.moments or self._history.parted.moments:
+            return self._status_across(made, flight)
+        return made.status(*flight.times)
 
     def _made(self, interests: Iterable[int]) -> Iterator[Standing]:
         return (made for interest in interests for made in self._interested[interest])

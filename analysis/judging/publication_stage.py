@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
 
 from analysis.engines.interface import Output, ShuffleBucket
+from analysis.judging.composite_events import CompositeEventCollector, PartOfComposite
 from analysis.judging.fault_baseline import Baselines
 from analysis.judging.faults import FaultTimes
 from analysis.judging.history import History
@@ -60,6 +61,8 @@ class PublicationTally:
     """Delays of each other variant and of the first, side by side, by variant."""
     baselines: Baselines = field(default_factory=Baselines)
     work: WorkTally = field(default_factory=WorkTally)
+    part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
+    """The number of publications that match each part of each composite subscription."""
 
     def merge(self, other: PublicationTally) -> None:
         for variant, counts in other.counts.items():
@@ -70,17 +73,21 @@ class PublicationTally:
                 own[number] = own.get(number, DelayBlock()) + block
         self.baselines.merge(other.baselines)
         self.work.merge(other.work)
+        self.part_matches.update(other.part_matches)
 
 
 @dataclass(frozen=True)
 class PublicationStage:
-    """Judges a bucket of publications."""
+    """Judges a bucket of publications. Its output is the buckets of publishers, then those of composite
+    subscriptions."""
 
     histories: Sequence[History]
     """By variant."""
     faults: Sequence[FaultTimes]
     """By variant."""
     buckets: int
+    """Of publishers."""
+    composite_buckets: int = 0
 
     @cached_property
     def _oracles(self) -> list[Oracle]:
@@ -91,7 +98,9 @@ class PublicationStage:
     def __call__(self, bucket: ShuffleBucket) -> Output[PublicationTally]:
         tally, work = PublicationTally(), WorkSamples()
         by_publisher: list[list[JudgedPublication]] = [[] for _ in range(self.buckets)]
-        journeys = Journeys(EventTable.of(bucket.parts))
+        table = EventTable.of(bucket.parts)
+        composites = CompositeEventCollector(table.detections, table.detection_losses)
+        journeys = Journeys(table)
         for _, of_publication in groupby(journeys, lambda journey: journey.publication):
             judged_in: dict[int, JudgedPublication] = {}
             for journey in of_publication:
@@ -100,6 +109,8 @@ class PublicationStage:
                 tally.baselines.add(variant, journey, self.faults[variant])
                 work.add(variant, *journeys.work(journey))
                 verdict = self._oracles[variant].judge(journey)
+                if journey.published is not None:
+                    composites.add(journey.published, verdict.matches, self.histories[variant])
                 if verdict.judgements:
                     judged = judged_in[variant] = judged_publication(journey, verdict, journeys)
                     by_publisher[bucket_of(judged.publisher or "", self.buckets)].append(judged)
@@ -107,7 +118,12 @@ class PublicationStage:
                 for judged in judged_in.values():
                     self._pair(reference, judged, tally)
         tally.work = work.tally()
-        return Output(tally, {number: encode_judged(part) for number, part in enumerate(by_publisher) if part})
+        tally.part_matches = composites.part_matches
+        parts = {number: encode_judged(part) for number, part in enumerate(by_publisher) if part}
+        if self.composite_buckets:
+            of_composites = composites.parts(self.composite_buckets)
+            parts |= {self.buckets + number: part for number, part in of_composites.items()}
+        return Output(tally, parts)
 
     def _pair(self, reference: JudgedPublication, variant: JudgedPublication, tally: PublicationTally) -> None:
         """Adds the delays that both variants have for the same client."""

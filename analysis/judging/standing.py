@@ -100,7 +100,7 @@ def standing_of(number: int, lifetime: DeclarationLifetime, history: History) ->
     """DeclarationLifetime `number` of a history as it is judged."""
     own, session = history.own_clients, history.session_outages_of(lifetime.node, lifetime.broker)
     unsettled, outages = history.unsettled, session
-    if own is not None and lifetime.made is Event.SUBSCRIBE:
+    if own is not None and lifetime.made is not Event.ADVERTISE:
         unsettled, outages = own.unsettled, Intervals.union(session, *own.of(lifetime.broker))
     settled = gone = FOREVER
     if lifetime.confirmed is not None:

@@ -79,11 +79,13 @@ def moments_of(standings: Iterable[Standing]) -> Moments:
 
 
 def _judgement(client: str, subscribed: Status, entitled: Status, disturbed: bool) -> Judgement:
-    right = _right(subscribed, entitled, disturbed)
-    return Judgement(client, right, _cause(subscribed) if right is Right.NONE else None)
+    right = judged_right(subscribed, entitled, disturbed)
+    return Judgement(client, right, spurious_cause(subscribed) if right is Right.NONE else None)
 
 
-def _right(subscribed: Status, entitled: Status, disturbed: bool) -> Right:
+def judged_right(subscribed: Status, entitled: Status, disturbed: bool) -> Right:
+    """The right of a client, by the status of its subscription and by the publisher's entitlement. `disturbed`: an
+    outage may have cost the publication."""
     if subscribed is Status.SETTLED and entitled is Status.SETTLED and not disturbed:
         return Right.MUST
     if subscribed >= Status.IN_FLIGHT and entitled >= Status.IN_FLIGHT:
@@ -91,7 +93,8 @@ def _right(subscribed: Status, entitled: Status, disturbed: bool) -> Right:
     return Right.NONE
 
 
-def _cause(subscribed: Status) -> Cause:
+def spurious_cause(subscribed: Status) -> Cause:
+    """The reason why a notification is spurious, given the greatest status of a matching subscription of its client."""
     if subscribed >= Status.IN_FLIGHT:
         return Cause.UNADVERTISED
     return _CAUSES[subscribed]

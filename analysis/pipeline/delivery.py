@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from analysis.judging.delivery_counts import DeliveryCounts
+from analysis.judging.detection_counts import DetectionCounts
 from analysis.judging.examples import MOST
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.judging.standing import unconfirmed
@@ -14,6 +15,7 @@ from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
 from analysis.reading.stream_positions import Fall
 from analysis.tables.deliveries import Defect
+from analysis.tables.detections import DetectionDefect
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     BELOW_EXPECTATION,
@@ -25,6 +27,7 @@ from analysis.tables.summary import (
     Delivery,
     Example,
 )
+from record.log import Event
 from record.manifest import VariantRecord
 from record.promises import Completeness, Order
 
@@ -38,16 +41,21 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
     falls = list(findings.logs.streams.falls(number)) if variant.promises.order is Order.PUBLISHER else []
     problems += map(_fall_example, falls[:MOST])
     best_effort = _best_effort(number, variant, counts, findings)
+    detections = findings.detections.counts.get(number, DetectionCounts())
+    lifetimes = [lifetime for lifetime in findings.lifetimes if lifetime.variant == number]
+    composites = sum(lifetime.made is Event.COMPOSE for lifetime in lifetimes)
+    found = {problem.defect for problem in problems} | {defect.value for defect in detections.defects()}
     return struct_from(
         Delivery,
         publications,
         counts,
-        verdicts=_verdicts(counts, publications.published, best_effort, {problem.defect for problem in problems}),
+        verdicts=_verdicts(counts, publications.published, best_effort, found),
         best_effort=best_effort,
         against_streams=len(falls) or msgspec.UNSET,
         spurious_causes=dict(sorted(counts.spurious_causes.items())),
-        unconfirmed=unconfirmed(lifetime for lifetime in findings.lifetimes if lifetime.variant == number),
-        examples=[*problems, *findings.publishers.examples.of(number)],
+        unconfirmed=unconfirmed(lifetimes),
+        detections=detections.figures(composites) if composites or detections.delivered else msgspec.UNSET,
+        examples=[*problems, *findings.publishers.examples.of(number), *findings.detections.examples.of(number)],
     )
 
 
@@ -57,7 +65,8 @@ def overall(verdicts: Iterable[list[str]]) -> list[str]:
     found = {verdict for of_variant in verdicts for verdict in of_variant}
     if BROKER_DEFECT in found:
         return [BROKER_DEFECT]
-    defects = [name for name in (*(defect.value for defect in Defect), BELOW_EXPECTATION, STATE_LEFT) if name in found]
+    names = (*(defect.value for defect in (*Defect, *DetectionDefect)), BELOW_EXPECTATION, STATE_LEFT)
+    defects = [name for name in names if name in found]
     return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
 
 
@@ -80,14 +89,15 @@ def _best_effort(
 def _verdicts(
     counts: DeliveryCounts, published: int, best_effort: BestEffort | msgspec.UnsetType, problems: Collection[str]
 ) -> list[str]:
-    """The verdicts on a variant, given the kinds of its brokers' problems."""
+    """The verdicts on a variant, given the kinds of its brokers' problems and the defects of its detections."""
     if BROKER_DEFECT in problems:
         return [BROKER_DEFECT]
-    found = {
+    found: dict[str, bool] = {
         Defect.LOST: counts.lost > 0,
         Defect.DUPLICATED: counts.duplicate > 0,
         Defect.SPURIOUS: counts.spurious > 0,
         Defect.REORDERED: counts.reordered > 0 or Defect.REORDERED in problems,
+        **{defect: defect.value in problems for defect in DetectionDefect},
         BELOW_EXPECTATION: best_effort is not msgspec.UNSET and _below_expectation(best_effort),
         STATE_LEFT: STATE_LEFT in problems,
     }

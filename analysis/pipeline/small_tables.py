@@ -9,8 +9,9 @@ from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
+from analysis.tables.detections import DetectionDelays
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
-from analysis.tables.results import write_table
+from analysis.tables.results import remove_table, write_table
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
 from record.manifest import VariantRecord
@@ -34,6 +35,12 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(delays.distribution(), results, DelayDistribution)
     write_table(delays.by_hops(), results, DelayByHops)
     write_table(_phases(run.manifest.variants), results, PhaseTimes)
+    if findings.detections.counts:
+        counts = sorted(findings.detections.counts.items())
+        rows = (row for number, found in counts for row in found.delay_classes(run.manifest.variants[number].name))
+        write_table(rows, results, DetectionDelays)
+    else:
+        remove_table(results, DetectionDelays)
     changing = [changes for changes in findings.changes if changes is not None]
     write_table((row for changes in changing for row in changes.lifetimes()), results, LinkLifetime)
     write_table((row for changes in changing for row in changes.connectivity()), results, Connectivity)

@@ -2,18 +2,23 @@
 
 1. `reading.log_stage`, by share of the logs: log files -> counts, client operations, faults; events of publications.
 2. `judging.publication_stage`, by publication: events -> journeys, verdicts of the oracle, outcomes.
-3. `judging.publisher_stage`, by publisher: the tables `notifications` and `expected`, counts of defects, examples.
+3. `judging.publisher_stage`, by publisher: the tables `notifications` and `expected`, counts of defects, examples;
+   `judging.detection_stage`, by composite subscription: the same of detections, where there are any.
 4. `judging.delay_stage`, by group of notifications: percentiles of delays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
 from analysis.engines.interface import Exchange, Workers
+from analysis.judging.composite_events import CompositeName
 from analysis.judging.delay_stage import DelayTables, DelayTally, measure_delays
+from analysis.judging.delivery_stage import DeliveryStage, DeliveryTally
+from analysis.judging.detection_counts import DetectionTally
+from analysis.judging.detection_stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
 from analysis.judging.fault_counts import VariantFaults
 from analysis.judging.fault_tables import FaultTables
 from analysis.judging.histories import faults_of, histories_of, log_stage_of, session_breaks
@@ -28,8 +33,11 @@ from analysis.reading.traffic import TrafficTables
 from analysis.run_files.logs import divide
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.deliveries import Expectation, Notification
+from analysis.tables.detections import Detection, ExpectedDetection
 from analysis.tables.partitions import parts_directory, publish_parts
+from analysis.tables.results import remove_table
 from record.errors import RunDirectoryError
+from record.log import Event
 
 LARGEST_SHARE = 32 << 20
 """Bytes of logs that one task reads; about 150,000 records."""
@@ -46,12 +54,32 @@ class Findings:
     lifetimes: list[DeclarationLifetime]
     publications: PublicationTally
     publishers: PublisherTally
+    detections: DetectionTally
     traffic: TrafficTables
     delays: DelayTables
     faults: FaultTables
     work: WorkTables
     changes: list[OverlayChanges | None]
     """Changes of each variant's overlay; None where it stayed as it was."""
+
+
+@dataclass(frozen=True)
+class _Context:
+    """The facts that deliveries are judged against."""
+
+    variants: tuple[VariantContext, ...]
+    buckets: int
+    """Of publishers."""
+    lifetimes: Mapping[CompositeName, Lifetimes]
+    composite_buckets: int
+    """0 in a run without composite subscriptions."""
+
+    def stage(self, parts: str) -> DeliveryStage:
+        """Stage 3, given the directory for parts of tables."""
+        return DeliveryStage(
+            PublisherStage(self.variants, parts, self.buckets),
+            DetectionStage(self.variants, self.lifetimes, parts, self.composite_buckets),
+        )
 
 
 class _Mergeable(Protocol):
@@ -79,7 +107,8 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     overlays = [run.overlays[variant.name] for variant in variants]
     changes = changes_of(variants, overlays, logs.changes)
     histories = histories_of(run, declared, logs.outages, changes)
-    judged = read.then(PublicationStage(histories, faults, buckets), buckets)
+    composite_buckets = _composite_buckets(buckets, declared, logs)
+    judged = read.then(PublicationStage(histories, faults, buckets, composite_buckets), buckets + composite_buckets)
     publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
     progress("writing notifications")
     contexts = tuple(
@@ -92,40 +121,55 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
         )
         for number, (variant, times, history) in enumerate(zip(variants, faults, histories, strict=True))
     )
-    publishers, delays = _by_publisher(run, judged, contexts, buckets, progress)
+    rounding = [0 if variant.time_dilation == 1 else ROUNDING for variant in variants]
+    composed = lifetimes_of(histories, publications.part_matches, rounding)
+    context = _Context(contexts, buckets, composed, composite_buckets)
+    tally, delays = _third_and_fourth(run, judged, context, progress)
     names = tuple(variant.name for variant in variants)
     return Findings(
         logs=logs,
         lifetimes=declared,
         publications=publications,
-        publishers=publishers,
+        publishers=tally.publishers,
+        detections=tally.detections,
         traffic=TrafficTables(logs.traffic, names, [variant.run_start for variant in run.manifest.variants]),
         delays=DelayTables(delays, names),
-        faults=FaultTables(contexts, publications.baselines, publishers.faults, logs.neighbours),
+        faults=FaultTables(contexts, publications.baselines, tally.publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),
         changes=changes,
     )
 
 
-def _by_publisher(
+def _composite_buckets(buckets: int, declared: Iterable[DeclarationLifetime], logs: LogTally) -> int:
+    """The number of buckets of composite subscriptions: none where there are neither these nor detections."""
+    composed = {(made.variant, made.client, made.name) for made in declared if made.made is Event.COMPOSE}
+    return min(buckets, max(len(composed), logs.detections > 0))
+
+
+def _third_and_fourth(
     run: RunDirectory,
     judged: Exchange[PublicationTally],
-    variants: tuple[VariantContext, ...],
-    buckets: int,
+    context: _Context,
     progress: Progress,
-) -> tuple[PublisherTally, DelayTally]:
+) -> tuple[DeliveryTally, DelayTally]:
     """Stages 3 and 4, and the tables whose parts the workers of stage 3 wrote."""
-    names = [variant.name for variant in variants]
+    names = [variant.name for variant in context.variants]
     with parts_directory(run.results) as parts:
-        ordered = judged.then(PublisherStage(variants, str(parts.resolve()), buckets), buckets)
-        publishers = _merged(ordered.tallies(counted("writing notifications", progress)), PublisherTally())
+        ordered = judged.then(context.stage(str(parts.resolve())), context.buckets)
+        tally = _merged(ordered.tallies(counted("writing notifications", progress)), DeliveryTally())
         measured = ordered.then(measure_delays, 1)
         delays = _merged(measured.tallies(counted("measuring delays", progress)), DelayTally())
         written = publish_parts(parts, Notification, run.results, names)
         publish_parts(parts, Expectation, run.results, names)
-    if written != sum(counts.delivered for counts in publishers.counts.values()):
+        if context.composite_buckets:
+            publish_parts(parts, Detection, run.results, names)
+            publish_parts(parts, ExpectedDetection, run.results, names)
+        else:
+            remove_table(run.results, Detection)
+            remove_table(run.results, ExpectedDetection)
+    if written != sum(counts.delivered for counts in tally.publishers.counts.values()):
         raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
-    return publishers, delays
+    return tally, delays
 
 
 def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:

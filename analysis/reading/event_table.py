@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.reading.detections import DetectionLoss, NotifiedDetection
 from analysis.reading.publication_events import Column, EventPart, Place, Published
 from record.log import Event
 
@@ -68,6 +69,8 @@ class EventTable:
     """In the order of their journeys."""
     published: Sequence[Sequence[Published]]
     """The publishings of each journey."""
+    detections: Sequence[NotifiedDetection] = ()
+    detection_losses: Sequence[DetectionLoss] = ()
 
     @classmethod
     def of(cls, parts: Iterable[bytes]) -> Self:
@@ -75,6 +78,8 @@ class EventTable:
         publications: dict[str, int] = {}
         places: dict[Place, int] = {}
         publishings: list[Published] = []
+        detections: list[NotifiedDetection] = []
+        losses: list[DetectionLoss] = []
         found: list[Numbers] = [np.empty((0, len(Column)), dtype=np.int64)]
         for encoded in parts:
             part = _decoder.decode(encoded)
@@ -83,6 +88,8 @@ class EventTable:
             rows[:, Column.PUBLICATION] = _numbers(part.publications, publications)[rows[:, Column.PUBLICATION]]
             found.append(rows)
             publishings += part.published
+            detections += part.detections
+            losses += part.detection_losses
         rows = np.concatenate(found)
         of_publishings = _numbers([publishing.publication for publishing in publishings], publications)
         variants = 1 + max([*(place.variant for place in places), *(made.variant for made in publishings)], default=0)
@@ -108,6 +115,8 @@ class EventTable:
             places=list(places),
             events=_columns(rows[order], journey[order], list(places), names),
             published=published,
+            detections=detections,
+            detection_losses=losses,
         )
 
 

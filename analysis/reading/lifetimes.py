@@ -1,4 +1,9 @@
-"""Lifetimes of subscriptions and advertisements: when each was made and withdrawn, by the logs of clients."""
+"""Lifetimes of subscriptions, composite subscriptions and advertisements: the times at which each was made and
+withdrawn, by the logs of clients.
+
+Composite subscriptions share the names of their client's subscriptions. To make one again with the same pattern and
+window has no effect.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +13,40 @@ from dataclasses import dataclass
 
 from analysis.reading.log_events import ClientOperation
 from broker_service.language import ContentError, Predicate
+from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.records import recorded_predicate
 from record.log import Event, PredicateRecord
 
-_MADE = frozenset({Event.SUBSCRIBE, Event.ADVERTISE})
+_MADE = frozenset({Event.SUBSCRIBE, Event.ADVERTISE, Event.COMPOSE})
 _WITHDRAWN = frozenset({Event.UNSUBSCRIBE, Event.UNADVERTISE})
-_OPPOSITE = {Event.UNSUBSCRIBE: Event.SUBSCRIBE, Event.UNADVERTISE: Event.ADVERTISE}
+_NAMED_WITH = {
+    Event.UNSUBSCRIBE: Event.SUBSCRIBE,
+    Event.COMPOSE: Event.SUBSCRIBE,
+    Event.UNADVERTISE: Event.ADVERTISE,
+}
+"""The operation with whose names those of another are shared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclarationLifetime:
-    """One subscription or advertisement of a client, as the client saw it. Nanoseconds; None stands for never."""
+    """One subscription, composite subscription or advertisement of a client, as the client saw it.
+
+    Nanoseconds; None stands for never.
+    """
 
     variant: int
     made: Event
-    """SUBSCRIBE or ADVERTISE."""
+    """SUBSCRIBE, COMPOSE or ADVERTISE."""
     client: str
+    name: str = ""
+    """The client's own."""
     node: str
     """The driver that runs the client."""
     broker: str | None
     predicates: tuple[Predicate, ...] | None
-    """None for predicates outside the language, which match nothing."""
+    """None for predicates outside the language, which match nothing, and for a composite subscription."""
+    composite: CompositeSubscription | None = None
+    """The pattern and the window of a composite subscription; None for a pattern outside the language."""
     issued: int
     confirmed: int | None
     withdrawn: int | None
@@ -50,11 +68,12 @@ class _Answered:
 
 
 def lifetimes(operations: Iterable[ClientOperation]) -> list[DeclarationLifetime]:
-    """The subscriptions and advertisements that clients issued and brokers did not reject, in the order issued."""
+    """The subscriptions, composite subscriptions and advertisements that clients issued and brokers did not reject, in
+    the order issued."""
     named: dict[tuple[int, Event, str, str], list[ClientOperation]] = {}
     for operation in sorted(operations, key=lambda operation: operation.at):
         kind = Event(operation.kind)
-        key = operation.variant, _OPPOSITE.get(kind, kind), operation.client, operation.id
+        key = operation.variant, _NAMED_WITH.get(kind, kind), operation.client, operation.id
         named.setdefault(key, []).append(operation)
     found = [(answered.operation.at, life) for under_name in named.values() for answered, life in _of_name(under_name)]
     found.sort(key=lambda pair: pair[0])
@@ -63,7 +82,7 @@ def lifetimes(operations: Iterable[ClientOperation]) -> list[DeclarationLifetime
 
 def _of_name(under_name: Iterable[ClientOperation]) -> Iterator[tuple[_Answered, DeclarationLifetime]]:
     """The lifetimes under one name: each lasts until the next accepted operation under it."""
-    accepted = [answered for answered in _with_answers(under_name) if not answered.rejected]
+    accepted = _without_repetitions(answered for answered in _with_answers(under_name) if not answered.rejected)
     for number, answered in enumerate(accepted):
         made = answered.operation
         if made.event not in _MADE:
@@ -75,9 +94,11 @@ def _of_name(under_name: Iterable[ClientOperation]) -> Iterator[tuple[_Answered,
                 variant=made.variant,
                 made=made.event,
                 client=made.client,
+                name=made.id,
                 node=made.node,
                 broker=made.broker,
-                predicates=_predicates(made.predicates),
+                predicates=None if made.event is Event.COMPOSE else _predicates(made.predicates),
+                composite=_composite(made) if made.event is Event.COMPOSE else None,
                 issued=made.at.time,
                 confirmed=answered.answered,
                 withdrawn=None if end is None else end.operation.at.time,
@@ -103,6 +124,27 @@ def _with_answers(under_name: Iterable[ClientOperation]) -> list[_Answered]:
             answered.answered = operation.at.time
             answered.rejected = operation.event is Event.REJECTED
     return found
+
+
+def _without_repetitions(accepted: Iterable[_Answered]) -> list[_Answered]:
+    """The operations without those that make a composite subscription again that stands already."""
+    found: list[_Answered] = []
+    for answered in accepted:
+        made = answered.operation
+        stands = found[-1].operation if found else None
+        repeats = stands is not None and made.event is stands.event is Event.COMPOSE
+        if not repeats or stands is None or (made.pattern, made.within) != (stands.pattern, stands.within):
+            found.append(answered)
+    return found
+
+
+def _composite(made: ClientOperation) -> CompositeSubscription | None:
+    from broker_service.language.notation import parse_composite  # noqa: PLC0415 - the parser, for composites alone
+
+    try:
+        return CompositeSubscription(parse_composite(made.pattern or ""), made.within)
+    except ContentError:
+        return None
 
 
 def _predicates(records: Iterable[PredicateRecord]) -> tuple[Predicate, ...] | None:

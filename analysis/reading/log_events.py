@@ -18,7 +18,7 @@ class LogPosition(NamedTuple):
 
 
 class ClientOperation(NamedTuple):
-    """A client's (un)subscription or (un)advertisement, or the broker's answer to one."""
+    """A client's (un)subscription, composite subscription or (un)advertisement, or the broker's answer to one."""
 
     at: LogPosition
     variant: int
@@ -31,6 +31,10 @@ class ClientOperation(NamedTuple):
     """The driver that runs the client."""
     broker: str | None
     predicates: tuple[PredicateRecord, ...]
+    pattern: str | None = None
+    """Of a composite subscription, in notation."""
+    within: int | None = None
+    """The window of a composite subscription, nanoseconds."""
 
 
 class OutageEvent(NamedTuple):

@@ -25,6 +25,8 @@ class LogTally:
     changes: list[LinkChange] = field(default_factory=list)
     defects: list[BrokerDefect] = field(default_factory=list)
     streams: StreamPositions = field(default_factory=StreamPositions)
+    detections: int = 0
+    """Notifications of detections."""
 
     def merge(self, other: LogTally) -> None:
         self.records += other.records
@@ -37,6 +39,7 @@ class LogTally:
         self.changes += other.changes
         self.defects += other.defects
         self.streams.merge(other.streams)
+        self.detections += other.detections
 
     @property
     def loss(self) -> LogLoss:

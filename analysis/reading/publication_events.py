@@ -4,6 +4,7 @@
 2. The fields that many events have in common are their *place*, which a row gives by number.
 3. All events of a publication are in one bucket, whichever log they come from. Stage 2 takes one bucket at a time
    (`analysis.reading.event_table`) and assembles the journey of each publication.
+4. Detections are in the bucket of the publication that was made last.
 
 Times are nanoseconds of the run's clock; `variant` is the variant's number in the manifest.
 """
@@ -18,6 +19,7 @@ from zlib import crc32
 import msgspec
 import numpy as np
 
+from analysis.reading.detections import DetectionLoss, NotifiedDetection
 from broker_service.language import Value
 from record.log import Event, TraceRecord
 
@@ -97,6 +99,8 @@ class EventPart(msgspec.Struct, array_like=True):
     publications: list[str]
     rows: bytes
     published: list[Published]
+    detections: list[NotifiedDetection]
+    detection_losses: list[DetectionLoss]
 
 
 _content_decoder = msgspec.json.Decoder(dict[str, Value])
@@ -106,12 +110,18 @@ _part_encoder = msgspec.msgpack.Encoder()
 class _Bucket:
     """The events of one bucket so far."""
 
-    __slots__ = ("publications", "published", "rows")
+    __slots__ = ("detection_losses", "detections", "publications", "published", "rows")
 
     def __init__(self) -> None:
         self.publications: list[str] = []
         self.rows: array[int] = array("q")
         self.published: list[Published] = []
+        self.detections: list[NotifiedDetection] = []
+        self.detection_losses: list[DetectionLoss] = []
+
+    @property
+    def filled(self) -> bool:
+        return bool(self.rows or self.published or self.detections or self.detection_losses)
 
 
 class EventWriter:
@@ -149,7 +159,7 @@ class EventWriter:
         )
 
     def _new(self, publication: str) -> tuple[array[int], int]:
-        bucket = self._buckets[bucket_of(publication, len(self._buckets))]
+        bucket = self._bucket(publication)
         bucket.publications.append(publication)
         return bucket.rows, len(bucket.publications) - 1
 
@@ -159,18 +169,26 @@ class EventWriter:
         if publication is None:
             return
         content = encode_content(record.numbers, record.strings)
-        self._buckets[bucket_of(publication, len(self._buckets))].published.append(
+        self._bucket(publication).published.append(
             Published(
                 variant, publication, record.time, record.client, record.intended, content, record.node, record.peer,
                 position,
             )
         )  # fmt: skip
 
+    def add_detection(self, detection: NotifiedDetection) -> None:
+        self._bucket(detection.last).detections.append(detection)
+
+    def add_detection_loss(self, loss: DetectionLoss) -> None:
+        self._bucket(loss.last).detection_losses.append(loss)
+
     def parts(self) -> dict[int, bytes]:
         """The encoded events by bucket; buckets without any are left out."""
         places = list(self._places)
-        filled = ((number, bucket) for number, bucket in enumerate(self._buckets) if bucket.rows or bucket.published)
-        return {number: _encoded(places, bucket) for number, bucket in filled}
+        return {number: _encoded(places, bucket) for number, bucket in enumerate(self._buckets) if bucket.filled}
+
+    def _bucket(self, publication: str) -> _Bucket:
+        return self._buckets[bucket_of(publication, len(self._buckets))]
 
 
 def _encoded(places: list[Place], bucket: _Bucket) -> bytes:
@@ -179,7 +197,11 @@ def _encoded(places: list[Place], bucket: _Bucket) -> bytes:
     occur = np.bincount(rows[:, Column.PLACE], minlength=len(places)) > 0
     rows[:, Column.PLACE] = (np.cumsum(occur) - 1)[rows[:, Column.PLACE]]
     used = [places[number] for number in np.flatnonzero(occur).tolist()]
-    return _part_encoder.encode(EventPart(used, bucket.publications, rows.tobytes(), bucket.published))
+    return _part_encoder.encode(
+        EventPart(
+            used, bucket.publications, rows.tobytes(), bucket.published, bucket.detections, bucket.detection_losses
+        )
+    )
 
 
 def encode_content(numbers: Mapping[str, float] | None, strings: Mapping[str, str] | None) -> bytes:

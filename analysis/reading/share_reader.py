@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
 from analysis.reading.log_tally import LogTally
@@ -22,7 +23,8 @@ from analysis.run_files.time_units import second_of
 from record.log import FAULT_CHANGES, LINK_CHANGES, Event, TraceRecord
 
 _PUBLISH = "publish"
-_OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE})
+_DETECTION = "detection"
+_OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE, Event.COMPOSE})
 _ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
 _AT_BROKERS = frozenset({Event.RECEIVED, Event.SENT, Event.MATCHED, Event.DROPPED})
@@ -114,6 +116,8 @@ class ShareReader:
         simple = self._simple.get(event)
         if simple is not None:
             return partial(simple, variant)
+        if kind == _DETECTION:
+            return self._reading_detection(variant, event)
         if event is Event.NOTIFIED:
             return partial(self._read_notified, variant, peer, {} if _of_publications(kind) else None)
         if event in _OPERATIONS or (event in _ANSWERS and kind in _OPERATIONS):
@@ -125,6 +129,22 @@ class ShareReader:
         if event is Event.PUBLISH:
             return partial(self.events.add_published, variant)
         return partial(self.events.add, self.events.number_of(_place(variant, fields))) if event in PLACED else None
+
+    def _reading_detection(self, variant: int, event: Event) -> _Read | None:
+        if event is Event.NOTIFIED:
+            return partial(self._read_detection, variant)
+        return partial(self._read_detection_loss, variant) if event is Event.DROPPED else None
+
+    def _read_detection(self, variant: int, record: TraceRecord, _position: int) -> None:
+        detection = notified_detection(variant, record)
+        if detection is not None:
+            self.events.add_detection(detection)
+            self._tally.detections += 1
+
+    def _read_detection_loss(self, variant: int, record: TraceRecord, _position: int) -> None:
+        loss = detection_loss(variant, record)
+        if loss is not None:
+            self.events.add_detection_loss(loss)
 
     def _read_notified(
         self, variant: int, broker: str | None, places: dict[str, int] | None, record: TraceRecord, position: int
@@ -157,10 +177,13 @@ class ShareReader:
     def _read_operation(self, variant: int, kind: str, record: TraceRecord, position: int) -> None:
         client, id, predicates = record.client, record.id, tuple(record.predicates or ())
         if record.node not in self._variants.brokers and client is not None and id is not None:
-            at = self._at(record, position)
+            composes = record.event is Event.COMPOSE
             self._tally.operations.append(
-                ClientOperation(at, variant, record.event, kind, client, id, record.node, record.peer, predicates)
-            )
+                ClientOperation(
+                    self._at(record, position), variant, record.event, kind, client, id, record.node, record.peer,
+                    predicates, record.text if composes else None, record.duration if composes else None,
+                )
+            )  # fmt: skip
 
     def _read_outage(self, variant: int, record: TraceRecord, position: int) -> None:
         """A broker's view of its neighbours excuses nothing; a driver's view of its session with a broker does."""

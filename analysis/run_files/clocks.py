@@ -25,6 +25,13 @@ class HostClock:
         """The largest possible error of a converted time, in nanoseconds."""
         return max(sample.error for sample in self.offsets)
 
+    @property
+    def stamp_error(self) -> int:
+        """The largest possible difference between a time that the host converted by the first comparison alone and the
+        same time as converted here, in nanoseconds."""
+        offsets = [sample.offset for sample in self.offsets]
+        return self.error + max(offsets) - min(offsets)
+
     def offset(self, time: int) -> int:
         """Nanoseconds to be added to a time of this clock to have the run's."""
         offsets = self.offsets

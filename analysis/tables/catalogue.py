@@ -16,6 +16,7 @@ from msgspec import Struct
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime, Expectation, Notification
+from analysis.tables.detections import Detection, DetectionDelays, ExpectedDetection
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
@@ -23,6 +24,9 @@ from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, Link
 TABLES: dict[str, type[Struct]] = {
     "notifications": Notification,
     "expected": Expectation,
+    "detections": Detection,
+    "expected_detections": ExpectedDetection,
+    "detection_delays": DetectionDelays,
     "messages": BrokerMessages,
     "labels": LabelledMessages,
     "load": BrokerLoad,
@@ -42,6 +46,6 @@ TABLES: dict[str, type[Struct]] = {
     "phases": PhaseTimes,
 }
 """The row of every table, by the table's name."""
-PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation))
+PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation, Detection, ExpectedDetection))
 """The rows of tables that are directories of files, with the column `variant` in the path:
 `variant=fixed/part-000001.parquet`."""

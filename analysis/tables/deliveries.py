@@ -36,7 +36,10 @@ class Defect(StrEnum):
 
 
 class Cause(StrEnum):
-    """The reason why a notification is spurious, or why one that was in flight is lost even so."""
+    """The reason why a notification is spurious, or why one that was in flight is lost even so.
+
+    Of a set of publications, the reason concerns one of them, or the set.
+    """
 
     UNKNOWN_PUBLICATION = "unknown publication"
     """No client published it."""
@@ -54,6 +57,14 @@ class Cause(StrEnum):
     """It is lost: a subscription that it matches had started, and a later publication reached the client."""
     STARTED = "started"
     """It is lost: a subscription that it matches had started, and nothing else excuses the loss."""
+    NO_PART = "no part matches"
+    """No part of the composite subscription matches a publication of the set, or no client published that."""
+    OUTSIDE_WINDOW = "outside the window"
+    """The publications of the set lie further apart than the window."""
+    VARIABLES_DIFFER = "variables differ"
+    """The set fulfils the pattern except for its variables."""
+    NO_COMBINATION = "no combination"
+    """The set does not fulfil the pattern, or there is more in it than what does."""
 
 
 class Notification(Struct, frozen=True, kw_only=True):

@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.tables.deliveries import Expectation, Notification
+from analysis.tables.detections import Detection, ExpectedDetection
 from analysis.tables.results import PARTITION_KEY, ROWS_AT_ONCE, arrow_table, table_file
 from analysis.tables.schema import arrow_schema
 
 _EMPTY = "part-none.parquet"
 """The file of a variant without rows, which holds the schema."""
 
-Row = TypeVar("Row", Notification, Expectation)
+Row = TypeVar("Row", Notification, Expectation, Detection, ExpectedDetection)
 
 
 class PartWriter(Generic[Row]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -34,6 +35,15 @@ def write_table(rows: Iterable[_Row], results: Path, row: type[_Row]) -> None:
         remaining = iter(rows)
         while chunk := list(islice(remaining, ROWS_AT_ONCE)):
             writer.write_table(arrow_table(chunk, row))
+
+
+def remove_table(results: Path, row: type[msgspec.Struct]) -> None:
+    """Removes a table that an earlier analysis wrote and this one does not have."""
+    file = results / table_file(row)
+    if file.is_dir():
+        shutil.rmtree(file)
+    else:
+        file.unlink(missing_ok=True)
 
 
 def read_table(results: Path, row: type[_Row]) -> list[_Row]:

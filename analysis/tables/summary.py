@@ -10,6 +10,7 @@ import msgspec
 from analysis.run_files.logs import LogLoss
 from analysis.tables.comparison import Comparison
 from analysis.tables.delays import DelayByHops
+from analysis.tables.detections import DetectionFigures
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from record.errors import RunDirectoryError
@@ -40,10 +41,16 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
     defect: str
     """lost, duplicated, spurious or reordered; or overtaken, which is not a defect where routing promises no order; or
-    broker defect or state left, which concern no publication and no client (both are empty): `detail` has the stack
-    trace, or the rows of a broker's tables."""
+    detection lost, detection duplicated or detection spurious, which concern a set of publications; or broker defect or
+    state left, which concern no publication and no client (both are empty): `detail` has the stack trace, or the rows
+    of a broker's tables."""
     publication: str
+    """Of a set, the one that was made last."""
     client: str
+    composite: str | msgspec.UnsetType = msgspec.UNSET
+    """The client's name for its composite subscription; only of a set of publications, as the next."""
+    publications: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """In the order of publishing."""
     publisher: str | None
     published_ns: int | None
     detail: str
@@ -92,7 +99,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     verdicts: list[str]
     """`correct` alone, `unjudged` alone, `broker defect` alone, or what is wrong: lost, duplicated, spurious,
-    reordered, below expectation, state left."""
+    reordered, detection lost, detection duplicated, detection spurious, below expectation, state left."""
     best_effort: BestEffort | msgspec.UnsetType = msgspec.UNSET
     """Only where routing promises best effort."""
     published: int
@@ -124,6 +131,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """First notifications that a later publication of the same publisher overtook, whether or not order is promised."""
     unconfirmed: int
     """Subscriptions and advertisements that were never confirmed; nothing is expected because of them."""
+    detections: DetectionFigures | msgspec.UnsetType = msgspec.UNSET
+    """Only where clients made composite subscriptions, or were notified of detections."""
     examples: list[Example]
     """The first ten of each defect, in the order of publishing."""
 

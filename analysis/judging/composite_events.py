@@ -1,0 +1,183 @@
+"""Everything about one composite subscription that stage 2 hands over to stage 3, and its encoding.
+
+Stage 3 takes the events of one client's composite subscription at a time, in the order of their stamps. A bucket may
+have many more of them than fit in memory, so they are decoded a few at a time, as often as they are wanted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import merge
+from typing import NamedTuple, TypeVar
+from zlib import crc32
+
+import msgspec
+
+from analysis.judging.composite_rights import PartMatch
+from analysis.judging.history import History
+from analysis.judging.judged import mapped_bytes
+from analysis.reading.detections import DetectionLoss, NotifiedDetection
+from analysis.reading.publication_events import Published
+
+NOT_PUBLISHED = -1
+"""The stamp of an event whose publication no client made."""
+_DECODED_TOGETHER = 256
+"""Events."""
+
+
+class CompositeName(NamedTuple):
+    """The events of a composite subscription have this in common, whatever patterns it has one after another."""
+
+    variant: int
+    client: str
+    name: str
+    """The client's own."""
+
+
+class PlacedDetection(msgspec.Struct, array_like=True, gc=False):
+    """A notification, at the stamp of the publication that it lists last."""
+
+    stamp: int
+    publication: str
+    detection: NotifiedDetection
+
+
+class PlacedLoss(msgspec.Struct, array_like=True, gc=False):
+    """A loss that a broker recorded, at the stamp of its publication."""
+
+    stamp: int
+    publication: str
+    loss: DetectionLoss
+
+
+CompositeEvent = PartMatch | PlacedLoss | PlacedDetection
+
+_Event = TypeVar("_Event", PartMatch, PlacedLoss, PlacedDetection)
+_RANKS: Mapping[type, int] = {PartMatch: 0, PlacedLoss: 1, PlacedDetection: 2}
+"""A match comes before what is known of the same publication besides."""
+
+
+class _Run(msgspec.Struct, array_like=True):
+    """The events of one composite subscription in one part, each kind sorted, in pieces that are decoded one by one.
+
+    A decoded run leaves its pieces in the mapped file.
+    """
+
+    composite: CompositeName
+    matches: list[memoryview]
+    losses: list[memoryview]
+    detections: list[memoryview]
+
+
+class PartOfComposite(NamedTuple):
+    """A part of a composite subscription in one of its lifetimes."""
+
+    variant: int
+    lifetime: int
+    """Its number in the variant's history."""
+    leaf: int
+    """The number of the part."""
+
+
+@dataclass(slots=True)
+class _Events:
+    """The events of one composite subscription."""
+
+    matches: list[PartMatch] = field(default_factory=list)
+    losses: list[PlacedLoss] = field(default_factory=list)
+    detections: list[PlacedDetection] = field(default_factory=list)
+
+
+class CompositeEventCollector:
+    """Collects the events of a bucket of publications by composite subscription."""
+
+    def __init__(self, detections: Sequence[NotifiedDetection], losses: Sequence[DetectionLoss]) -> None:
+        """`detections` and `losses` are those of the bucket; their stamps are found as publications are added."""
+        self.part_matches: Counter[PartOfComposite] = Counter()
+        self._events: defaultdict[CompositeName, _Events] = defaultdict(_Events)
+        self._detections = detections
+        self._losses = losses
+        named: list[NotifiedDetection | DetectionLoss] = [*detections, *losses]
+        self._stamps = {(event.variant, event.last): NOT_PUBLISHED for event in named}
+        """By variant and publication; only of those that detections and losses name."""
+
+    def add(self, published: Published, matches: Iterable[PartMatch], history: History) -> None:
+        """Adds a publication with its matches, and the history of its variant."""
+        variant = published.variant
+        if (variant, published.publication) in self._stamps:
+            self._stamps[variant, published.publication] = published.time
+        for match in matches:
+            lifetime = history.lifetimes[match.lifetime]
+            self._events[CompositeName(variant, lifetime.client, lifetime.name)].matches.append(match)
+            for leaf in match.leaves:
+                self.part_matches[PartOfComposite(variant, match.lifetime, leaf)] += 1
+
+    def parts(self, buckets: int) -> dict[int, bytes]:
+        """The encoded events by bucket, in this number of buckets."""
+        for detection in self._detections:
+            composite = CompositeName(detection.variant, detection.client, detection.composite)
+            stamp = self._stamps[detection.variant, detection.last]
+            self._events[composite].detections.append(PlacedDetection(stamp, detection.last, detection))
+        for loss in self._losses:
+            composite = CompositeName(loss.variant, loss.client, loss.composite)
+            stamp = self._stamps[loss.variant, loss.last]
+            self._events[composite].losses.append(PlacedLoss(stamp, loss.last, loss))
+        runs: dict[int, list[_Run]] = {}
+        for composite, events in self._events.items():
+            number = crc32(f"{composite.variant}/{composite.client}/{composite.name}".encode()) % buckets
+            run = _Run(composite, _encoded(events.matches), _encoded(events.losses), _encoded(events.detections))
+            runs.setdefault(number, []).append(run)
+        return {number: msgspec.msgpack.encode(of_bucket) for number, of_bucket in runs.items()}
+
+
+class CompositeEventReader:
+    """The events of a bucket of composite subscriptions."""
+
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self._runs: defaultdict[CompositeName, list[_Run]] = defaultdict(list)
+        decoder = msgspec.msgpack.Decoder(list[_Run])
+        for part in mapped_bytes(parts):
+            for run in decoder.decode(part):
+                self._runs[run.composite].append(run)
+
+    def __iter__(self) -> Iterator[CompositeName]:
+        """The composite subscriptions, in order."""
+        return iter(sorted(self._runs))
+
+    def events(self, composite: CompositeName) -> Iterator[CompositeEvent]:
+        """The events of a composite subscription, in the order of stamps and publications."""
+        runs = self._runs[composite]
+        return merge(
+            *(_decoded(run.matches, _matches) for run in runs),
+            *(_decoded(run.losses, _losses) for run in runs),
+            *(_decoded(run.detections, _detections) for run in runs),
+            key=_order,
+        )
+
+    def matches(self, composite: CompositeName) -> Iterator[PartMatch]:
+        """The matches of a composite subscription, in any order."""
+        for run in self._runs[composite]:
+            yield from _decoded(run.matches, _matches)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_matches = msgspec.msgpack.Decoder(list[PartMatch])
+_losses = msgspec.msgpack.Decoder(list[PlacedLoss])
+_detections = msgspec.msgpack.Decoder(list[PlacedDetection])
+
+
+def _encoded(events: list[_Event]) -> list[memoryview]:
+    events.sort(key=_order)
+    starts = range(0, len(events), _DECODED_TOGETHER)
+    return [memoryview(_encoder.encode(events[start : start + _DECODED_TOGETHER])) for start in starts]
+
+
+def _decoded(pieces: Iterable[memoryview], decoder: msgspec.msgpack.Decoder[list[_Event]]) -> Iterator[_Event]:
+    for piece in pieces:
+        yield from decoder.decode(piece)
+
+
+def _order(event: CompositeEvent) -> tuple[int, str, int]:
+    return event.stamp, event.publication, _RANKS[type(event)]

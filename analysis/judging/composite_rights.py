@@ -1,0 +1,105 @@
+"""Rights to the parts of detections: a publication that matches a part of a composite subscription is judged as if the
+composite subscription were a plain one that it matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from analysis.judging.combinations import variable_predicates
+from analysis.judging.history import History
+from analysis.judging.standing import Flight, Standing, Status, standing_of
+from analysis.judging.subscribed import judged_right, spurious_cause
+from analysis.tables.deliveries import Cause, Right
+from broker_service.language import Publication, Value
+from broker_service.language.composite_subscription import parts_of, relaxed
+from broker_service.matching import MatchIndex
+from record.promises import Completeness
+
+
+class PartMatch(msgspec.Struct, array_like=True, gc=False):
+    """A publication that matches parts of a composite subscription."""
+
+    stamp: int
+    """The time of its publishing, in nanoseconds."""
+    publication: str
+    intended: int | None
+    lifetime: int
+    """The number of the composite subscription in its variant's history."""
+    right: Right
+    """That of the client to the publication as part of a detection: must, may or none."""
+    cause: Cause | None
+    """The reason for none."""
+    until: int
+    """The time until which it may have been in flight."""
+    leaves: list[int]
+    """The numbers of the parts, ascending."""
+    values: list[list[Value]]
+    """For each of them, the values that it compares with variables; empty where no part has variables."""
+
+
+class _Leaf(msgspec.Struct, frozen=True):
+    """A part of a composite subscription."""
+
+    made: Standing
+    number: int
+    attributes: tuple[str, ...]
+    """Those that it compares with variables, in the order of its predicates."""
+
+
+class CompositeRights:
+    """The composite subscriptions of one variant."""
+
+    def __init__(self, history: History, status_of: Callable[[Standing, Flight], Status]) -> None:
+        """`status_of` gives the status of a subscription towards a publication."""
+        self._status_of = status_of
+        self._best_effort = history.promises.delivery is not Completeness.EVERY
+        self._index: MatchIndex[int] = MatchIndex()
+        self._leaves: list[_Leaf] = []
+        for number, lifetime in enumerate(history.lifetimes):
+            if lifetime.composite is None:
+                continue
+            made = standing_of(number, lifetime, history)
+            for place, part in enumerate(parts_of(lifetime.composite.pattern)):
+                attributes = tuple(predicate.attribute for predicate in variable_predicates(part))
+                self._index.add(len(self._leaves), relaxed(part))
+                self._leaves.append(_Leaf(made, place, attributes))
+
+    def matches(self, content: Publication | None, flight: Flight, entitled: Status) -> Sequence[PartMatch]:
+        """The composite subscriptions that have parts which a publication matches, with the right to it."""
+        if content is None or not self._leaves:
+            return ()
+        return list(self._matches(content.attributes, flight, entitled))
+
+    def refused(self, content: Publication | None, flight: Flight) -> Sequence[PartMatch]:
+        """The same of a publication that its broker refused: no client has a right to it."""
+        matches = self.matches(content, flight, Status.NONE)
+        for match in matches:
+            match.cause = Cause.REFUSED
+        return matches
+
+    def _matches(self, attributes: Mapping[str, Value], flight: Flight, entitled: Status) -> Iterator[PartMatch]:
+        published = flight.published
+        by_lifetime: dict[int, list[_Leaf]] = {}
+        for number in sorted(self._index.match(attributes)):
+            leaf = self._leaves[number]
+            by_lifetime.setdefault(leaf.made.number, []).append(leaf)
+        for leaves in by_lifetime.values():
+            made = leaves[0].made
+            status = self._status_of(made, flight)
+            right = judged_right(status, entitled, flight.disturbed)
+            if right is Right.MUST and self._best_effort:
+                right = Right.MAY
+            has_variables = any(leaf.attributes for leaf in leaves)
+            yield PartMatch(
+                published.time,
+                published.publication,
+                published.intended,
+                made.number,
+                right,
+                spurious_cause(status) if right is Right.NONE else None,
+                flight.until,
+                [leaf.number for leaf in leaves],
+                [[attributes[name] for name in leaf.attributes] for leaf in leaves] if has_variables else [],
+            )

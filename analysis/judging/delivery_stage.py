@@ -1,0 +1,37 @@
+"""Stage 3: the buckets of publishers, then those of composite subscriptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from analysis.engines.interface import Output, ShuffleBucket
+from analysis.judging.detection_counts import DetectionTally
+from analysis.judging.detection_stage import DetectionStage
+from analysis.judging.publisher_stage import PublisherStage, PublisherTally
+
+
+@dataclass(slots=True)
+class DeliveryTally:
+    """Counts made of deliveries and detections."""
+
+    publishers: PublisherTally = field(default_factory=PublisherTally)
+    detections: DetectionTally = field(default_factory=DetectionTally)
+
+    def merge(self, other: DeliveryTally) -> None:
+        self.publishers.merge(other.publishers)
+        self.detections.merge(other.detections)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryStage:
+    """Finishes a bucket of publishers or of composite subscriptions."""
+
+    publishers: PublisherStage
+    detections: DetectionStage
+
+    def __call__(self, bucket: ShuffleBucket) -> Output[DeliveryTally]:
+        beyond = bucket.number - self.publishers.buckets
+        if beyond < 0:
+            done = self.publishers(bucket)
+            return Output(DeliveryTally(publishers=done.tally), done.parts)
+        return Output(DeliveryTally(detections=self.detections(ShuffleBucket(beyond, bucket.parts)).tally))

@@ -1,0 +1,216 @@
+"""The oracle of detections: which sets of publications a client must, may and must not get for a composite
+subscription, and what went wrong.
+
+A publication that matches a part of a composite subscription has a right of its own, by the rules of
+`analysis.judging.oracle`, as if the composite subscription were a plain one that it matches. A set of publications that
+fulfils the pattern (`analysis.judging.combinations`) is
+
+1. **must** if all of its publications are, their stamps lie within the window, and no outage took stored matches with
+   it: none meets the time from the publishing of the first to the end of the flight of the last. Not to get it is
+   *lost*, to get it twice is *duplicated*.
+2. **may** if all of its publications are must or may, and their stamps may lie within the window. To get it twice is
+   *duplicated*.
+3. **none** otherwise, and so is every set that does not fulfil the pattern. To get it is *spurious*.
+
+Stamps are those of the clients' logs, which are the very values that brokers judge by. Only between hosts do they have
+an error, and with time dilation they are rounded. What a broker drops at a bound is a loss that nothing excuses; the
+record of it is shown beside the loss.
+
+One composite subscription is judged at a time, in one pass over its events in the order of stamps. A notification is
+found among the events of the publication that it lists last. Sets stay open for a window, so that a notification that
+lists them in another order is found as well, and memory holds the events of two windows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analysis.judging.combinations import Combinations, Members
+from analysis.judging.composite_events import CompositeEvent, PlacedDetection, PlacedLoss
+from analysis.judging.composite_rights import PartMatch
+from analysis.reading.detections import NotifiedDetection
+from analysis.reading.intervals import NONE, Intervals
+from analysis.tables.deliveries import Right
+from analysis.tables.detections import DetectionDefect
+from broker_service.language.composite import Composite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposedLifetime:
+    """One lifetime of a composite subscription, as far as its detections depend on it."""
+
+    pattern: Composite
+    within: int
+    """Nanoseconds."""
+    matches: Sequence[int]
+    """The number of publications that match each part."""
+    outages: Intervals = NONE
+    """The time in which matches that brokers had stored for it may have been lost."""
+    silent: Intervals = NONE
+    """As `History.silent`."""
+    error: int = 0
+    """The largest possible error of the difference of two stamps, in nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedDetection:
+    """A set of publications of which a client must or may be notified."""
+
+    members: tuple[DetectionMember, ...]
+    """In the order of their stamps."""
+    right: Right
+    notified: Sequence[NotifiedDetection]
+    """In order of time."""
+    lifetimes: int
+    """The number of lifetimes in which it is a detection: the client may get it in each."""
+
+    @property
+    def defect(self) -> DetectionDefect | None:
+        if len(self.notified) > self.lifetimes:
+            return DetectionDefect.DUPLICATED
+        return DetectionDefect.LOST if self.right is Right.MUST and not self.notified else None
+
+    @property
+    def publications(self) -> list[str]:
+        """In the order of their stamps."""
+        return [member.publication for member in self.members]
+
+    @property
+    def spread(self) -> int:
+        return self.members[-1].stamp - self.members[0].stamp
+
+    @property
+    def intended(self) -> int:
+        """The latest time at which the workload wanted one of the publications."""
+        return max(member.intended for member in self.members)
+
+    @property
+    def drops(self) -> list[str]:
+        """The brokers that dropped detections with these publications, and their reasons."""
+        return sorted({drop for member in self.members for drop in member.drops})
+
+
+@dataclass(slots=True)
+class DetectionMember:
+    """A publication that matches parts of the composite subscription."""
+
+    number: int
+    publication: str
+    stamp: int
+    intended: int
+    matches: dict[int, PartMatch] = field(default_factory=dict)
+    """By lifetime."""
+    drops: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _OpenSet:
+    """A set that fulfils the pattern, until all of its notifications are found."""
+
+    members: tuple[DetectionMember, ...]
+    lifetimes: list[int]
+    notified: list[NotifiedDetection] = field(default_factory=list)
+
+
+class DetectionSweep:
+    """One pass over the events of a composite subscription."""
+
+    def __init__(self, lifetimes: Mapping[int, ComposedLifetime]) -> None:
+        """`lifetimes` are those of the composite subscription, by their numbers in the variant's history."""
+        self.strays: list[PlacedDetection] = []
+        """Notifications of sets that are no detection; complete after the pass."""
+        self._lifetimes = lifetimes
+        self._combinations = {
+            number: Combinations(lifetime.pattern, lifetime.within + lifetime.error, lifetime.matches)
+            for number, lifetime in lifetimes.items()
+        }
+        self._horizon = max((lifetime.within + lifetime.error for lifetime in lifetimes.values()), default=0)
+        self._last_number = 0
+        self._known: dict[str, DetectionMember] = {}
+        self._numbered: dict[int, DetectionMember] = {}
+        self._in_order: deque[DetectionMember] = deque()
+        """Those that are known, in the order of stamps."""
+        self._open: dict[Members, _OpenSet] = {}
+        self._opened: deque[Members] = deque()
+        """The open sets in the order of the stamps of their last publications."""
+        self._waiting: deque[PlacedDetection] = deque()
+        """Notifications whose set is not found yet, in the order of stamps."""
+
+    def judged(self, events: Iterable[CompositeEvent]) -> Iterator[JudgedDetection]:
+        """The sets of which the client must or may be notified, in the order of their last publications."""
+        now = 0
+        for event in events:
+            if event.stamp > now:
+                now = event.stamp
+                yield from self._closed(now - self._horizon)
+                self._forget(now - 2 * self._horizon)
+            match event:
+                case PartMatch():
+                    self._add(event)
+                case PlacedLoss():
+                    if (member := self._known.get(event.publication)) is not None:
+                        member.drops.append(f"{event.loss.broker}: {event.loss.reason}")
+                case PlacedDetection():
+                    self._waiting.append(event)
+        yield from self._closed(now + 1)
+
+    def _add(self, match: PartMatch) -> None:
+        member = self._known.get(match.publication)
+        if member is None:
+            intended = match.stamp if match.intended is None else match.intended
+            self._last_number += 1
+            member = DetectionMember(self._last_number, match.publication, match.stamp, intended)
+            self._known[match.publication] = self._numbered[member.number] = member
+            self._in_order.append(member)
+        member.matches[match.lifetime] = match
+        if match.right is Right.NONE:
+            return
+        combinations = self._combinations[match.lifetime]
+        for members in combinations.add(match.stamp, member.number, match.leaves, match.values):
+            found = self._open.get(members)
+            if found is None:
+                self._open[members] = _OpenSet(tuple(map(self._numbered.__getitem__, members)), [match.lifetime])
+                self._opened.append(members)
+            else:
+                found.lifetimes.append(match.lifetime)
+
+    def _closed(self, before: int) -> Iterator[JudgedDetection]:
+        """The sets whose last publication was made before this time, once their notifications are assigned to them."""
+        while self._waiting and self._waiting[0].stamp < before:
+            self._assign(self._waiting.popleft())
+        while self._opened and self._open[self._opened[0]].members[-1].stamp < before:
+            found = self._open.pop(self._opened.popleft())
+            notified = sorted(found.notified, key=lambda detection: detection.time)
+            yield JudgedDetection(found.members, self._right(found), notified, len(found.lifetimes))
+
+    def _assign(self, placed: PlacedDetection) -> None:
+        known = [self._known.get(publication) for publication in placed.detection.publications]
+        members = tuple(sorted({member.number for member in known if member is not None}))
+        found = None if None in known else self._open.get(members)
+        if found is None:
+            self.strays.append(placed)
+        else:
+            found.notified.append(placed.detection)
+
+    def _forget(self, before: int) -> None:
+        """Removes the publications that were made before this time."""
+        while self._in_order and self._in_order[0].stamp < before:
+            member = self._in_order.popleft()
+            del self._known[member.publication], self._numbered[member.number]
+
+    def _right(self, found: _OpenSet) -> Right:
+        must = any(self._must(found.members, lifetime) for lifetime in found.lifetimes)
+        return Right.MUST if must else Right.MAY
+
+    def _must(self, members: Sequence[DetectionMember], number: int) -> bool:
+        lifetime = self._lifetimes[number]
+        matches = [member.matches[number] for member in members]
+        if any(match.right is not Right.MUST for match in matches):
+            return False
+        first, last = matches[0], matches[-1]
+        if last.stamp - first.stamp > lifetime.within - lifetime.error:
+            return False
+        until = max(match.until for match in matches)
+        return not lifetime.outages.overlaps(first.stamp, lifetime.silent.settled(first.stamp, until))

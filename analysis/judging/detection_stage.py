@@ -1,0 +1,144 @@
+"""Stage 3, by composite subscription: judges detections, writes the tables `detections` and `expected_detections`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from analysis.engines.interface import Output, ShuffleBucket
+from analysis.judging.composite_events import CompositeEventReader, CompositeName, PartOfComposite, PlacedDetection
+from analysis.judging.detection_counts import DetectionTally
+from analysis.judging.detection_oracle import ComposedLifetime, DetectionSweep, JudgedDetection
+from analysis.judging.detection_rows import (
+    defect_example,
+    expected_row,
+    notification_row,
+    spurious_example,
+    spurious_row,
+)
+from analysis.judging.history import History
+from analysis.judging.publisher_stage import VariantContext
+from analysis.judging.spurious_detections import cause_of, matches_of
+from analysis.judging.standing import standing_of
+from analysis.reading.intervals import Intervals
+from analysis.tables.deliveries import Cause
+from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
+from analysis.tables.partitions import PartWriter
+from broker_service.language.composite_subscription import parts_of
+from record.time_units import SECOND
+
+UNSTATED_WINDOW = 60 * SECOND
+"""The window of a composite subscription whose record has none, in nanoseconds."""
+ROUNDING = 2
+"""Nanoseconds by which the difference of two rounded stamps and a rounded window may be wrong, at most."""
+
+Lifetimes = Mapping[int, ComposedLifetime]
+"""The lifetimes of a composite subscription, by their numbers in the variant's history."""
+
+
+class _Writers(NamedTuple):
+    notifications: PartWriter[Detection]
+    expected: PartWriter[ExpectedDetection]
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionStage:
+    """Judges a bucket of composite subscriptions. Its part of each table goes into files of the bucket's own: one file
+    of sets that are detections, and one of those that are none."""
+
+    variants: Sequence[VariantContext]
+    lifetimes: Mapping[CompositeName, Lifetimes]
+    parts: str
+    """The directory for parts of the tables."""
+    buckets: int
+    """Of composite subscriptions; the numbers of buckets are below this."""
+
+    def __call__(self, bucket: ShuffleBucket) -> Output[DetectionTally]:
+        tally, directory, beyond = DetectionTally(), Path(self.parts), bucket.number + self.buckets
+        reader = CompositeEventReader(bucket.parts)
+        with (
+            PartWriter(directory, Detection, bucket.number) as notifications,
+            PartWriter(directory, ExpectedDetection, bucket.number) as expected,
+            PartWriter(directory, Detection, beyond) as spurious_notifications,
+            PartWriter(directory, ExpectedDetection, beyond) as unexpected,
+        ):
+            for composite in reader:
+                lifetimes = self.lifetimes.get(composite, {})
+                sweep = DetectionSweep(lifetimes)
+                for judged in sweep.judged(reader.events(composite)):
+                    self._add(composite, judged, tally, _Writers(notifications, expected))
+                if sweep.strays:
+                    matches = matches_of(sweep.strays, reader.matches(composite))
+                    caused = [(stray, cause_of(stray, matches, lifetimes)) for stray in sweep.strays]
+                    self._add_spurious(composite, caused, tally, _Writers(spurious_notifications, unexpected))
+        return Output(tally)
+
+    def _add(self, composite: CompositeName, judged: JudgedDetection, tally: DetectionTally, write: _Writers) -> None:
+        variant = self.variants[composite.variant]
+        tally.counts[composite.variant].add(judged)
+        write.expected.write(expected_row(variant.name, composite, judged))
+        for repeat, notified in enumerate(judged.notified):
+            write.notifications.write(notification_row(variant, composite, notified, repeat, judged))
+        defect = judged.defect
+        if defect is not None:
+            key = judged.members[-1].stamp, ",".join(judged.publications), f"{composite.client} {composite.name}"
+            tally.examples.keep(composite.variant, defect.value, key, lambda: defect_example(composite, judged, defect))
+
+    def _add_spurious(
+        self,
+        composite: CompositeName,
+        strays: Iterable[tuple[PlacedDetection, Cause]],
+        tally: DetectionTally,
+        write: _Writers,
+    ) -> None:
+        variant = self.variants[composite.variant]
+        notified: Counter[tuple[str, ...]] = Counter()
+        causes: dict[tuple[str, ...], Cause] = {}
+        for stray, cause in strays:
+            publications = stray.detection.publications
+            tally.counts[composite.variant].add_spurious(cause)
+            write.notifications.write(
+                notification_row(variant, composite, stray.detection, notified[publications], None)
+            )
+            notified[publications] += 1
+            causes.setdefault(publications, cause)
+            key = stray.stamp, ",".join(publications), f"{composite.client} {composite.name}"
+            tally.examples.keep(
+                composite.variant,
+                DetectionDefect.SPURIOUS.value,
+                key,
+                partial(spurious_example, composite, stray, cause),
+            )
+        for publications, cause in causes.items():
+            write.expected.write(spurious_row(variant.name, composite, publications, notified[publications], cause))
+
+
+def lifetimes_of(
+    histories: Sequence[History], matches: Mapping[PartOfComposite, int], rounding: Sequence[int]
+) -> dict[CompositeName, dict[int, ComposedLifetime]]:
+    """The lifetimes of all composite subscriptions, given the number of publications that match each part.
+
+    `rounding` has nanoseconds for each variant, by which a difference of two of its stamps may be wrong.
+    """
+    found: dict[CompositeName, dict[int, ComposedLifetime]] = {}
+    for variant, history in enumerate(histories):
+        error = sum(sorted(history.stamp_errors.values())[-2:]) + rounding[variant]
+        for number, lifetime in enumerate(history.lifetimes):
+            composite = lifetime.composite
+            if composite is None:
+                continue
+            parts = range(len(parts_of(composite.pattern)))
+            made = standing_of(number, lifetime, history)
+            found.setdefault(CompositeName(variant, lifetime.client, lifetime.name), {})[number] = ComposedLifetime(
+                pattern=composite.pattern,
+                within=UNSTATED_WINDOW if composite.within is None else composite.within,
+                matches=[matches.get(PartOfComposite(variant, number, part), 0) for part in parts],
+                outages=Intervals.union(history.lossy, made.outages),
+                silent=history.silent,
+                error=error,
+            )
+    return found

@@ -1,0 +1,66 @@
+"""Log events of detections, which are sets of publications that fulfil a composite subscription together.
+
+They travel with the events of the publication that was made last, as far as the record says so, because stage 2 finds
+its time there.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from record.log import TraceRecord
+
+_LOSS = re.compile(r"(?P<reason>.*): composite (?P<composite>.*)", re.DOTALL)
+
+
+class NotifiedDetection(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A client was notified of a set of publications."""
+
+    variant: int
+    client: str
+    composite: str
+    """The client's name for its composite subscription."""
+    publications: tuple[str, ...]
+    """As the notification lists them."""
+    broker: str | None
+    time: int
+
+    @property
+    def last(self) -> str:
+        """The publication that was made last, if the notification lists them in the order of publishing."""
+        return self.publications[-1] if self.publications else ""
+
+
+class DetectionLoss(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A broker lost detections because a bound was reached."""
+
+    variant: int
+    client: str
+    composite: str
+    publication: str
+    """The publication that was discarded, or that would have completed the detections."""
+    broker: str
+    reason: str
+
+    @property
+    def last(self) -> str:
+        return self.publication
+
+
+def notified_detection(variant: int, record: TraceRecord) -> NotifiedDetection | None:
+    """The detection of which a client was notified; None where the record names no client or composite subscription."""
+    if record.client is None or record.id is None:
+        return None
+    return NotifiedDetection(
+        variant, record.client, record.id, tuple(record.publications or ()), record.peer, record.time
+    )
+
+
+def detection_loss(variant: int, record: TraceRecord) -> DetectionLoss | None:
+    """The loss that a broker recorded; None where the record does not name the composite subscription."""
+    named = _LOSS.fullmatch(record.text or "")
+    if named is None or record.client is None or record.id is None:
+        return None
+    return DetectionLoss(variant, record.client, named["composite"], record.id, record.node, named["reason"])
