@@ -41,8 +41,8 @@ class Event(enum.StrEnum):
     """A message ended here. text: the reason; count: the number of messages, when counted together.
 
     Of the kind `detection`: detections of a composite are lost from here on. id: the publication that was discarded or
-    that would have completed them; text: the reason, then `: composite` and the client's name for it; count: the number
-    of detections, where it is known.
+    that would have completed them; text: the reason, then `: composite` and the client's name for it; count: the
+    partial matches or detections that were lost.
     """
     DISTURBED = "disturbed"
     """The fault `disturb` hit a message that came from a neighbour. text: `lost`, `repeated` or `held back`; duration:

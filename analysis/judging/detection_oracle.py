@@ -138,6 +138,11 @@ class DetectionSweep:
         self._waiting: deque[PlacedDetection] = deque()
         """Notifications whose set is not found yet, in the order of stamps."""
 
+    @property
+    def held(self) -> int:
+        """The number of publications and sets in memory."""
+        return len(self._known) + len(self._open)
+
     def judged(self, events: Iterable[CompositeEvent]) -> Iterator[JudgedDetection]:
         """The sets of which the client must or may be notified, in the order of their last publications."""
         now = 0

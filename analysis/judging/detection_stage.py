@@ -29,10 +29,7 @@ from analysis.tables.deliveries import Cause
 from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
 from analysis.tables.partitions import PartWriter
 from broker_service.language.composite_subscription import parts_of
-from record.time_units import SECOND
 
-UNSTATED_WINDOW = 60 * SECOND
-"""The window of a composite subscription whose record has none, in nanoseconds."""
 ROUNDING = 2
 """Nanoseconds by which the difference of two rounded stamps and a rounded window may be wrong, at most."""
 
@@ -135,7 +132,7 @@ def lifetimes_of(
             made = standing_of(number, lifetime, history)
             found.setdefault(CompositeName(variant, lifetime.client, lifetime.name), {})[number] = ComposedLifetime(
                 pattern=composite.pattern,
-                within=UNSTATED_WINDOW if composite.within is None else composite.within,
+                within=composite.within or 0,
                 matches=[matches.get(PartOfComposite(variant, number, part), 0) for part in parts],
                 outages=Intervals.union(history.lossy, made.outages),
                 silent=history.silent,

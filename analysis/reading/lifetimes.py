@@ -46,7 +46,8 @@ class DeclarationLifetime:
     predicates: tuple[Predicate, ...] | None
     """None for predicates outside the language, which match nothing, and for a composite subscription."""
     composite: CompositeSubscription | None = None
-    """The pattern and the window of a composite subscription; None for a pattern outside the language."""
+    """The pattern and the window of a composite subscription; None where a record has no window, or a pattern that is
+    outside the language."""
     issued: int
     confirmed: int | None
     withdrawn: int | None
@@ -142,7 +143,7 @@ def _composite(made: ClientOperation) -> CompositeSubscription | None:
     from broker_service.language.notation import parse_composite  # noqa: PLC0415 - the parser, for composites alone
 
     try:
-        return CompositeSubscription(parse_composite(made.pattern or ""), made.within)
+        return None if made.within is None else CompositeSubscription(parse_composite(made.pattern or ""), made.within)
     except ContentError:
         return None
 

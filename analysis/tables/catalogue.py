@@ -46,6 +46,8 @@ TABLES: dict[str, type[Struct]] = {
     "phases": PhaseTimes,
 }
 """The row of every table, by the table's name."""
+OF_COMPOSITES: frozenset[type[Struct]] = frozenset((Detection, ExpectedDetection, DetectionDelays))
+"""The rows of tables that only runs with composite subscriptions have."""
 PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation, Detection, ExpectedDetection))
 """The rows of tables that are directories of files, with the column `variant` in the path:
 `variant=fixed/part-000001.parquet`."""

@@ -76,6 +76,8 @@ class Clients:
             numbers=operation.numbers,
             strings=operation.strings,
             predicates=operation.predicates,
+            text=operation.pattern,
+            duration=operation.within,
             time=now,
         )
         self._counts.issued += 1

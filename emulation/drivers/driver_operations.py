@@ -9,6 +9,8 @@ from itertools import islice
 import msgspec
 
 from broker_service.language import Publication
+from broker_service.language.composite_subscription import CompositeSubscription
+from broker_service.language.composite_wire import encode_composite
 from broker_service.language.records import recorded_predicate
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import Operation
@@ -24,6 +26,7 @@ REQUESTS: Mapping[OperationKind, Operation] = {
     OperationKind.SUBSCRIBE: Operation.SUBSCRIBE,
     OperationKind.UNSUBSCRIBE: Operation.UNSUBSCRIBE,
     OperationKind.PUBLISH: Operation.PUBLISH,
+    OperationKind.COMPOSE: Operation.COMPOSE,
 }
 
 EVENTS: Mapping[OperationKind, Event] = {kind: Event(kind.value) for kind in OperationKind}
@@ -42,6 +45,10 @@ class ReadyOperation(msgspec.Struct, frozen=True, gc=False):
     numbers: dict[str, float] | None
     strings: dict[str, str] | None
     predicates: list[PredicateRecord] | None
+    pattern: str | None = None
+    """Of a composite subscription, in notation."""
+    within: int | None = None
+    """The window of a composite subscription, nanoseconds."""
 
 
 def ready(operation: PlannedOperation, encode: Callable[[Publication], bytes] = encode_publication) -> ReadyOperation:
@@ -54,6 +61,8 @@ def ready(operation: PlannedOperation, encode: Callable[[Publication], bytes] = 
         strings = {name: value for name, value in operation.attributes.items() if isinstance(value, str)}
     elif operation.predicates is not None:
         body = encode_predicates(tuple(recorded_predicate(record) for record in operation.predicates))
+    elif operation.pattern is not None:
+        body = _encoded_composite(operation.pattern, operation.within)
     return ReadyOperation(
         at=operation.at,
         client=operation.client,
@@ -64,7 +73,15 @@ def ready(operation: PlannedOperation, encode: Callable[[Publication], bytes] = 
         numbers=numbers or None,
         strings=strings or None,
         predicates=operation.predicates,
+        pattern=operation.pattern,
+        within=operation.within,
     )
+
+
+def _encoded_composite(pattern: str, within: int | None) -> bytes:
+    from broker_service.language.notation import parse_composite  # noqa: PLC0415 - the parser, for composites alone
+
+    return encode_composite(CompositeSubscription(parse_composite(pattern), within))
 
 
 class OperationSchedule:

@@ -16,14 +16,20 @@ from scenario.sections.workload.operations import OperationItem
 from scenario.workload.operations import OperationKind, PlannedOperation
 
 
-def explicit_operations(items: Sequence[OperationItem]) -> tuple[PlannedOperation, ...]:
-    """The operations sorted by time; those of one time keep their order."""
+def explicit_operations(items: Sequence[OperationItem], window: float) -> tuple[PlannedOperation, ...]:
+    """The operations sorted by time; those of one time keep their order.
+
+    `window` is that of composite subscriptions which do not state theirs, in seconds.
+    """
     published: dict[str, int] = {}
     operations = []
     for item in sorted(items, key=lambda item: item.at):
         if item.verb == "publish":
             published[item.client] = published.get(item.client, 0) + 1
-        operations.append(_operation(item, published.get(item.client, 0)))
+        operation = _operation(item, published.get(item.client, 0))
+        if operation.pattern is not None and operation.within is None:
+            operation = msgspec.structs.replace(operation, within=round(window * SECOND))
+        operations.append(operation)
     return tuple(operations)
 
 

@@ -50,7 +50,8 @@ def generate(scenario: Scenario, overlay: Overlay) -> Workload:
     """
     section = scenario.workload
     population = GENERATORS[type(section)].populate(section, scenario, overlay)
-    return Workload(scenario, population, explicit_operations(section.operations))
+    written = explicit_operations(section.operations, scenario.brokers.limits.detection_window)
+    return Workload(scenario, population, written)
 
 
 def problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:

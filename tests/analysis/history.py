@@ -62,7 +62,8 @@ class History:
         return self
 
     def operate(self, event: Event, client: str, id: str, at: float, answer: Event | None, **fields: Any) -> History:
-        self.add(DRIVER, event, at, client=client, id=id, peer=self.homes.get(client, "B1"), **fields)
+        pattern = fields.pop("pattern", None)
+        self.add(DRIVER, event, at, client=client, id=id, peer=self.homes.get(client, "B1"), text=pattern, **fields)
         if answer is not None:
             self.add(DRIVER, answer, at + 0.01, client=client, id=id, kind=event.value, text="no")
         return self
@@ -100,6 +101,26 @@ class History:
         id: str = "s1",
     ) -> History:
         return self.operate(Event.SUBSCRIBE, client, id, at, answer, predicates=predicates)
+
+    def compose(
+        self,
+        pattern: str,
+        within: float = 10,
+        at: float = 95,
+        answer: Event | None = Event.CONFIRMED,
+        id: str = "c1",
+    ) -> History:
+        return self.operate(Event.COMPOSE, "S", id, at, answer, pattern=pattern, duration=round(within * SECOND))
+
+    def detect(self, *ids: str, at: float, id: str = "c1", client: str = "S") -> History:
+        """The client is notified of a set of publications."""
+        return self.add(
+            DRIVER, Event.NOTIFIED, at, client=client, id=id, kind="detection", peer="B3", publications=list(ids)
+        )
+
+    def drop_detections(self, publication: str, at: float, id: str = "c1") -> History:
+        text = f"partial matches full: composite {id}"
+        return self.add("B3", Event.DROPPED, at, client="S", id=publication, kind="detection", text=text, count=1)
 
     def unsubscribe(self, at: float, id: str = "s1", answer: Event | None = Event.CONFIRMED) -> History:
         return self.operate(Event.UNSUBSCRIBE, "S", id, at, answer)

@@ -18,13 +18,14 @@ from itertools import pairwise
 from msgspec import Struct, UnsetType
 from msgspec.structs import fields
 
-from analysis.judging import history, oracle
+from analysis.judging import detection_oracle, history, oracle
 from analysis.run_files.logs import LogLoss
 from analysis.tables import summary
 from analysis.tables.broker_work import WorkKind
 from analysis.tables.catalogue import PARTITIONED, TABLES
 from analysis.tables.comparison import Comparison, RelievedLink
 from analysis.tables.deliveries import Cause, Defect, Right
+from analysis.tables.detections import DetectionDefect, DetectionFigures
 from record import log as log_schema
 from record.log import Event, PredicateRecord, TraceRecord
 
@@ -62,6 +63,10 @@ _ORACLE = """\
 ## The delivery verdict
 """
 
+_DETECTION_ORACLE = """\
+## The verdict on detections
+"""
+
 _SUMMARY = """\
 ## summary.json
 """
@@ -81,7 +86,7 @@ def _blocks() -> Iterator[str]:
     for name, row in TABLES.items():
         divided = ", a directory" if row in PARTITIONED else ""
         yield from _struct(row, sys.modules[row.__module__], f"### {name}{divided}")
-    for values in (Right, Defect, Cause, WorkKind):
+    for values in (Right, Defect, DetectionDefect, Cause, WorkKind):
         yield f"### {values.__name__}\n"
         yield (inspect.getdoc(values) or "") + "\n"
         yield from _members(values, sys.modules[values.__module__])
@@ -90,6 +95,8 @@ def _blocks() -> Iterator[str]:
     for constant in ("SETTLE_SECONDS", "CUT_SHORT_SECONDS"):
         yield f"- `{constant}` = {getattr(history, constant):g}: {_described(history)['', constant]}"
     yield ""
+    yield _DETECTION_ORACLE
+    yield (detection_oracle.__doc__ or "").strip() + "\n"
     yield _SUMMARY
     for part in _summary_parts():
         yield from _struct(part, sys.modules[part.__module__], f"### {part.__name__}")
@@ -102,6 +109,7 @@ def _summary_parts() -> list[type[Struct]]:
         summary.VariantSummary,
         summary.Delivery,
         summary.BestEffort,
+        DetectionFigures,
         summary.Example,
         summary.Delay,
         summary.KindMessages,

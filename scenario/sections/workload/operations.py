@@ -20,8 +20,6 @@ from scenario.sections.units import Duration
 
 Verb = Literal["advertise", "unadvertise", "subscribe", "unsubscribe", "publish", "composite"]
 VERBS: tuple[Verb, ...] = get_args(Verb)
-USUAL_WINDOW = 60.0
-"""Seconds between the publications of a detection at most, where a composite subscription does not give them."""
 
 
 class OperationItem(Section):
@@ -50,7 +48,8 @@ class OperationItem(Section):
     """A composite subscription in PADRES notation, such as `{[class,eq,'A']}&{[class,eq,'B']}`. The client gets each
     set of publications that fulfils it together."""
     within: Duration | None = None
-    """Longest time between the first and the last publication of such a set; 60 s by default."""
+    """Longest time between the first and the last publication of such a set; `brokers.limits.detection_window`
+    by default."""
 
     @model_validator(mode="after")
     def _has_one_verb(self) -> OperationItem:
@@ -84,7 +83,7 @@ class OperationItem(Section):
             case "publish":
                 return parse_publication(self.text)
             case "composite":
-                within = USUAL_WINDOW if self.within is None else self.within
-                return CompositeSubscription(parse_composite(self.text), round(within * SECOND))
+                within = None if self.within is None else round(self.within * SECOND)
+                return CompositeSubscription(parse_composite(self.text), within)
             case "unadvertise" | "unsubscribe":
                 return None

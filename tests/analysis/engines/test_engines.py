@@ -19,8 +19,8 @@ from pyspark import SparkContext
 from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.pipeline import analyze
 from analysis.pipeline import stages as pipeline
-from analysis.tables.catalogue import TABLES
-from analysis.tables.results import read_table
+from analysis.tables.catalogue import OF_COMPOSITES, TABLES
+from analysis.tables.results import read_table, table_file
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.errors import RunDirectoryError
@@ -31,6 +31,7 @@ from tests.analysis.diamond import DIAMOND
 from tests.analysis.history import ADVERTISED, EXPENSIVE, SECOND, History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import EXPECTED
 from tests.analysis.oracle_cases_of_crashes import CRASHES, TAILS
+from tests.analysis.oracle_cases_of_detections import PAIR, RIGHT, WRONG
 from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, STARTS
 
 SCENARIO = """
@@ -59,7 +60,9 @@ records = st.builds(
     node=nodes,
     variant=st.sampled_from(("first", "second", "third", "unheard of")),
     event=st.sampled_from(Event),
-    kind=st.sampled_from((None, "publish", "publish", "subscribe", "advertise", "unsubscribe", "control")),
+    kind=st.sampled_from(
+        (None, "publish", "publish", "subscribe", "advertise", "unsubscribe", "control", "detection", "compose")
+    ),
     id=st.sampled_from((None, "P:1", "P:2", "T:1", "s1", "ü")),
     client=st.none() | clients,
     peer=st.sampled_from((None, "B1", "B2", "B3", "B1-B2")),
@@ -69,10 +72,11 @@ records = st.builds(
     bytes=st.none() | st.integers(0, 500),
     count=st.none() | st.integers(0, 3),
     intended=st.none() | moments,
-    text=st.sampled_from((None, "kill", "restart", "queue full")),
+    text=st.sampled_from((None, "kill", "restart", "queue full", "full: composite s1", "[price,>,0]", PAIR)),
     numbers=st.none() | st.dictionaries(st.just("price"), st.sampled_from((1, 90.5, 2**60 + 1, 10**25))),
     strings=st.none() | st.just({"class": "STOCK"}),
     predicates=st.none() | predicates,
+    publications=st.none() | st.lists(st.sampled_from(("P:1", "P:2", "T:1")), max_size=3),
 )
 promises = st.builds(
     Promises,
@@ -96,10 +100,12 @@ def eventful(draw: st.DrawFn, name: str) -> History:
 
 
 def results(directory: Path, engine: Engine) -> tuple[bytes, dict[str, list[bytes]]]:
-    """The summary and the rows of every table."""
+    """The summary and the rows of every table that the run has."""
     analyze(directory, engine)
     tables = {
-        name: sorted(map(msgspec.json.encode, read_table(directory / "results", row))) for name, row in TABLES.items()
+        name: sorted(map(msgspec.json.encode, read_table(directory / "results", row)))
+        for name, row in TABLES.items()
+        if (directory / "results" / table_file(row)).exists()
     }
     return (directory / "summary.json").read_bytes(), tables
 
@@ -112,12 +118,12 @@ def results(directory: Path, engine: Engine) -> tuple[bytes, dict[str, list[byte
 @given(data=st.data())
 def test_arbitrary_logs(spark: SparkContext, tmp_path: Path, data: st.DataObject) -> None:
     histories = [data.draw(eventful(name)) for name in ("first", "second", "third")]
-    directory = write_run(tmp_path / "run", histories)
     lines = defaultdict(list)
     for record in data.draw(st.lists(records, max_size=150)):
         lines[record.node].append(msgspec.json.encode(record) + b"\n")
     for node, broken in data.draw(damage):
         lines[node].append(broken)
+    directory = write_run(tmp_path / "run", histories)
     for node, written in lines.items():
         with (directory / "logs" / f"{node}.jsonl").open("ab") as file:
             file.writelines(written)
@@ -129,13 +135,20 @@ def test_arbitrary_logs(spark: SparkContext, tmp_path: Path, data: st.DataObject
 
 
 def test_promises_of_every_kind(spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gaps are found by publisher and ratios over all of them, so the pieces must not matter."""
+    """Gaps are found by publisher, ratios over all of them, and detections by composite subscription. So the pieces
+    must not matter."""
     cases = [*IN_ORDER, *GAPS, *STARTS, *TAILS, *CRASHES]
-    histories = [*(case.history for case in cases), *(history for history, _, _ in EXPECTED)]
+    detections = [*RIGHT, *WRONG]
+    histories = [
+        *(case.history for case in cases),
+        *(history for history, _, _ in EXPECTED),
+        *(case.history for case in detections),
+    ]
     run = write_run(tmp_path / "run", histories, overlay=DIAMOND)
     whole = results(run, PlainEngine())
     assert whole[0].count(b"a later publication of its publisher came") >= 5
     assert b'"below expectation"' in whole[0]
+    assert len(whole[1]["expected_detections"]) > len(detections)
     small_shares(monkeypatch.setattr)
     assert results(run, PlainEngine()) == whole
     assert results(run, RunningSpark(spark)) == whole
@@ -164,7 +177,9 @@ def test_a_simulated_run_in_many_pieces(spark: SparkContext, simulated: Path, mo
     small_shares(monkeypatch.setattr)
     assert results(simulated, PlainEngine()) == whole
     assert results(simulated, RunningSpark(spark)) == whole
-    assert {path.name for path in (simulated / "results").iterdir()} == {f"{name}.parquet" for name in TABLES}
+    assert {path.name for path in (simulated / "results").iterdir()} == {
+        f"{name}.parquet" for name, row in TABLES.items() if row not in OF_COMPOSITES
+    }
 
 
 def test_what_goes_wrong_in_a_worker_is_told(spark: SparkContext, tmp_path: Path) -> None:

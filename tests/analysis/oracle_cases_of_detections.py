@@ -1,0 +1,161 @@
+"""Histories of composite subscriptions, with the verdicts of the oracle on detections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from record.log import Event
+from record.promises import Completeness, Promises
+from tests.analysis.history import ADVERTISED, History, predicate
+
+HIGH, LOW = "{[price,>,50]}", "{[price,<,50]}"
+PAIR = f"{HIGH}&{LOW}"
+SAME = "{[price,>,50],[x,=,$I$X]}&{[price,<,50],[x,=,$I$X]}"
+CLOSE = "{[price,>,50],[x,=,$I$X]}&{[price,<,50],[x,<,$I$X]}"
+
+
+@dataclass(frozen=True)
+class DetectionCase:
+    history: History
+    verdicts: list[str]
+    numbers: dict[str, Any] = field(default_factory=dict)
+    """Fields of `DetectionFigures`; counts not named are 0."""
+
+
+def composed(variant: str, pattern: str = PAIR, within: float = 10, **options: Any) -> History:
+    """A publisher, and a subscriber of pairs of a high and a low price, ten seconds apart at most."""
+    advertised = [*ADVERTISED, predicate("x", "isPresent", 0)]
+    return History(variant, **options).advertise(predicates=advertised).compose(pattern, within)
+
+
+def pair(variant: str, pattern: str = PAIR, *, later: float = 2, **options: Any) -> History:
+    """The same with a high price at 110 and a low one some seconds later."""
+    return composed(variant, pattern, **options).publish("P:1", 110, 100, x=1).publish("P:2", 110 + later, 10, x=1)
+
+
+def _counts(**numbers: Any) -> dict[str, Any]:
+    return numbers
+
+
+RIGHT = [
+    DetectionCase(pair("a pair").detect("P:1", "P:2", at=112.1), ["correct"], _counts(expected=1, delivered=1)),
+    DetectionCase(
+        pair("listed in another order").detect("P:2", "P:1", at=112.1), ["correct"], _counts(expected=1, delivered=1)
+    ),
+    DetectionCase(
+        pair("at the end of the window", later=10).detect("P:1", "P:2", at=121), ["correct"],
+        _counts(expected=1, delivered=1),
+    ),
+    DetectionCase(pair("after the window", later=10.000000001), ["correct"]),
+    DetectionCase(
+        pair("every combination").publish("P:3", 113, 20, x=1).detect("P:1", "P:2", at=112.1)
+        .detect("P:1", "P:3", at=113.1), ["correct"], _counts(expected=2, delivered=2),
+    ),
+    DetectionCase(
+        pair("one of both, and both", f"{HIGH}||{{{HIGH}&{LOW}}}").detect("P:1", at=110.1)
+        .detect("P:1", "P:2", at=112.1), ["correct"], _counts(expected=2, delivered=2),
+    ),
+    DetectionCase(
+        pair("equal values", SAME).publish("P:3", 113, 20, x=2).detect("P:1", "P:2", at=112.1), ["correct"],
+        _counts(expected=1, delivered=1),
+    ),
+    DetectionCase(
+        pair("a test", CLOSE).publish("P:3", 113, 20, x=0).detect("P:1", "P:3", at=113.1), ["correct"],
+        _counts(expected=1, delivered=1),
+    ),
+    DetectionCase(
+        composed("one fills two parts", f"{HIGH}&{HIGH}").publish("P:1", 110, 100).detect("P:1", at=110.1),
+        ["correct"], _counts(expected=1, delivered=1),
+    ),
+    DetectionCase(
+        History("before it was composed").advertise().publish("P:1", 105).compose(PAIR, at=108)
+        .publish("P:2", 112, 10), ["correct"],
+    ),
+    DetectionCase(pair("withdrawn meanwhile").unsubscribe(111.9, "c1"), ["correct"], _counts(excused=1)),
+    DetectionCase(
+        pair("withdrawn meanwhile, notified").unsubscribe(111.9, "c1").detect("P:1", "P:2", at=112.1), ["correct"],
+        _counts(optional=1, delivered=1),
+    ),
+    DetectionCase(
+        pair("composed again alike").compose(PAIR, at=111).detect("P:1", "P:2", at=112.1), ["correct"],
+        _counts(expected=1, delivered=1, composites=1),
+    ),
+    DetectionCase(
+        composed("replaced by another", within=30).publish("P:1", 105, 100).compose(PAIR, 20, at=110)
+        .publish("P:2", 115, 10), ["correct"], _counts(composites=2),
+    ),
+    DetectionCase(
+        composed("replaced by a plain one", within=30).publish("P:1", 105, 100)
+        .subscribe(at=110, id="c1", predicates=[predicate("price", "<", 5)]).publish("P:2", 115, 10), ["correct"],
+    ),
+    DetectionCase(
+        composed("a broker failed in between", within=30).publish("P:1", 105, 100).fault(110).heal(111)
+        .publish("P:2", 125, 10), ["correct"], _counts(excused=1),
+    ),
+    DetectionCase(
+        composed("its session broke in between", within=30).publish("P:1", 105, 100).session(110, 111)
+        .publish("P:2", 125, 10), ["correct"], _counts(excused=1),
+    ),
+    DetectionCase(
+        composed("a frozen broker excuses nothing", within=30).publish("P:1", 105, 100).fault(110, "pause")
+        .heal(111, "resume").publish("P:2", 125, 10).detect("P:1", "P:2", at=125.1), ["correct"],
+        _counts(expected=1, delivered=1),
+    ),
+    DetectionCase(
+        pair("best effort", promises=Promises(delivery=Completeness.BEST_EFFORT)), ["correct"], _counts(excused=1)
+    ),
+    DetectionCase(
+        History("rejected").advertise().compose(PAIR, answer=Event.REJECTED).publish("P:1", 110)
+        .publish("P:2", 112, 10), ["correct"], _counts(composites=0),
+    ),
+]  # fmt: skip
+
+WRONG = [
+    DetectionCase(pair("lost"), ["detection lost"], _counts(expected=1, lost=1)),
+    DetectionCase(
+        pair("lost at a bound").drop_detections("P:1", 111), ["detection lost"],
+        _counts(expected=1, lost=1, dropped=1),
+    ),
+    DetectionCase(
+        pair("doubled").detect("P:1", "P:2", at=112.1).detect("P:2", "P:1", at=112.2), ["detection duplicated"],
+        _counts(expected=1, delivered=2, duplicate=1),
+    ),
+    DetectionCase(
+        composed("lost in a frozen broker", within=30).publish("P:1", 105, 100).fault(110, "pause")
+        .heal(111, "resume").publish("P:2", 125, 10), ["detection lost"], _counts(expected=1, lost=1),
+    ),
+    DetectionCase(
+        pair("one fills two parts, by two names").compose(HIGH, id="c2", at=96).detect("P:1", "P:2", at=112.1),
+        ["detection lost"], _counts(expected=2, delivered=1, lost=1, composites=2),
+    ),
+    *[
+        DetectionCase(history, ["detection spurious"],
+                      _counts(spurious=1, spurious_causes={cause: 1}, **{"delivered": 1, **numbers}))
+        for cause, history, numbers in [
+            ("outside the window", pair("apart", later=11).detect("P:1", "P:2", at=122), {}),
+            ("variables differ",
+             pair("differing", SAME).publish("P:3", 113, 20, x=2).detect("P:1", "P:2", at=112.1)
+             .detect("P:1", "P:3", at=113.1), {"expected": 1, "delivered": 2}),
+            ("no combination", pair("half").detect("P:1", "P:2", at=112.1).detect("P:1", at=110.1),
+             {"expected": 1, "delivered": 2}),
+            ("no combination",
+             pair("too many").publish("P:3", 113, 20).detect("P:1", "P:2", at=112.1).detect("P:1", "P:3", at=113.1)
+             .detect("P:1", "P:2", "P:3", at=113.1), {"expected": 2, "delivered": 3}),
+            ("no part matches", composed("matched by none").publish("P:1", 110, 50).publish("P:2", 111, 10)
+             .detect("P:1", "P:2", at=112), {}),
+            ("unknown publication", composed("unknown").publish("P:1", 110).detect("P:1", "P:2", at=112), {}),
+            ("subscription withdrawn", composed("withdrawn").unsubscribe(100, "c1").publish("P:1", 110)
+             .publish("P:2", 111, 10).detect("P:1", "P:2", at=112), {}),
+            ("not yet subscribed", History("not yet").advertise().compose(PAIR, at=120).publish("P:1", 110)
+             .publish("P:2", 111, 10).detect("P:1", "P:2", at=112), {}),
+            ("outside its advertisements", composed("unadvertised").publish("P:1", 110, volume=7)
+             .publish("P:2", 111, 10).detect("P:1", "P:2", at=112), {}),
+            ("refused", composed("refused").publish("P:1", 110).refuse().publish("P:2", 111, 10)
+             .detect("P:1", "P:2", at=112), {}),
+            ("no subscription matches",
+             History("never composed").advertise().publish("P:1", 110).publish("P:2", 111, 10)
+             .detect("P:1", "P:2", at=112), {"composites": 0}),
+        ]
+    ],
+]  # fmt: skip
