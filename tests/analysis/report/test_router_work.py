@@ -16,7 +16,7 @@ def figures(work: WorkKind, mean: float) -> WorkFigures:
 
 def variant(name: str, *work: WorkFigures) -> VariantSummary:
     zeros = msgspec.convert(
-        dict.fromkeys((name for name in Delivery.__struct_fields__ if name != "best_effort"), 0)
+        dict.fromkeys((name for name in Delivery.__struct_fields__ if name not in ("best_effort", "detections")), 0)
         | {"verdicts": [], "spurious_causes": {}, "examples": []},
         Delivery,
     )
