@@ -36,6 +36,12 @@ def _octopia() -> Protocol:
     return Protocol(OctopiaRouter, OctopiaOptions)
 
 
+def _medym() -> Protocol:
+    from broker_service.routing.medym import MedymOptions, MedymRouter  # noqa: PLC0415 - see the module
+
+    return Protocol(MedymRouter, MedymOptions)
+
+
 def _cbf() -> Protocol:
     from broker_service.routing.cbf import CbfOptions, CbfRouter  # noqa: PLC0415 - see the module
 
@@ -81,6 +87,7 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
     {
         "tid": _tid,
         "octopia": _octopia,
+        "medym": _medym,
         "cbf": _cbf,
         "channelization": _channelization,
     }

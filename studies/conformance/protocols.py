@@ -17,7 +17,6 @@ class ConformanceProtocol:
     """A key of `broker_service.routing.registry.PROTOCOLS`."""
     options: Mapping[str, object] = field(default_factory=dict)
     """As in the scenario's `routing` section."""
-
     full_mesh: bool = False
     """True when cases run on the full mesh of their brokers, because the protocol needs a link between any two."""
 
@@ -56,6 +55,21 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
                 "round_dead_brokers": True,
                 "reconcile_after": _RECONCILE_AFTER,
             },
+        ),
+        *(
+            ConformanceProtocol(
+                f"medym-{algorithm}",
+                "medym",
+                {
+                    "algorithm": algorithm,
+                    "candidates": 2,
+                    "overload_threshold": 1.2,
+                    "announce_every": 0.05,
+                    "status_every": 0.05,
+                },
+                full_mesh=True,
+            )
+            for algorithm in ("mst", "close", "balanced", "source")
         ),
     )
 }

@@ -23,9 +23,13 @@ def test_only_routing_on_one_path_promises_an_order(protocol: str, publications:
     assert read_options(protocol, {"publications": publications}).promises == Promises(order=order)
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", ["tid", "octopia"])
 def test_the_time_to_reconcile_is_the_protocols_option(name: str) -> None:
     assert read_options(name, {"reconcile_after": 2.5}).reconciles_within == 2.5
+
+
+def test_sums_are_whole_after_two_announcements() -> None:
+    assert read_options("medym", {"announce_every": 2.5}).reconciles_within == 5
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -1,0 +1,59 @@
+"""Options of MEDYM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from broker_service.messages import BrokerId
+from broker_service.routing.medym.mesh import prepared_distances, prepared_servers
+from broker_service.routing.medym.multicast import CANDIDATES
+from broker_service.routing.options import ProtocolOptions
+from broker_service.routing.preparation import Preparation
+
+
+class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The scenario's `routing` section for this protocol."""
+
+    times: ClassVar = ("announce_every", "status_every")
+
+    algorithm: Literal["mst", "close", "balanced", "source"] = "close"
+    """The function that splits destination lists (section 4.1): `mst`, `close` (CloseMST) or `balanced` (BalancedMST)
+    at each server, or `source`: the publication server computes the whole tree by MST and sends it along (section
+    3.1.3)."""
+    candidates: int = CANDIDATES
+    """The constant c of `close` and `balanced`: closest destinations among which next hops are chosen."""
+    overload_threshold: float = 5.0
+    """OT of `balanced`: a server is overloaded when it has sent more than this many publications to neighbours for each
+    one that it received from them or from its clients, since its start."""
+    locations: Literal["measured", "given"] = "measured"
+    """Distances between servers: `measured`, the round trips of links, which each server announces; `given`, the delays
+    of the overlay's links, which all servers know from the beginning, for comparisons of routes."""
+    announce_every: float = 0.5
+    """Seconds between two announcements of a server's changed subscriptions; the first is sent at once."""
+    status_every: float = 1.0
+    """Seconds between two looks of a server at its round trips and its load, which it announces when they changed."""
+    remembered: int = 10_000
+    """Publications that a server remembers, to recognise them when they come again by another way."""
+    cached_decisions: int = 10_000
+    """Destination lists of which a server keeps the next hops (section 4.1.1)."""
+
+    def __post_init__(self) -> None:
+        for name in ("candidates", "overload_threshold", "announce_every", "status_every", "remembered"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be more than 0")
+        if self.cached_decisions < 0:
+            raise ValueError("cached_decisions must be at least 0")
+
+    @property
+    def reconciles_within(self) -> float:
+        """A restarted server announces the subscriptions of clients that are back, and is sent all others' at once."""
+        return 2 * self.announce_every
+
+    def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
+        """Names all servers to each server, so that all number them alike.
+
+        Raises `ValueError` where two servers are not linked, because an event may have to go from any to any other.
+        """
+        prepared = prepared_distances if self.locations == "given" else prepared_servers
+        return dict.fromkeys(preparation.brokers, prepared(preparation))
