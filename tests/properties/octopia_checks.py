@@ -58,7 +58,7 @@ def a_dead_broker_is_gone_round(case: Case, protocol: str) -> None:
 def only_target_clusters_receive(case: Case, protocol: str) -> None:
     """No broker of a cluster without a matching subscription receives a publication. (Sections 8 and 9.1)"""
     outcome, truth = ended(case, protocol), Truth(case)
-    for broker, (id, _, _) in _journeys(outcome):
+    for broker, (id, *_) in _journeys(outcome):
         published = truth.publications[id]
         cluster = truth.cluster(broker)
         if cluster != truth.cluster(truth.home(published)) and not truth.may_want(published, cluster):
@@ -68,7 +68,7 @@ def only_target_clusters_receive(case: Case, protocol: str) -> None:
 def paths_are_short(case: Case, protocol: str) -> None:
     """At most diam(G_af) links within the host cluster, and one more to another. (Section 9.1)"""
     outcome, truth = ended(case, protocol), Truth(case)
-    for broker, (id, hops, _) in _journeys(outcome):
+    for broker, (id, hops, *_) in _journeys(outcome):
         elsewhere = truth.cluster(broker) != truth.cluster(truth.home(truth.publications[id]))
         if hops > truth.scot.cluster_diameter + elsewhere:
             raise BrokenError(f"{id} came to {broker} after {hops} hops", outcome, protocol)
@@ -137,7 +137,7 @@ def clusters_are_entered_once(case: Case, protocol: str) -> None:
     outcome, truth = ended(case, protocol), Truth(case)
     longest = (truth.scot.cluster_diameter + 1) * len(truth.scot.clusters) - 1
     entered = {(id, truth.cluster(truth.home(published))) for id, published in truth.publications.items()}
-    for broker, (id, hops, sender) in _journeys(outcome):
+    for broker, (id, hops, sender, _) in _journeys(outcome):
         if hops > longest:
             raise BrokenError(f"{id} came to {broker} after {hops} hops, at most {longest}", outcome, protocol)
         cluster = truth.cluster(broker)

@@ -34,6 +34,8 @@ class Arrival(NamedTuple):
     hops: int
     """Links travelled."""
     sender: BrokerId
+    size: int
+    """Bytes of header and body."""
 
 
 class Arrivals:
@@ -59,7 +61,7 @@ class Arrivals:
             raise UnsettledError(f"{self.node} has received {self.messages} messages, and still they move")
         if record.kind == "publish":
             self.publications[record.id or ""] += 1
-            self.journeys.append(Arrival(record.id or "", record.hops or 0, record.peer))
+            self.journeys.append(Arrival(record.id or "", record.hops or 0, record.peer, record.bytes or 0))
             self.hops = max(self.hops, record.hops or 0)
 
 

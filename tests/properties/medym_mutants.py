@@ -1,0 +1,218 @@
+"""MEDYM's routers, each wrong in one way, to see that the properties notice. `test_medym_mutants` is the table of which
+property catches each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import cast
+from unittest import mock
+
+import msgspec
+import numpy as np
+
+from broker_service.language import Subscription
+from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
+from broker_service.routing.matcher import Matcher
+from broker_service.routing.medym import MedymOptions, MedymRouter, decisions, router
+from broker_service.routing.medym.distances import Distances, Servers
+from broker_service.routing.medym.interests import OtherSums
+from broker_service.routing.medym.locations import Locations
+from broker_service.routing.medym.messages import Announcement
+from broker_service.routing.medym.multicast import Branch
+from broker_service.routing.registry import PROTOCOLS, Protocol
+
+Function = Callable[..., list[Branch]]
+
+# Routing functions: each takes a right one and is wrong in one way.
+
+
+def keeps_itself(right: Function) -> Function:
+    """The server stays in the list of a next hop."""
+
+    def wrong(distances: Distances, server: int, listed: Servers, **options: int) -> list[Branch]:
+        first, *others = right(distances, server, listed, **options)
+        return [Branch(first.next_hop, np.sort(np.append(first.destinations, np.uint16(server)))), *others]
+
+    return wrong
+
+
+def shares_a_destination(right: Function) -> Function:
+    """Two lists share a destination."""
+
+    def wrong(distances: Distances, server: int, listed: Servers, **options: int) -> list[Branch]:
+        first, *others = right(distances, server, listed, **options)
+        return [first, *(Branch(hop, np.union1d(branch, first.destinations[:1])) for hop, branch in others)]
+
+    return wrong
+
+
+def leaves_the_next_hop_out(right: Function) -> Function:
+    """A next hop is not in its own list."""
+
+    def wrong(distances: Distances, server: int, listed: Servers, **options: int) -> list[Branch]:
+        return [Branch(hop, branch[branch != hop]) for hop, branch in right(distances, server, listed, **options)]
+
+    return wrong
+
+
+def drops_the_tail(right: Function) -> Function:
+    """Destinations beyond the candidates are in no list."""
+
+    def wrong(distances: Distances, server: int, listed: Servers, **options: int) -> list[Branch]:
+        return right(distances, server, listed[np.argsort(distances.ranks[server].take(listed))[:2]])
+
+    return wrong
+
+
+def sends_to_each(right: Function) -> Function:
+    """Every destination is a next hop."""
+
+    def wrong(distances: Distances, server: int, listed: Servers, **options: int) -> list[Branch]:
+        return [Branch(int(hop), listed[place : place + 1]) for place, hop in enumerate(listed)]
+
+    return wrong
+
+
+# Failures
+
+
+class RemembersNothing(MedymRouter):
+    """Notifies clients of every copy."""
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        self._received.clear()
+        return super()._receive_publication(neighbour, message)
+
+
+class LosesWhatIsHandedBack(MedymRouter):
+    """Ignores the publications that a failed neighbour did not take."""
+
+    def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
+        return super().returned(neighbour, [message for message in messages if message.kind is not Kind.PUBLISH])
+
+
+class LeavesListsToTheQueue(MedymRouter):
+    """Takes nothing back from the queue of a failed neighbour."""
+
+    def link_down(self, neighbour: BrokerId) -> Actions:
+        return super().link_down(neighbour)[1:]
+
+
+class ForgetsTheRestOfTheList(MedymRouter):
+    """Sends what is handed back to the failed neighbour alone, without the rest of its list."""
+
+    def _sends_again(self, neighbour: BrokerId, message: Message) -> Iterator[Action]:
+        for action in super()._sends_again(neighbour, message):
+            if isinstance(action, Send) and action.neighbour == neighbour:
+                yield action
+
+
+class ForgetsTheNeighbour(MedymRouter):
+    """Sends what is handed back to the rest of the list, and never to the neighbour whose link failed."""
+
+    def _sends_again(self, neighbour: BrokerId, message: Message) -> Iterator[Action]:
+        for action in super()._sends_again(neighbour, message):
+            if isinstance(action, Send) and (action.neighbour != neighbour or message.kind is not Kind.PUBLISH):
+                yield action
+
+
+class SendsToTheDead(MedymRouter):
+    """Leaves failed servers in destination lists."""
+
+    def link_down(self, neighbour: BrokerId) -> Actions:
+        return ()
+
+
+class AnnouncesNothingToTheRestarted(MedymRouter):
+    """Sends a restarted neighbour no sum."""
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        actions = super().link_up(neighbour, incarnation)
+        return [action for action in actions if not isinstance(action, Send)]
+
+
+# Subscriptions
+
+
+class AnnouncesNoWithdrawals(OtherSums):
+    """Keeps what other servers have withdrawn."""
+
+    def apply(self, server: int, announcement: Announcement) -> bool:
+        return super().apply(server, msgspec.structs.replace(announcement, withdrawn=()))
+
+
+class SendsToEverybody(OtherSums):
+    """Takes all servers for destinations."""
+
+    def __init__(self, matcher: Matcher[bytes], servers: int) -> None:
+        super().__init__(matcher, servers)
+        self._servers = servers
+
+    def matching(self, message: Message, publication_server: int) -> Servers:
+        super().matching(message, publication_server)
+        return np.arange(self._servers, dtype=np.uint16)
+
+
+class MatchesAtTheDestinationOnly(OtherSums):
+    """Takes no other server for a destination."""
+
+    def matching(self, message: Message, publication_server: int) -> Servers:
+        return super().matching(message, publication_server)[:1]
+
+
+class NotifiesAllClients(MedymRouter):
+    """Notifies all of its clients that ever subscribed of whatever comes."""
+
+    def __init__(self, context: RouterContext[MedymOptions]) -> None:
+        super().__init__(context)
+        self._ever: dict[ClientId, None] = {}
+
+    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
+        self._ever[client] = None
+        return super().subscribe(client, id, subscription)
+
+    def _notification(self, message: Message) -> Action:
+        super()._notification(message)
+        return Deliver(tuple(self._ever), message)
+
+
+# Servers and locations
+
+
+class NumbersItsNeighbours(MedymRouter):
+    """Numbers its neighbours, and itself last."""
+
+    def __init__(self, context: RouterContext[MedymOptions]) -> None:
+        prepared = msgspec.msgpack.encode([[*sorted(context.links), context.broker]])
+        super().__init__(dataclasses.replace(context, prepared=prepared))
+
+
+class BelievesTheFirst(Locations):
+    """Takes no other server's round trips."""
+
+    def learn(self, server: int, round_trips: bytes) -> bool:
+        return False
+
+
+# Their place
+
+Variant = Callable[[Function], Function] | type[MedymRouter] | type[OtherSums] | type[Locations]
+
+
+@contextmanager
+def in_place_of_the_right(variant: Variant) -> Iterator[None]:
+    """All brokers of MEDYM run with this variant; one of a routing function takes the place of MST and CloseMST."""
+    with ExitStack() as patches:
+        if not isinstance(variant, type):
+            for name in ("mst", "close_mst"):
+                patches.enter_context(mock.patch.object(decisions, name, variant(getattr(decisions, name))))
+        elif issubclass(variant, MedymRouter):
+            mutated = {"medym": dataclasses.replace(PROTOCOLS["medym"], router=variant)}
+            patches.enter_context(mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated))
+        else:
+            replaced = OtherSums if issubclass(variant, OtherSums) else Locations
+            patches.enter_context(mock.patch.object(router, replaced.__name__, variant))
+        yield
