@@ -32,7 +32,7 @@ def sums() -> OtherSums:
 
 
 def published(value: int) -> Message:
-    return Message(Kind.PUBLISH, "p", encode_publication(parse_publication(f"[value,{value}]")))
+    return Message(Kind.PUBLISH, "p", encode_publication(parse_publication(f"[class,'E'],[value,{value}]")))
 
 
 def test_equal_subscriptions_are_announced_once_and_withdrawn_with_the_last() -> None:
