@@ -85,6 +85,7 @@ def _fidelity(run: str, verdicts: Verdicts) -> JunitCase:
 def _verdicts(variant: VariantSummary, reasons: Sequence[str]) -> Verdicts:
     delivery = variant.delivery
     ratio = "" if delivery.best_effort is UNSET else f"{delivery.best_effort.in_words()}; "
+    detections = "" if delivery.detections is UNSET else f"; {delivery.detections.in_words()}"
     return Verdicts(
         variant=variant.name,
         delivery=delivery.verdicts,
@@ -94,7 +95,8 @@ def _verdicts(variant: VariantSummary, reasons: Sequence[str]) -> Verdicts:
             published=delivery.published, expected=delivery.expected, delivered=delivery.delivered,
             lost=delivery.lost, duplicate=delivery.duplicate, spurious=delivery.spurious,
             reordered=delivery.reordered,
-        ),
+        )
+        + detections,
         examples=[_example(example) for example in delivery.examples],
         fidelity=variant.fidelity,
         reasons=reasons,
@@ -105,4 +107,4 @@ def _example(example: Example) -> str:
     if example.defect in (BROKER_DEFECT, STATE_LEFT):
         return example.detail
     path = f"; by {' > '.join(example.paths[0])}" if example.paths else ""
-    return f"{example.defect}: {example.publication} to {example.client}: {example.detail}{path}"
+    return f"{example.defect}: {example.subject} to {example.client}: {example.detail}{path}"

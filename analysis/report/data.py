@@ -11,8 +11,9 @@ from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
+from analysis.tables.detections import DetectionDelays
 from analysis.tables.motion import Connectivity, DegreeOverTime
-from analysis.tables.results import read_table
+from analysis.tables.results import read_table, table_file
 from analysis.tables.summary import Summary, read_summary
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, QueueLength
@@ -36,6 +37,8 @@ class ReportData:
     """Empty for protocols that promise every delivery."""
     delays: list[DelayOverTime]
     distribution: list[DelayDistribution]
+    detection_delays: list[DetectionDelays]
+    """Empty for a run without composite subscriptions."""
     messages: list[BrokerMessages]
     labels: list[LabelledMessages]
     """Empty where no message carries a label."""
@@ -75,6 +78,7 @@ def read_report_data(directory: Path) -> ReportData:
         delivery=sorted(read_table(results, DeliveryOverTime), key=lambda row: row.second),
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
+        detection_delays=_detection_delays(results),
         messages=read_table(results, BrokerMessages),
         labels=read_table(results, LabelledMessages),
         load=sorted(read_table(results, BrokerLoad), key=lambda row: row.second),
@@ -85,3 +89,9 @@ def read_report_data(directory: Path) -> ReportData:
         phases=phases,
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
     )
+
+
+def _detection_delays(results: Path) -> list[DetectionDelays]:
+    if not (results / table_file(DetectionDelays)).exists():
+        return []
+    return sorted(read_table(results, DetectionDelays), key=lambda row: row.lower_ms)

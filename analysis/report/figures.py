@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
+from analysis.tables.detections import DetectionDelays
 from analysis.tables.motion import Connectivity
 from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages, QueueLength
@@ -140,7 +141,9 @@ def delay_over_time_figure(
     return figure
 
 
-def distribution_figure(distribution: Sequence[DelayDistribution], variants: Sequence[str]) -> go.Figure:
+def distribution_figure(
+    distribution: Sequence[DelayDistribution] | Sequence[DetectionDelays], variants: Sequence[str]
+) -> go.Figure:
     """Cumulative distribution of the delay: the share of notifications within each delay."""
     figure = blank_figure()
     for index, variant in enumerate(variants):

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
+from msgspec import UNSET
 from plotly.offline import get_plotlyjs
 
-from analysis.report import fidelity_figures, figures, sentences
+from analysis.report import composites, fidelity_figures, figures, sentences
 from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figure
 from analysis.report.burst_recovery import ranked
 from analysis.report.courses import courses_of
@@ -19,6 +20,7 @@ from analysis.report.faults import fault_rows
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
 from analysis.report.motion import connectivity_figure, degree_figure
 from analysis.report.router_work import HEADINGS, work_figure, work_of
+from analysis.tables.detections import DetectionFigures
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from record.fidelity import Check, VariantFidelity
 from record.files import REPORT
@@ -40,6 +42,12 @@ class VariantView:
     @property
     def defects(self) -> list[Example]:
         return [example for example in self.summary.delivery.examples if example.defect != OVERTAKEN]
+
+    @property
+    def detections(self) -> DetectionFigures | None:
+        """None in a variant without composite subscriptions."""
+        found = self.summary.delivery.detections
+        return None if found is UNSET else found
 
     @property
     def overtaken(self) -> list[Example]:
@@ -124,6 +132,7 @@ def render(data: ReportData) -> str:
         connectivity=_connectivity_plot(data),
         degrees=_degree_plots(data),
         faults=fault_rows(data.faults),
+        composites=_composite_plots(data),
         distribution=embedded(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         messages=embedded(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         labels=_labels(data),
@@ -151,6 +160,28 @@ def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
         fidelity_sentences=sentences.fidelity_sentences(fidelity),
         checks=fidelity,
     )
+
+
+def _composite_plots(data: ReportData) -> list[tuple[str, str, Markup]]:
+    """Heading, explanation and plot of each figure of composite subscriptions; empty for a run without any."""
+    if all(variant.delivery.detections is UNSET for variant in data.summary.variants):
+        return []
+    delays = figures.distribution_figure(data.detection_delays, data.variants)
+    traffic = composites.filtered_figure(data.messages, data.variants)
+    return [
+        (
+            "Detection delay",
+            "From the time at which the last publication of a set was due to the first notification of the set.",
+            embedded(delays, "detection-delays"),
+        ),
+        (
+            "Traffic in, and filtered",
+            "Publications and detections that arrived at each broker, and those that went on from there to no "
+            "neighbour and no client: what completes nothing ends where detections are made. What a broker passes on "
+            "to several receivers hides as much that ends there.",
+            embedded(traffic, "filtered-traffic"),
+        ),
+    ]
 
 
 def _connectivity_plot(data: ReportData) -> Markup:

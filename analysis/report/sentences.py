@@ -31,14 +31,16 @@ def delivery_sentence(delivery: Delivery) -> str:
     if delivery.verdicts == [CORRECT]:
         return (
             f"Every subscriber received exactly what it should: all {delivery.expected:,} expected notifications of "
-            f"{delivery.published:,} publications arrived, none twice, and none at another client.{_excused(delivery)}"
+            f"{delivery.published:,} publications arrived, none twice, and none at another client."
+            f"{_detected(delivery)}{_excused(delivery)}"
         )
     return _wrong(delivery)
 
 
 def _best_effort_sentence(delivery: Delivery) -> str:
     """Everything but the ratio."""
-    if delivery.lost or delivery.duplicate or delivery.spurious or delivery.reordered or delivery.against_streams:
+    wrong = delivery.lost or delivery.duplicate or delivery.spurious or delivery.reordered or delivery.against_streams
+    if wrong or any(_detections_wrong(delivery)):
         return _wrong(delivery)
     return (
         f"None of {delivery.delivered:,} notifications arrived twice or at another client, and every broker notified "
@@ -57,9 +59,30 @@ def _wrong(delivery: Delivery) -> str:
         ""
         if delivery.against_streams is UNSET
         else f"{delivery.against_streams:,} arrived against their stream's order",
+        *_detections_wrong(delivery),
         "routing tables hold rows that no client stands for any more" if STATE_LEFT in delivery.verdicts else "",
     ]
     return capitalised("; ".join(part for part in found if part)) + "." + _excused(delivery)
+
+
+def _detected(delivery: Delivery) -> str:
+    """Detections of which none is wrong."""
+    found = delivery.detections
+    if found is UNSET:
+        return ""
+    return f" So did all {found.expected:,} expected detections of {found.composites:,} composite subscriptions."
+
+
+def _detections_wrong(delivery: Delivery) -> list[str]:
+    found = delivery.detections
+    if found is UNSET:
+        return []
+    dropped = f", {found.dropped:,} of them beside a drop at a bound" if found.dropped else ""
+    return [
+        f"{found.lost:,} of {found.expected:,} expected detections never arrived{dropped}" if found.lost else "",
+        f"{found.duplicate:,} detections arrived more than once" if found.duplicate else "",
+        f"{found.spurious:,} detections went to clients that must not get them" if found.spurious else "",
+    ]
 
 
 def _excused(delivery: Delivery) -> str:

@@ -117,3 +117,11 @@ class DetectionFigures(Struct, frozen=True, kw_only=True):
     p95_ms: float | None
     p99_ms: float | None
     max_ms: float | None
+
+    def in_words(self) -> str:
+        allowed = f" and {self.optional:,} allowed" if self.optional else ""
+        dropped = f" ({self.dropped:,} of them beside a drop at a bound)" if self.dropped else ""
+        return (
+            f"{self.delivered:,} detections delivered, {self.expected:,} expected{allowed}; "
+            f"{self.lost:,} lost{dropped}, {self.duplicate:,} duplicate, {self.spurious:,} spurious"
+        )

@@ -60,6 +60,13 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     paths: list[list[str]]
     """The paths of its notifications to this client, as far as the log holds them; of a lost one, the paths it took."""
 
+    @property
+    def subject(self) -> str:
+        """The publication, or the set of them and the composite subscription that it is for."""
+        if self.publications is msgspec.UNSET:
+            return self.publication
+        return f"{' & '.join(self.publications)} for {self.composite}"
+
 
 class BestEffort(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a protocol that promises best effort: its delivery ratio.

@@ -128,6 +128,8 @@ def _numbers(variant: VariantSummary) -> list[str]:
         f"expected{optional}; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
         f"{out_of_order}"
     )
+    if delivery.detections is not UNSET:
+        lines.append(delivery.detections.in_words())
     if delay.mean_ms is not None:
         lines.append(
             f"delay: mean {delay.mean_ms:.1f} ms, median {delay.p50_ms:.1f} ms, "

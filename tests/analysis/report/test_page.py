@@ -12,6 +12,7 @@ from analysis.report.data import read_report_data
 from analysis.report.page import render
 from tests.analysis.history import History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
+from tests.analysis.oracle_cases_of_detections import pair
 
 
 def swapped(history: History) -> History:
@@ -38,6 +39,16 @@ def test_only_best_effort_has_a_ratio_over_time(tmp_path: Path) -> None:
     assert text.index("Delivery ratio 50.0% of 40") < text.index(heading) < text.index("Delay over time")
     assert "What went wrong" not in text
     assert heading not in page(write_run(tmp_path / "other", [joined("dynamic").publish().notify()]))
+
+
+def test_detections_have_their_own_figures_and_examples(tmp_path: Path) -> None:
+    text = page(write_run(tmp_path / "run", [pair("first").detect("P:1", "P:2", at=112.1), pair("second")]))
+    assert "So did all 1 expected detections of 1 composite subscriptions." in text
+    assert "1 of 1 expected detections never arrived." in text
+    assert "<td>detection lost</td><td>P:1 &amp; P:2 for c1</td><td>S</td>" in text
+    assert text.index("Detections expected") < text.index("<h2>Detection delay</h2>") < text.index("Traffic in, and")
+    plain = page(write_run(tmp_path / "other", [joined("dynamic").publish().notify()]))
+    assert "etection" not in plain[plain.index("<header>") :]
 
 
 def test_a_lost_notification_is_a_defect(tmp_path: Path) -> None:
