@@ -125,6 +125,7 @@ MUTANTS: dict[str, tuple[AbstractContextManager[None], Property, str, st.SearchS
 }
 
 
+@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("broken", "property", "protocol", "strategy"), MUTANTS.values(), ids=MUTANTS)
 def test_a_broken_router_is_caught(
     broken: AbstractContextManager[None], property: Property, protocol: str, strategy: st.SearchStrategy[Case]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
@@ -70,9 +69,22 @@ class EventSpace(msgspec.Struct, frozen=True, dict=True):
             place = self.cell_of({self.attribute: equal}) - 1
             return [place] if _all_hold(predicates, equal) else []
         if all(predicate.operator is Operator.PRESENT or predicate.value in self._named for predicate in predicates):
-            return [place for place, sample in enumerate(self._samples) if _all_hold(predicates, sample)]
+            places = range(self._first_string - 1)
+            return [place for place in places if all(self._holds_at(predicate, place) for predicate in predicates)]
         wanted = Subscription(tuple(predicates))
         return [place for place in range(self._first_string - 1) if overlaps(self._cell(place), wanted)]
+
+    def _holds_at(self, predicate: Predicate, place: int) -> bool:
+        """True when a predicate with a named number, or none, holds for all of an interval or for a named number."""
+        if place % 2:
+            return holds(predicate, self.numbers[place // 2])
+        value = predicate.value
+        if isinstance(value, str) or predicate.operator is Operator.EQUAL:
+            return False
+        if predicate.operator in (Operator.PRESENT, Operator.NOT_EQUAL):
+            return True
+        is_below = place // 2 <= bisect_left(self.numbers, value)
+        return is_below == (predicate.operator in (Operator.LESS, Operator.LESS_OR_EQUAL))
 
     def _cell(self, place: int) -> Subscription:
         """An interval or a named number as a subscription to it."""
@@ -101,18 +113,6 @@ class EventSpace(msgspec.Struct, frozen=True, dict=True):
     @property
     def _first_string(self) -> int:
         return 2 + 2 * len(self.numbers)
-
-    @cached_property
-    def _samples(self) -> Sequence[Value]:
-        """A number of each interval and each named number. Fractions lie between any two floating-point numbers."""
-        if not self.numbers:
-            return [0]
-        exact = [Fraction(number) for number in self.numbers]
-        between = [exact[0] - 1, *((a + b) / 2 for a, b in pairwise(exact)), exact[-1] + 1]
-        samples: list[Fraction] = [between[0]]
-        for number, after in zip(exact, between[1:], strict=True):
-            samples += [number, after]
-        return samples  # type: ignore[return-value]  # compared with numbers, as a value is
 
     @cached_property
     def _named(self) -> frozenset[Value]:
