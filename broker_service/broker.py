@@ -40,10 +40,11 @@ from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
 from broker_service.routing.interface import LinkStatus, RouterContext, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
+from broker_service.sampled_trace import recorder_of
 from broker_service.service import ServiceTotals, no_service
 from broker_service.sessions import Client, Session, SessionNames
 from broker_service.storage import BoundedStorage
-from broker_service.trace import Recorder, Trace
+from broker_service.trace import Trace
 from record.log import Event
 from record.service_time import ServiceTime
 from record.time_units import SECOND
@@ -89,7 +90,7 @@ class Broker:
         """Messages that ended here; those that links and sessions dropped are not counted."""
         self._clock = clock
         self._stopwatch = stopwatch or clock
-        self._recorder = Recorder(trace, clock)
+        self._recorder = recorder_of(config, trace, clock)
         self._defects = DefectReports(config, self._recorder, on_defect)
         self._limits = config.limits
         self._send_times = config.send_times

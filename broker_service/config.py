@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from broker_service.disturbance import Disturbance
+from record.sample import PublicationSample
 from record.service_time import ServiceTime
 
 
@@ -123,6 +124,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Path of its stable storage, in a directory that outlives the process; when empty, what is stored is lost."""
     variant: str = "base"
     seed: int = 0
+    sample: PublicationSample | None = None
+    """The publications whose whole lives are logged; None: all."""
     service_time: ServiceTime = ServiceTime()
     """Work added to each message, to emulate slower hardware on purpose."""
     limits: Limits = Limits()

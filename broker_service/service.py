@@ -61,6 +61,15 @@ def whole_frames(frame: int, cost: Callable[[Any], int]) -> Work:
     return work
 
 
+class LongWaits(NamedTuple):
+    """A report of messages that have to wait for long."""
+
+    least: int
+    """The shortest wait that is reported, in nanoseconds."""
+    report: Callable[[Sequence[Any], int, int], None]
+    """Called when messages come in, with the time at which their turn comes and with their wait until then."""
+
+
 def _at_once(messages: Sequence[Any]) -> Iterable[Piece]:
     return ((messages, 0),)
 
@@ -68,12 +77,14 @@ def _at_once(messages: Sequence[Any]) -> Iterable[Piece]:
 class ServiceQueue:
     """See the module. Times are nanoseconds of one clock that never runs backwards."""
 
-    def __init__(self, work: Work | None, most_bytes: int = sys.maxsize) -> None:
-        """`most_bytes` is how much may wait before the queue is full."""
+    def __init__(self, work: Work | None, most_bytes: int = sys.maxsize, long_waits: LongWaits | None = None) -> None:
+        """`most_bytes` is how much may wait before the queue is full. Nothing reports waits without `long_waits`."""
         self.work = work
         """The division and the times of messages that come in from now on. After a change, those that wait keep theirs,
         and their place."""
         self._most_bytes = most_bytes
+        self._long_waits = long_waits
+        self._least_reported = sys.maxsize if long_waits is None else long_waits.least
         self._pieces: deque[tuple[int, int, Handler, Sequence[Any]]] = deque()
         """Pieces that wait: the time at which each is due, its bytes, its handler, and its messages. Tuples, because
         they are quicker than a class."""
@@ -134,6 +145,8 @@ class ServiceQueue:
                 self._longest = wait
             if wait > 0:
                 self._waited += wait * number
+                if wait >= self._least_reported:
+                    self._report(piece, done, wait)
             done += cost
             occupied = share * number
             self._bytes += occupied
@@ -141,6 +154,10 @@ class ServiceQueue:
             dones.append(done)
         self._busy_until = done
         return dones
+
+    def _report(self, piece: Sequence[Any], turn: int, wait: int) -> None:
+        if self._long_waits is not None:
+            self._long_waits.report(piece, turn, wait)
 
     def finish(self, now: int) -> bool:
         """Handles the first piece if it is due by now. Returns True if it did."""

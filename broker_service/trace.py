@@ -28,6 +28,7 @@ class Trace(Protocol):
 _PUBLISH_WORD: Final = Kind.PUBLISH.word
 # Looked up once, because a member of an enumeration takes 0.1 us in Python 3.11.
 _RECEIVED: Final = Event.RECEIVED
+_MATCHED: Final = Event.MATCHED
 _SENT: Final = Event.SENT
 
 
@@ -35,7 +36,7 @@ class Recorder:
     """Stamps the records of one node and hands them to its log.
 
     Records of messages get their fields by position, in the order of `TraceRecord`, because keywords would double the
-    time that such a record takes; the two records of every link have methods of their own for the same reason.
+    time that such a record takes; the frequent records have methods of their own for the same reason.
     """
 
     __slots__ = ("_clock", "_node", "_variant", "_write")
@@ -89,6 +90,21 @@ class Recorder:
                 waited,
                 len(message.body) + len(message.header),
                 label=message.label or None,
+            )
+        )
+
+    def matched(self, publication: str, matches: int, duration: int) -> None:
+        """Records that a publication's content was compared with subscriptions, now; `duration` is the comparison's."""
+        self._write(
+            TraceRecord(
+                self._clock(),
+                self._node,
+                self._variant,
+                _MATCHED,
+                _PUBLISH_WORD,
+                publication,
+                duration=duration,
+                count=matches,
             )
         )
 

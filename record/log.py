@@ -47,6 +47,10 @@ class Event(enum.StrEnum):
     DISTURBED = "disturbed"
     """The fault `disturb` hit a message that came from a neighbour. text: `lost`, `repeated` or `held back`; duration:
     the time for which it is held back. One that is not lost is `received` as often as the router gets it."""
+    WAITED = "waited"
+    """A publication had waited for at least 250 ms. Written only of publications outside of the sample, where brokers
+    log a sample of publications (the scenario's `logs.publications`). duration: the wait; peer: the neighbour of the
+    output queue, which it left at `time`; without peer, it waited for service, and `time` is that of its turn."""
     RECALLED = "recalled"
     """The router took a message back that was meant for a neighbour. peer: the neighbour."""
     REJECTED = "rejected"
@@ -135,6 +139,8 @@ class Event(enum.StrEnum):
     """The link of two brokers was removed, between `time` and `time + duration`. peer: the link, as it appeared."""
 
 
+SAMPLED = frozenset({Event.RECEIVED, Event.MATCHED, Event.SENT, Event.DELIVERED})
+"""Events that brokers log only of publications in the sample, where they log a sample; of other messages always."""
 FAULT_CHANGES = frozenset({Event.FAULT, Event.HEALED})
 """Events by which a fault begins or ends."""
 LINK_CHANGES = frozenset({Event.APPEARED, Event.VANISHED})

@@ -14,6 +14,7 @@ import msgspec
 
 from record.files import MANIFEST, TOPOLOGY, replace_file
 from record.promises import Order, Promises
+from record.sample import PublicationSample
 
 RECOVERY_SECONDS = 9.0
 """`VariantRecord.recovery` of a manifest that does not state it: three missed heartbeats, a reconnection and the
@@ -63,6 +64,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """Read from manifests that state no `promises`: true for `Order.ADVERTISEMENT`. It is not set afterwards."""
     expected_delivery: float | msgspec.UnsetType = msgspec.UNSET
     """The delivery ratio that the scenario expects at least (`expect.delivery`); not set where it expects none."""
+    sample: PublicationSample | msgspec.UnsetType = msgspec.UNSET
+    """The publications whose whole lives brokers logged (the scenario's `logs.publications`); not set for all."""
     recovery: float = RECOVERY_SECONDS
     """Seconds that the overlay may take to recover once a fault is healed: until a failed neighbour is detected, the
     link is open again, and routing tables are reconciled."""

@@ -13,8 +13,10 @@ from pydantic import ConfigDict, Field, StrictBool, StringConstraints, Validatio
 
 from broker_service.config import Limits
 from broker_service.routing import PROTOCOLS
+from record.sample import PublicationSample
 from record.service_time import ServiceTime
 from scenario.sections.faults import FaultItem
+from scenario.sections.logs import Logs
 from scenario.sections.messages import Problem, describe
 from scenario.sections.motion import MotionSection
 from scenario.sections.section import Count, CpuQuota, Name, Section
@@ -210,6 +212,8 @@ class Scenario(Section):
     """CPU, memory, service time and bounds of each broker."""
     faults: tuple[FaultItem, ...] = ()
     """Faults to inject: `[{at: 60s, kill: B7}, {at: run+30s, partition: [[B1, B2], rest], for: 20s}]`."""
+    logs: Logs | None = None
+    """The part of what happens that brokers log; without it, they log everything."""
     expect: Expect | None = None
     """The least result that the run is accepted with: `{delivery: 85%}`."""
     vary: dict[str, Any] = Field(default_factory=dict)
@@ -225,6 +229,13 @@ class Scenario(Section):
     def _varies_what_can_vary(cls, vary: dict[str, Any]) -> dict[str, Any]:
         axes(vary, cls.model_fields)
         return vary
+
+    @property
+    def sample(self) -> PublicationSample | None:
+        """The publications whose whole lives brokers log; None: all."""
+        if self.logs is None or self.logs.publications == 1.0:
+            return None
+        return PublicationSample(self.logs.publications, self.seed)
 
     def overlay(self) -> Overlay:
         """The overlay at the start, which follows from topology, motion and seed alone. Raises `OverlayError`."""

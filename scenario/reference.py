@@ -18,7 +18,7 @@ import msgspec
 
 from broker_service.routing import PROTOCOLS
 from scenario.model import BrokerLimits, Brokers, Expect, Routing, Scenario, Timeline
-from scenario.sections import faults, motion, service_time, topology, workload
+from scenario.sections import faults, logs, motion, service_time, topology, workload
 from scenario.sections.section import Section
 
 BEGIN = "<!-- reference: begin (written by `python -m scenario.reference docs/scenarios.md`) -->"
@@ -57,6 +57,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "brokers.limits": BrokerLimits,
     "faults[]": faults.FaultItem,
     "faults[].partition": faults.OneWay,
+    "logs": logs.Logs,
     "expect": Expect,
 }
 """The model of each section, by its place in a scenario."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import UNSET
 
 from analysis.compare.model import Side
 from analysis.run_files.run_directory import read_manifest
@@ -63,8 +64,15 @@ def read_run(directory: Path) -> AnalysedRun:
         seed=manifest.seed,
         runtime=f"{manifest.runtime.name}, {manifest.links.name}",
         fidelity=summary.fidelity,
+        publications_logged=_publications_logged(summary),
     )
     return AnalysedRun(side, summary, _delays(directory))
+
+
+def _publications_logged(summary: Summary) -> str:
+    logged = (variant.sampled_logs for variant in summary.variants)
+    shares = dict.fromkeys("all" if sample is UNSET else f"{100 * sample.share:.4g}%" for sample in logged)
+    return ", ".join(shares)
 
 
 def _summary(directory: Path) -> Summary:

@@ -92,8 +92,10 @@ def _where_it_ended(judged: JudgedPublication, outcome: PublicationOutcome) -> s
 def _last_seen(judged: JudgedPublication) -> str:
     if judged.rejected:
         return "its broker refused the publication, which conforms to an advertisement of its client"
-    if not judged.reached:
+    if not judged.reached and judged.logged:
         return "no broker received the publication"
     if judged.drops:
         return f"dropped at {'; '.join(judged.drops)}"
+    if not judged.logged:
+        return "its way is unknown, because brokers logged a sample of publications without it"
     return f"it arrived at {len(judged.reached)} broker(s), and never at the client"

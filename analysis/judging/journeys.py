@@ -39,7 +39,8 @@ class Journey:
     compared: int = 0
     """The number of brokers that compared its content with subscriptions."""
     matched_last: int = 0
-    """The last time its content was compared with subscriptions; 0 when it never was."""
+    """The last time its content was compared with subscriptions; 0 when it never was. Of a publication outside of the
+    log's sample it is the last time it was known to have waited, because a comparison may have followed."""
     reached: Sequence[str] = ()
     """The brokers it arrived at, in the order of links travelled."""
     receipts: Mapping[str, list[Receipt]] = field(default_factory=dict)
@@ -49,6 +50,8 @@ class Journey:
     """The time of its last record."""
     number: int = 0
     """In its bucket."""
+    logged: bool = True
+    """False where brokers logged a sample of publications without it."""
 
 
 class Journeys:
@@ -81,11 +84,11 @@ class Journeys:
 
     def __iter__(self) -> Iterator[Journey]:
         """All journeys; those of one publication follow each other."""
-        events, matched, table = self._table.events, self._matched, self._table
+        events, table = self._table.events, self._table
         accepted, rejected, refused = (self._any(event) for event in (Event.CONFIRMED, Event.REJECTED, Event.REFUSED))
         silent = np.isin(events.kind, [KINDS[Event.REJECTED], KINDS[Event.REFUSED]])
         seen_last = self._latest(events.take(~silent))
-        matched_last = self._latest(matched)
+        matched_last = self._latest(events.take(np.isin(events.kind, [KINDS[Event.MATCHED], KINDS[Event.WAITED]])))
         compared = self._compared()
         for number, (publication, variant) in enumerate(table.journeys):
             publishings = table.published[number]

@@ -77,6 +77,8 @@ class JudgedPublication(msgspec.Struct, array_like=True):
     """The brokers that dropped copies of it, and their reasons; only where it was lost for some client."""
     paths: list[tuple[str, ...]]
     """The paths it took, as far as each goes; only where it was lost for some client."""
+    logged: bool = True
+    """False where brokers logged a sample of publications without it; `reached` and `paths` are empty then."""
 
 
 def encode_judged(judged: list[JudgedPublication]) -> bytes:

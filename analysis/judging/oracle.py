@@ -29,6 +29,14 @@ the oracle rely on brokers, and only in favour of a publication that waited in a
 outage during that wait counts. While brokers are frozen or links cut, a publication in a queue may leave no record
 until that is over, so an outage before then counts as well.
 
+Brokers may log a sample of publications only (the manifest's `sample`). Clients log all of them, so the verdict judges
+all of them. Two of its rules know less of a publication outside of the sample:
+
+- It is in flight until `SETTLE_SECONDS` after its last record at clients, its last drop at a broker and its last long
+  wait in a broker's queue (`waited`). Shorter waits are not logged, and `SETTLE_SECONDS` cover them.
+- Under best effort, its broker is known to have received it where one of that broker's clients was notified. Where
+  none was, a missed notification is due and not lost.
+
 A fault lasts from the record `fault` to the record `healed` of the same broker or link and on until the overlay has
 recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
 `SETTLE_SECONDS` more. A fault that is never healed lasts to the end. Operations in flight during a fault settle when it
@@ -245,8 +253,9 @@ def _entitlement(conforming: Iterable[tuple[int, Standing]], flight: Flight) -> 
 
 def _promised(journey: Journey, found: Found) -> set[str]:
     """The clients to which even best effort promises a publication: those with a settled subscription at a broker that
-    received it."""
-    reached = set(journey.reached)
+    received it, as its log or a notification of its clients shows."""
+    notifying = (receipt.broker for receipts in journey.receipts.values() for receipt in receipts)
+    reached = {*journey.reached, *notifying}
     return {made.client for made, status in found if made.broker in reached and status is Status.SETTLED}
 
 

@@ -22,6 +22,7 @@ from analysis.reading.publication_events import bucket_of
 from analysis.run_files.time_units import second_of
 from analysis.tables.comparison import BLOCK_SECONDS, DelayBlock
 from analysis.tables.deliveries import Right
+from record.sample import PublicationSample
 
 
 @dataclass(slots=True)
@@ -29,15 +30,23 @@ class PublicationCounts:
     """Counts over the publications of one variant."""
 
     published: int = 0
+    logged: int = 0
+    """Published, and in the sample that brokers logged."""
     rejected: int = 0
     compared: int = 0
     """Compared with subscriptions at some broker."""
     at_several_brokers: int = 0
     most_brokers: int = 0
 
+    @property
+    def scale(self) -> float:
+        """The number of publications for which each logged one stands; 1 where none was logged."""
+        return self.published / self.logged if self.logged else 1.0
+
     def add(self, journey: Journey) -> None:
         brokers = journey.compared
         self.published += journey.published is not None
+        self.logged += journey.published is not None and journey.logged
         self.rejected += journey.published is not None and journey.rejected
         self.compared += brokers > 0
         self.at_several_brokers += brokers > 1
@@ -45,6 +54,7 @@ class PublicationCounts:
 
     def merge(self, other: PublicationCounts) -> None:
         self.published += other.published
+        self.logged += other.logged
         self.rejected += other.rejected
         self.compared += other.compared
         self.at_several_brokers += other.at_several_brokers
@@ -63,6 +73,10 @@ class PublicationTally:
     work: WorkTally = field(default_factory=WorkTally)
     part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
     """The number of publications that match each part of each composite subscription."""
+
+    def scale(self, variant: int) -> float:
+        """`PublicationCounts.scale` of a variant; 1 where nothing was published."""
+        return self.counts[variant].scale if variant in self.counts else 1.0
 
     def merge(self, other: PublicationTally) -> None:
         for variant, counts in other.counts.items():
@@ -85,6 +99,8 @@ class PublicationStage:
     """By variant."""
     faults: Sequence[FaultTimes]
     """By variant."""
+    samples: Sequence[PublicationSample | None]
+    """By variant, the publications that brokers logged; None: all."""
     buckets: int
     """Of publishers."""
     composite_buckets: int = 0
@@ -105,6 +121,8 @@ class PublicationStage:
             judged_in: dict[int, JudgedPublication] = {}
             for journey in of_publication:
                 variant = journey.variant
+                sample = self.samples[variant]
+                journey.logged = sample is None or sample.holds(journey.publication)
                 tally.counts[variant].add(journey)
                 tally.baselines.add(variant, journey, self.faults[variant])
                 work.add(variant, *journeys.work(journey))
@@ -169,4 +187,5 @@ def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys) -
         outcomes=outcomes,
         drops=sorted({f"{drop.broker}: {drop.reason}" for drop in journey.dropped}) if lost else [],
         paths=journeys.longest_paths(journey) if lost else [],
+        logged=journey.logged,
     )

@@ -107,8 +107,10 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     overlays = [run.overlays[variant.name] for variant in variants]
     changes = changes_of(variants, overlays, logs.changes)
     histories = histories_of(run, declared, logs.outages, changes)
+    samples = [variant.sample or None for variant in variants]
     composite_buckets = _composite_buckets(buckets, declared, logs)
-    judged = read.then(PublicationStage(histories, faults, buckets, composite_buckets), buckets + composite_buckets)
+    stage = PublicationStage(histories, faults, samples, buckets, composite_buckets)
+    judged = read.then(stage, buckets + composite_buckets)
     publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
     progress("writing notifications")
     contexts = tuple(
@@ -132,7 +134,12 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
         publications=publications,
         publishers=tally.publishers,
         detections=tally.detections,
-        traffic=TrafficTables(logs.traffic, names, [variant.run_start for variant in run.manifest.variants]),
+        traffic=TrafficTables(
+            logs.traffic,
+            names,
+            run_starts=[variant.run_start for variant in variants],
+            scales=[publications.scale(number) for number in range(len(variants))],
+        ),
         delays=DelayTables(delays, names),
         faults=FaultTables(contexts, publications.baselines, tally.publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),

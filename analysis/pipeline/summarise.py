@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
+import msgspec
+
 from analysis.judging.delay_stage import DelayFigures
 from analysis.judging.history import SETTLE_SECONDS
 from analysis.judging.publication_stage import PublicationCounts
@@ -21,11 +23,13 @@ from analysis.tables.summary import (
     Delay,
     KindMessages,
     Matching,
+    SampledLogs,
     Summary,
     VariantSummary,
 )
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
+from record.manifest import VariantRecord
 
 _PUBLISH = "publish"
 _Row = TypeVar("_Row", BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad)
@@ -62,6 +66,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 delivery=delivery_of(number, variant, findings),
                 delay=_delay(findings.delays.of_all(number)),
                 delay_by_hops=_of(variant.name, hops),
+                sampled_logs=_sampled_logs(variant, publications),
                 messages=_by_kind(moved),
                 broker_messages=moved,
                 matching=_matching(publications, moved, _of(variant.name, matching)),
@@ -90,6 +95,12 @@ def _delay(figures: DelayFigures | None) -> Delay:
     return struct_from(Delay, figures)
 
 
+def _sampled_logs(variant: VariantRecord, publications: PublicationCounts) -> SampledLogs | msgspec.UnsetType:
+    if variant.sample is msgspec.UNSET:
+        return msgspec.UNSET
+    return SampledLogs(share=variant.sample.share, published=publications.published, logged=publications.logged)
+
+
 def _by_kind(messages: Iterable[BrokerMessages]) -> list[KindMessages]:
     by_kind: dict[str, list[BrokerMessages]] = defaultdict(list)
     for row in messages:
@@ -110,14 +121,15 @@ def _matching(
     publications: PublicationCounts, messages: Iterable[BrokerMessages], loads: Iterable[MatchingLoad]
 ) -> Matching:
     operations = sum(load.operations for load in loads)
+    compared = publications.compared * publications.scale
     received = sum(row.from_clients + row.received for row in messages if row.kind == _PUBLISH)
     return Matching(
         operations=operations,
         publication_messages=received,
         share=operations / received if received else None,
-        per_publication=operations / publications.compared if publications.compared else None,
+        per_publication=operations / compared if compared else None,
         most_brokers=publications.most_brokers,
-        at_several_brokers=publications.at_several_brokers,
+        at_several_brokers=round(publications.at_several_brokers * publications.scale),
     )
 
 

@@ -64,6 +64,7 @@ PLACED = frozenset(
         Event.RECEIVED,
         Event.SENT,
         Event.MATCHED,
+        Event.WAITED,
         Event.NOTIFIED,
         Event.CONFIRMED,
         Event.REJECTED,

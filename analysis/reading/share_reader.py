@@ -27,7 +27,7 @@ _DETECTION = "detection"
 _OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE, Event.COMPOSE})
 _ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
-_AT_BROKERS = frozenset({Event.RECEIVED, Event.SENT, Event.MATCHED, Event.DROPPED})
+_AT_BROKERS = frozenset({Event.RECEIVED, Event.SENT, Event.MATCHED, Event.WAITED, Event.DROPPED})
 _WITH_NEIGHBOUR = frozenset({Event.RECEIVED, Event.SENT})
 
 _Fields = tuple[str, str, Event, str | None, str | None, str | None, str | None]

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from analysis.reading.gauges import LoadReadings, QueueReadings
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
-from record.log import Event, TraceRecord
+from record.log import SAMPLED, Event, TraceRecord
 from record.time_units import MILLISECOND
 
 _REJECTIONS = (Event.REJECTED, Event.REFUSED)
@@ -60,6 +60,17 @@ class Amount:
         if queue is not None and queue > self.max_queue:
             self.max_queue = queue
 
+    def times(self, scale: float) -> Amount:
+        """The amount that this one stands for, if it is a sample; maxima stay those of the sample."""
+        return Amount(
+            records=round(self.records * scale),
+            counted=round(self.counted * scale),
+            bytes=round(self.bytes * scale),
+            duration=round(self.duration * scale),
+            max_duration=self.max_duration,
+            max_queue=self.max_queue,
+        )
+
     def merge(self, other: Amount) -> None:
         self.records += other.records
         self.counted += other.counted
@@ -96,11 +107,13 @@ class TrafficTables:
     variants: Sequence[str]
     run_starts: Sequence[int | None]
     """The time at which the run phase of each variant started; None where it did not."""
+    scales: Sequence[float]
+    """By variant, the number of publications for which each one stands that brokers logged; 1 where they logged all."""
 
     def messages(self) -> list[BrokerMessages]:
         """The table `messages`. A received record without a peer came from a client."""
         rows: dict[tuple[int, str, str], list[int]] = {}
-        for activity, amount in self.traffic.activities():
+        for activity, amount in self._activities():
             event, neighbour = activity.event, activity.peer is not None
             if event not in (Event.RECEIVED, Event.SENT, Event.DELIVERED):
                 continue
@@ -124,7 +137,7 @@ class TrafficTables:
     def labels(self) -> list[LabelledMessages]:
         """The table `labels`."""
         rows: dict[tuple[int, str, str, str], list[int]] = {}
-        for activity, amount in self.traffic.activities():
+        for activity, amount in self._activities():
             if activity.label is None or activity.event not in (Event.RECEIVED, Event.SENT):
                 continue
             key = activity.variant, activity.node, activity.kind or "control", activity.label
@@ -222,8 +235,15 @@ class TrafficTables:
                 memory_bytes=load.memory,
             )
 
+    def _activities(self) -> Iterator[tuple[Activity, Amount]]:
+        """All activities; where brokers logged a sample of publications, the amounts for which it stands."""
+        for activity, amount in self.traffic.activities():
+            scale = self.scales[activity.variant]
+            sampled = scale != 1 and activity.kind == _PUBLISH and activity.event in SAMPLED
+            yield activity, amount.times(scale) if sampled else amount
+
     def _of(self, event: Event) -> Iterator[tuple[Activity, Amount]]:
-        return ((activity, amount) for activity, amount in self.traffic.activities() if activity.event is event)
+        return ((activity, amount) for activity, amount in self._activities() if activity.event is event)
 
     def _summed(self, event: Event, key: Callable[[Activity], _Key]) -> dict[_Key, Amount]:
         rows: dict[_Key, Amount] = {}

@@ -34,7 +34,8 @@ class VerdictRow:
     colour: str
     fidelity: str
     notes: list[str]
-    """The delivery ratio of a best-effort protocol, and the first reason why the emulation is not VALID."""
+    """The delivery ratio of a best-effort protocol, the sample of publications that brokers logged, and the first
+    reason why the emulation is not VALID."""
 
     @property
     def good(self) -> bool:
@@ -110,10 +111,11 @@ def drawings_of(data: ReportData) -> list[Drawing]:
 def _verdict(data: ReportData, variant: VariantSummary, index: int) -> VerdictRow:
     judged = data.fidelity.get(variant.name)
     ratio = "" if variant.delivery.best_effort is UNSET else capitalised(variant.delivery.best_effort.in_words())
+    sample = "" if variant.sampled_logs is UNSET else variant.sampled_logs.in_words()
     reason = next(iter(fidelity_sentences(judged)[1:]), "")
     return VerdictRow(
         summary=variant,
         colour=colour(index),
         fidelity=judged.verdict if judged else UNKNOWN_FIDELITY,
-        notes=[note for note in (ratio, reason) if note],
+        notes=[note for note in (ratio, sample, reason) if note],
     )

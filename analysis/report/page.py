@@ -140,6 +140,7 @@ def render(data: ReportData) -> str:
         brokers_shown=BROKERS_SHOWN,
         queues=embedded(figures.queue_figure(data.queues, variants), "queues"),
         ever_optional=any(variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants),
+        sampled=any(variant.sampled_logs is not UNSET for variant in data.summary.variants),
         ever_waited=any(row.queue for row in data.queues),
         checks=_check_rows(data),
         faithful=_fidelity_plots(data, variants),

@@ -201,6 +201,25 @@ class WorkFigures(msgspec.Struct, frozen=True, kw_only=True):
     max_us: float
 
 
+class SampledLogs(msgspec.Struct, frozen=True, kw_only=True):
+    """The sample of publications that brokers logged. Deliveries and delays come from clients, which logged all.
+
+    Counts and bytes of publication messages are estimates: those of the sample, times published / logged.
+    """
+
+    share: float
+    """The scenario's `logs.publications`."""
+    published: int
+    """Publications that clients made."""
+    logged: int
+    """Those of them that brokers logged."""
+
+    def in_words(self) -> str:
+        sampled = f"{100 * self.share:.4g}% of publications logged at brokers"
+        counts = "counts of publication messages are estimates" if self.logged else "no publication message was counted"
+        return f"{sampled} ({self.logged:,} of {self.published:,}); {counts}"
+
+
 class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One variant."""
 
@@ -211,6 +230,8 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     delivery: Delivery
     delay: Delay
     delay_by_hops: list[DelayByHops]
+    sampled_logs: SampledLogs | msgspec.UnsetType = msgspec.UNSET
+    """Only where brokers logged a sample of publications (`logs.publications` of the scenario)."""
     messages: list[KindMessages]
     broker_messages: list[BrokerMessages]
     matching: Matching

@@ -39,8 +39,8 @@ from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.session import LinkViolationError, RefusedError
 from broker_service.routing.interface import SetTimer
+from broker_service.sampled_trace import long_waits, recorder_of
 from broker_service.storage import FileStorage
-from broker_service.trace import Recorder
 from broker_service.trace_writer import FileTrace, NullTrace
 from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.methods import SESSION
@@ -75,11 +75,11 @@ class BrokerServer:
             if config.log
             else NullTrace(config.id, config.variant)
         )
-        self._recorder = Recorder(self._trace, time.monotonic_ns)
+        self._recorder = recorder_of(config, self._trace, time.monotonic_ns)
         self.defect: asyncio.Future[BrokerDefectError] = self._loop.create_future()
         """Set when the broker's own code fails, because an event loop that catches the error would continue."""
         self._stored = FileStorage(Path(config.stored)) if config.stored else None
-        self._service = make_service(config)
+        self._service = make_service(config, long_waits(self._recorder))
         self.broker = Broker(
             config,
             time.monotonic_ns,

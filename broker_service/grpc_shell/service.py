@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service import Handler, ServiceQueue, ServiceTotals, Work, single_messages
+from broker_service.service import Handler, LongWaits, ServiceQueue, ServiceTotals, Work, single_messages
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.transport.due_writes import DueWrites
 from broker_service.turns import Turns
@@ -117,9 +117,9 @@ class Service:
             self._timer.set(done)
 
 
-def make_service(config: BrokerConfig) -> Service:
+def make_service(config: BrokerConfig, long_waits: LongWaits | None = None) -> Service:
     """The pace that `BrokerConfig.service_time` asks for."""
-    return Service(ServiceQueue(paced_work(config, config.service_time), config.limits.queue_bytes))
+    return Service(ServiceQueue(paced_work(config, config.service_time), config.limits.queue_bytes, long_waits))
 
 
 def paced_work(config: BrokerConfig, service_time: ServiceTime) -> Work | None:

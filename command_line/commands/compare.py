@@ -62,9 +62,9 @@ def _limits(within: str | None) -> DifferenceLimits | None:
 
 def _print(console: Console, comparison: RunComparison) -> None:
     sides = _table("", "first", "second")
-    for name in ("run_id", "scenario", "seed", "runtime", "fidelity"):
+    for name in ("run_id", "scenario", "seed", "runtime", "fidelity", "publications_logged"):
         sides.add_row(
-            name.replace("_id", ""),
+            name.replace("_id", "").replace("_", " "),
             *(escape(str(getattr(side, name))) for side in (comparison.first, comparison.second)),
         )
     console.print(sides)

@@ -11,6 +11,7 @@ import msgspec
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.disturbance import Disturbance
 from broker_service.routing import read_options
+from record.sample import PublicationSample
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection
 from topology.model import Overlay
@@ -24,6 +25,8 @@ class BrokerSettings:
     options: Mapping[str, object] = field(default_factory=dict)
     """The protocol's own options, as in the scenario's `routing` section."""
     seed: int = 0
+    sample: PublicationSample | None = None
+    """The publications whose whole lives brokers log; None: all."""
     limits: Limits = field(default_factory=Limits)
     service_time: ServiceTime = field(default_factory=ServiceTime)
     """Work added to each message, as `BrokerConfig.service_time`."""
@@ -105,6 +108,7 @@ class BrokerConfigs:
             stored=files.stored,
             variant=settings.variant,
             seed=settings.seed,
+            sample=settings.sample,
             service_time=settings.service_time,
             limits=settings.limits,
         )

@@ -136,6 +136,7 @@ class VariantPlan:
             protocol=scenario.routing.protocol,
             options=scenario.routing.options,
             seed=scenario.seed,
+            sample=scenario.sample,
             limits=scenario.brokers.limits.limits(),
             service_time=scenario.brokers.work(),
             variant=self.name,

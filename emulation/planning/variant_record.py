@@ -24,5 +24,6 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         time_dilation=scenario.time_dilation,
         promises=routing.promises,
         expected_delivery=UNSET if scenario.expect is None else scenario.expect.delivery,
+        sample=scenario.sample or UNSET,
         recovery=detected + limits.reconnect_last + routing.reconciles_within,
     )

@@ -21,7 +21,8 @@ from broker_service.links.on_demand import MeshPlace
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
 from broker_service.routing.interface import SetTimer
-from broker_service.trace import Recorder, Trace
+from broker_service.sampled_trace import long_waits, recorder_of
+from broker_service.trace import Trace
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.charging import sampler
 from emulation.simulation.event_queue import EventQueue
@@ -79,9 +80,10 @@ class SimulatedBroker:
         self._calibration = calibration
         self.latency = sampler(calibration.link, random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
-        self._recorder = Recorder(trace, events.clock)
+        self._recorder = recorder_of(config, trace, events.clock)
         self._mesh = mesh
-        self.server = SimulatedServer(events, work_of(config, calibration, config.service_time))
+        work = work_of(config, calibration, config.service_time)
+        self.server = SimulatedServer(events, work, long_waits(self._recorder))
         self.core = Broker(
             config,
             events.clock,

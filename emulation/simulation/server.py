@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service import Handler, ServiceQueue, ServiceTotals, Work, single_messages, whole_frames
+from broker_service.service import (
+    Handler, LongWaits, ServiceQueue, ServiceTotals, Work, single_messages, whole_frames,
+)
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.charging import Cost, work_cost
 from emulation.simulation.event_queue import EventQueue
@@ -20,9 +22,9 @@ from record.service_time import ServiceTime
 class SimulatedServer:
     """Calls `ServiceQueue.finish` when a piece of work is done."""
 
-    def __init__(self, events: EventQueue, work: Work | None) -> None:
+    def __init__(self, events: EventQueue, work: Work | None, long_waits: LongWaits | None = None) -> None:
         self._events = events
-        self._queue = ServiceQueue(work)
+        self._queue = ServiceQueue(work, long_waits=long_waits)
         self._paused_at: int | None = None
 
     @property

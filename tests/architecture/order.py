@@ -31,14 +31,14 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "callbacks exit_codes faults file_lock files log time_units",
+        "callbacks exit_codes faults file_lock files log sample time_units",
         "errors fidelity promises scratch service_time",
         "manifest",
     ),
     "broker_service": _floors(
         "disturbance language messages progress service timers",
         "config detection errors matching sessions storage trace trace_writer turns",
-        "links",
+        "links sampled_trace",
         "gauges routing transport",
         "defects publisher_gate router_timers",
         "composites",
