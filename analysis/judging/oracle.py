@@ -253,9 +253,9 @@ def _entitlement(conforming: Iterable[tuple[int, Standing]], flight: Flight) -> 
 
 def _promised(journey: Journey, found: Found) -> set[str]:
     """The clients to which even best effort promises a publication: those with a settled subscription at a broker that
-    received it, as its log or a notification of its clients shows."""
+    received it, as its log shows, or outside of the log's sample a notification of its clients."""
     notifying = (receipt.broker for receipts in journey.receipts.values() for receipt in receipts)
-    reached = {*journey.reached, *notifying}
+    reached = set(journey.reached if journey.logged else notifying)
     return {made.client for made, status in found if made.broker in reached and status is Status.SETTLED}
 
 

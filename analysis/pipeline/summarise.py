@@ -121,7 +121,7 @@ def _matching(
     publications: PublicationCounts, messages: Iterable[BrokerMessages], loads: Iterable[MatchingLoad]
 ) -> Matching:
     operations = sum(load.operations for load in loads)
-    compared = publications.compared * publications.scale
+    compared = round(publications.compared * publications.scale)
     received = sum(row.from_clients + row.received for row in messages if row.kind == _PUBLISH)
     return Matching(
         operations=operations,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.service import ServiceQueue, single_messages, whole_frames
+from broker_service.service import LongWaits, ServiceQueue, single_messages, whole_frames
 
 FRAMES = st.lists(st.tuples(st.integers(0, 30), st.lists(st.integers(0, 20), max_size=5)), max_size=30)
 """Time since the frame before, and what each message takes."""
@@ -49,6 +49,26 @@ def test_messages_are_served_one_after_another(frames: list[tuple[int, list[int]
     assert handled == expected
     assert (queue.waiting, queue.next_done, queue.longest_wait, queue.longest_wait) == (0, None, longest, 0)
     assert queue.totals(free_at) == (number, waited, sum(cost for _, costs in frames for cost in costs))
+
+
+@given(FRAMES, st.integers(1, 60))
+def test_long_waits_are_reported_when_messages_come_in(frames: list[tuple[int, list[int]]], least: int) -> None:
+    """Against adding up by hand; nothing is finished, because that does not change when a turn comes."""
+    reported: list[tuple[Any, int, int]] = []
+    waits = LongWaits(least, lambda piece, turn, wait: reported.append((piece[0], turn, wait)))
+    queue = ServiceQueue(single_messages(lambda message: message[1]), long_waits=waits)
+    expected: list[tuple[Any, int, int]] = []
+    now = free_at = 0
+    for number, (pause, costs) in enumerate(frames):
+        now += pause
+        messages = [(number, cost) for cost in costs]
+        for message in messages:
+            turn = max(now, free_at)
+            if turn - now >= least:
+                expected.append((message, turn, turn - now))
+            free_at = turn + message[1]
+        queue.submit(now, lambda _: None, messages)
+    assert reported == expected
 
 
 def test_a_frame_is_one_piece_where_frames_are_served_whole() -> None:

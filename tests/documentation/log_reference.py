@@ -57,6 +57,12 @@ be null. Times whose name ends in `_ns` are of the run's clock, in nanoseconds. 
 start of the variant's phase `run`, and is negative while clients still join. Delay counts from the intended time of a
 publication, not from its sending, so that a driver or a broker that falls behind cannot hide it. All times are the
 scenario's: with a `time_dilation` of 5, times of the logs are divided by 5.
+
+Brokers may log the whole lives of a sample of publications only (the scenario's `logs.publications`; `sampled_logs` in
+`summary.json`). Clients log everything, so deliveries and delays are exact. Of publication messages, counts, bytes and
+mean waits in `messages`, `labels`, `links` and `matching` are estimates: those of the sample, times the number of
+publications for each logged one. The greatest waits and queues there, and all of `router_work`, are of the sample
+alone. In `notifications`, `queueing_ms` and `path` are null for other publications. `drops` are whole.
 """
 
 _ORACLE = """\
