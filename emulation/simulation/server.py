@@ -11,7 +11,13 @@ from typing import Any
 
 from broker_service.config import BrokerConfig
 from broker_service.service import (
-    Handler, LongWaits, ServiceQueue, ServiceTotals, Work, single_messages, whole_frames,
+    Handler,
+    LongWaits,
+    ServiceQueue,
+    ServiceTotals,
+    Work,
+    single_messages,
+    whole_frames,
 )
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.charging import Cost, work_cost
