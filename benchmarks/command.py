@@ -44,6 +44,7 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark("matching", seconds=170, quick_seconds=30),
     Benchmark("detection", seconds=35, quick_seconds=12),
+    Benchmark("composites", seconds=25, quick_seconds=8),
     Benchmark("placement", seconds=3, quick_seconds=3),
     Benchmark("throughput", seconds=95, quick_seconds=25),
     Benchmark("relay", seconds=50, quick_seconds=15),

@@ -113,7 +113,7 @@ class Broker:
             config.limits,
             clock=clock,
             schedule=schedule,
-            decode=decode,
+            decode=self._comparisons.decode,
             recorder=self._recorder,
             defects=self._defects,
             report_dropped=self._report_dropped,

@@ -38,9 +38,21 @@ class Comparisons:
     ) -> None:
         """`stopwatch` gives nanoseconds, `decode` reads content and raises `ContentError`."""
         self.stopwatch = stopwatch
-        self.decode = decode
         self.pending: list[TimedComparison] = []
+        self._decode = decode
+        self._latest: tuple[bytes, Publication] | None = None
+        """The body and the content that were decoded last."""
         self._recorder = recorder
+
+    def decode(self, body: bytes) -> Publication:
+        """The content of a publication. Raises `ContentError`.
+
+        The content of the message that is handled at present is decoded once, because several readers may need it.
+        """
+        latest = self._latest
+        if latest is None or latest[0] is not body:
+            latest = self._latest = (body, self._decode(body))
+        return latest[1]
 
     @property
     def decoding(self) -> int:
