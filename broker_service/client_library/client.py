@@ -142,14 +142,7 @@ class Session:
 
     def _on_event(self, event: ClientEvent) -> None:
         if event.outcome is Outcome.NOTIFIED:
-            try:
-                notification = _notification(event)
-            except ContentError as error:
-                self._note_malformed(event, error)
-                return
-            for id in event.clients:
-                if (client := self._clients.get(id)) is not None:
-                    client.notify(notification)
+            self._on_notification(event)
             return
         answer = self._answers.get(event.number)
         if answer is None:
@@ -163,11 +156,23 @@ class Session:
             else:
                 answer.set_exception(RejectedError(event.reason))
 
+    def _on_notification(self, event: ClientEvent) -> None:
+        notification: Notification | Detection
+        try:
+            if event.publications:
+                notification = _detection(event)
+            else:
+                notification = Notification(event.id, decode_publication(event.body), event.hops, event.position)
+        except ContentError as error:
+            self._note_malformed(event, error)
+            return
+        for id in event.clients:
+            if (client := self._clients.get(id)) is not None:
+                client.notify(notification)
 
-def _notification(event: ClientEvent) -> Notification | Detection:
+
+def _detection(event: ClientEvent) -> Detection:
     """Raises `ContentError` for content that cannot be read."""
-    if not event.publications:
-        return Notification(event.id, decode_publication(event.body), event.hops, event.position)
     constituents = [Constituent(read.id, decode_publication(read.body)) for read in event.publications]
     return Detection(event.id, tuple(constituents))
 

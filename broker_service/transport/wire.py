@@ -116,9 +116,10 @@ def decode_broker_frame(data: bytes) -> BrokerFrame:
         outcomes = _OUTCOMES
         events = [
             ClientEvent(
-                outcomes[item.outcome], tuple(item.clients), item.number, item.id, item.body, item.hops, item.reason,
+                outcomes[item.outcome], tuple(item.clients), item.number, item.id, (body := item.body), item.hops,
+                item.reason,
                 StreamPosition(item.position.stream, item.position.position) if item.HasField("position") else None,
-                tuple([ConstituentPublication(one.id, one.body) for one in item.publications]),
+                () if body else _publications(item),
             )
             for item in frame.events
         ]  # fmt: skip
@@ -144,6 +145,11 @@ def encode_welcome(welcome: Welcome) -> bytes:
     return pb.BrokerFrame(
         welcome=pb.Welcome(incarnation=welcome.incarnation, recognises_repeats=welcome.recognises_repeats)
     ).SerializeToString()
+
+
+def _publications(event: pb.ClientEvent) -> tuple[ConstituentPublication, ...]:
+    """The publications of an event without a body. A notification of a single publication has none of them."""
+    return tuple([ConstituentPublication(publication.id, publication.body) for publication in event.publications])
 
 
 def _hello(frame: pb.LinkFrame) -> Hello:

@@ -114,7 +114,7 @@ PUBLICATION: Sequence[Process] = (
         "subscriber's client",
         (
             Step(f"{_CLIENT}.client_session.ClientSession.receive", "decodes the frame", "answer"),
-            Step(f"{_CLIENT}.client.Session._on_event", "decodes the content"),
+            Step(f"{_CLIENT}.client.Session._on_notification", "decodes the content"),
             Step(f"{_CLIENT}.client.Client.notify", "the application iterates over it", "put"),
         ),
     ),

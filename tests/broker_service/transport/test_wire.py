@@ -48,19 +48,12 @@ MESSAGES = st.lists(st.builds(Message, st.sampled_from(Kind), TEXT, BYTES, BYTES
 REQUESTS = st.lists(
     st.builds(ClientRequest, TEXT, NUMBER, st.sampled_from(Operation), TEXT, BYTES, NUMBER), max_size=20
 )
+CLIENTS = st.lists(TEXT, max_size=3).map(tuple)
+POSITIONS = st.none() | st.builds(StreamPosition, TEXT, NUMBER)
+CONSTITUENTS = st.lists(st.builds(ConstituentPublication, TEXT, BYTES), max_size=3).map(tuple)
 EVENTS = st.lists(
-    st.builds(
-        ClientEvent,
-        st.sampled_from(Outcome),
-        st.lists(TEXT, max_size=3).map(tuple),
-        NUMBER,
-        TEXT,
-        BYTES,
-        HOPS,
-        TEXT,
-        st.none() | st.builds(StreamPosition, TEXT, NUMBER),
-        st.lists(st.builds(ConstituentPublication, TEXT, BYTES), max_size=3).map(tuple),
-    ),
+    st.builds(ClientEvent, st.sampled_from(Outcome), CLIENTS, NUMBER, TEXT, BYTES, HOPS, TEXT, POSITIONS)
+    | st.builds(ClientEvent, st.just(Outcome.NOTIFIED), CLIENTS, id=TEXT, publications=CONSTITUENTS),
     max_size=20,
 )
 LARGEST = st.integers(1, 400)
