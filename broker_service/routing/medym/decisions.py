@@ -95,7 +95,7 @@ class Decisions:
     def _decided(self, header: bytes) -> Iterator[tuple[int, bytes]]:
         listed = decode(header, self._own, len(self._mesh.servers))
         if not isinstance(listed, Tree):
-            yield from self._splits(listed[listed != self._own])
+            yield from self._splits(listed)
             return
         for branch in listed.branches():
             if self._reachable[branch.root]:
@@ -105,10 +105,12 @@ class Decisions:
 
     def _splits(self, listed: Servers) -> Iterator[tuple[int, bytes]]:
         reachable = self._reachable[listed]
-        for waiting in listed[~reachable]:
-            yield int(waiting), encode_list(np.array([waiting]))
-        if reachable.any():
-            yield from self._split(self._locations.distances, self._own, listed[reachable])
+        if not reachable.all():
+            for waiting in listed[~reachable]:
+                yield int(waiting), encode_list(np.array([waiting]))
+            listed = listed[reachable]
+        if len(listed):
+            yield from self._split(self._locations.distances, self._own, listed)
 
 
 def _split_of(options: MedymOptions, overloaded: NDArray[np.bool_]) -> Split:

@@ -83,7 +83,10 @@ def encode_tree(tree: Tree) -> bytes:
 
 
 def decode(header: bytes, receiver: int, servers: int) -> Servers | Tree:
-    """The list or tree in a header that a receiver got. `servers` is the number of servers there are."""
+    """What is in a header that a receiver got: the others in its list, or its tree.
+
+    `servers` is the number of servers there are.
+    """
     form, content = header[:1], header[1:]
     if form == _LIST:
         return _decode_list(content, receiver, servers)
@@ -105,8 +108,11 @@ def _decode_list(content: bytes, receiver: int, servers: int) -> Servers:
     listed = _numbers(content)
     if (listed[1:] <= listed[:-1]).any():
         raise MalformedMessageError("a destination list that is not in ascending order")
-    _check(listed, listed == receiver, servers)
-    return listed
+    others: Servers = listed[listed != receiver]
+    if len(others) == len(listed):
+        raise MalformedMessageError("a destination list for another server")
+    _check_known(int(listed[-1]), servers)
+    return others
 
 
 def _decode_tree(content: bytes, receiver: int, servers: int) -> Tree:
@@ -121,15 +127,15 @@ def _decode_tree(content: bytes, receiver: int, servers: int) -> Tree:
         raise MalformedMessageError("a multicast tree that is no tree")
     if len(np.unique(listed)) != count:
         raise MalformedMessageError("a multicast tree that a server is in twice")
-    _check(listed, listed[:1] == receiver, servers)
+    if not count or listed[0] != receiver:
+        raise MalformedMessageError("a multicast tree for another server")
+    _check_known(int(listed.max()), servers)
     return Tree(listed, shape)
 
 
-def _check(listed: Servers, is_receiver: NDArray[np.bool_], servers: int) -> None:
-    if not is_receiver.any():
-        raise MalformedMessageError("a destination list for another server")
-    if listed.max() >= servers:
-        raise MalformedMessageError(f"server {listed.max()} in a destination list, and there are {servers}")
+def _check_known(number: int, servers: int) -> None:
+    if number >= servers:
+        raise MalformedMessageError(f"server {number} in a header, and there are {servers}")
 
 
 def _numbers(content: bytes) -> Servers:

@@ -13,6 +13,7 @@ pure: they read distances, and know nothing of messages or of servers' state.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
@@ -23,6 +24,10 @@ from broker_service.routing.medym.distances import Distances, Servers
 
 CANDIDATES: Final = 16
 """Candidates of CloseMST and BalancedMST in the paper's tables, the constant `c`."""
+
+
+_FEW: Final = 50
+"""Destinations up to which a spanning tree is computed in lists."""
 
 
 class Branch(NamedTuple):
@@ -50,8 +55,10 @@ def mst(distances: Distances, server: int, destinations: Servers) -> list[Branch
     next_hop_of: dict[int, int] = {}
     for parent, child in spanning_tree(distances, server, destinations):
         next_hop_of[child] = child if parent == server else next_hop_of[parent]
-    next_hops = np.array([next_hop_of[destination] for destination in destinations.tolist()], np.uint16)
-    return [Branch(hop, destinations[next_hops == hop]) for hop in sorted(set(next_hop_of.values()))]
+    listed: defaultdict[int, list[int]] = defaultdict(list)
+    for destination in destinations.tolist():
+        listed[next_hop_of[destination]].append(destination)
+    return [Branch(hop, np.array(listed[hop], np.uint16)) for hop in sorted(listed)]
 
 
 def close_mst(distances: Distances, server: int, destinations: Servers, candidates: int = CANDIDATES) -> list[Branch]:
@@ -103,6 +110,8 @@ def spanning_tree(distances: Distances, server: int, destinations: Servers) -> l
     Parents come before their children. This is Prim's algorithm; the servers that still wait are kept together at the
     front of the arrays, because each step then takes as long as there are such servers.
     """
+    if len(destinations) <= _FEW:
+        return _spanning_tree_of_few(distances, server, destinations)
     ranks = distances.ranks
     waiting = destinations.astype(np.intp)
     closest = ranks[server].take(waiting)
@@ -126,27 +135,29 @@ def _closest(distances: Distances, server: int, destinations: Servers, count: in
     return destinations[np.argpartition(distances.ranks[server].take(destinations), count - 1)[:count]]
 
 
-def _neighbours(distances: Distances, server: int, candidates: Servers) -> list[int]:
-    """Neighbours of a server in the minimum spanning tree of it and a few candidates, ascending.
-
-    As `spanning_tree`, in lists, because calls of NumPy would take longer than so short a computation.
-    """
-    members = np.append(candidates, np.uint16(server))
+def _spanning_tree_of_few(distances: Distances, server: int, destinations: Servers) -> list[tuple[int, int]]:
+    """As `spanning_tree`, in lists, because calls of NumPy would take longer than so short a computation."""
+    members = np.append(destinations, np.uint16(server))
+    numbers = members.tolist()
     rows = distances.ranks[members[:, None], members].tolist()
-    own = len(candidates)
+    own = len(destinations)
     closest, parents = rows[own], [own] * own
     waiting = list(range(own))
-    neighbours = []
+    edges = []
     while waiting:
         joined = min(waiting, key=closest.__getitem__)
         waiting.remove(joined)
-        if parents[joined] == own:
-            neighbours.append(int(candidates[joined]))
+        edges.append((numbers[parents[joined]], numbers[joined]))
         row = rows[joined]
         for other in waiting:
             if row[other] < closest[other]:
                 closest[other], parents[other] = row[other], joined
-    return sorted(neighbours)
+    return edges
+
+
+def _neighbours(distances: Distances, server: int, candidates: Servers) -> list[int]:
+    """Neighbours of a server in the minimum spanning tree of it and some candidates, ascending."""
+    return sorted(child for parent, child in spanning_tree(distances, server, candidates) if parent == server)
 
 
 def _assigned(distances: Distances, next_hops: list[int], destinations: Servers) -> list[Branch]:
