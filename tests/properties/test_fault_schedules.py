@@ -43,6 +43,11 @@ SYSTEMS: Mapping[str, Mapping[str, Any]] = {
         "routing": STATIC,
         "vary": {"routing": {"static": STATIC, "dynamic": DYNAMIC, "beyond": {**DYNAMIC, **BEYOND}}},
     },
+    "medym": {
+        "topology": {"kind": "full", "brokers": 8, "link": {"delay": "2ms..20ms"}},
+        "routing": {"protocol": "medym", "candidates": 2, "overload_threshold": 1.2},
+        "vary": {"routing.algorithm": ["mst", "close", "balanced", "source"]},
+    },
 }
 """Overlays of eight and of nine brokers, and their routings."""
 
@@ -90,7 +95,10 @@ def fault(source: random.Random, burst: float, brokers: list[str], links: list[t
     return {**settings, "at": f"{at:.3f}s", **({} if "reset" in settings else {"for": f"{lasts:.3f}s"})}
 
 
-@pytest.mark.parametrize(("system", "seed"), [*(("tid", seed) for seed in range(5)), ("octopia", 0), ("octopia", 1)])
+@pytest.mark.parametrize(
+    ("system", "seed"),
+    [*(("tid", seed) for seed in range(5)), ("octopia", 0), ("octopia", 1), ("medym", 0)],
+)
 def test_random_faults_cost_no_more_than_is_promised(system: str, seed: int, tmp_path: Path) -> None:
     outcome = simulate(make_plan(drawn(system, seed)), tmp_path, calibration=Calibration.free())
     found = {variant.name: variant.delivery for variant in analyze(outcome.directory, PlainEngine()).variants}

@@ -83,7 +83,7 @@ def encode_tree(tree: Tree) -> bytes:
 
 
 def decode(header: bytes, receiver: int, servers: int) -> Servers | Tree:
-    """What is in a header that a receiver got: the others in its list, or its tree.
+    """Reads a header that a receiver got: the other servers in its list, or its tree.
 
     `servers` is the number of servers there are.
     """

@@ -67,7 +67,7 @@ def _servers(preparation: Preparation) -> tuple[BrokerId, ...]:
     if count > MOST_SERVERS:
         raise ValueError(f"it numbers at most {MOST_SERVERS:,} brokers, and there are {count:,}")
     if len(preparation.links) < count * (count - 1) // 2:
-        raise ValueError("it needs a link between any two brokers; use `overlay: full` or `kind: full-mesh`")
+        raise ValueError("it needs a link between any two brokers; use `overlay: full` or `kind: full`")
     return tuple(sorted(preparation.brokers))
 
 

@@ -48,7 +48,7 @@ class MeshUnicastOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unkn
         """Prepares nothing, and refuses an overlay that is not a full mesh."""
         count = len(preparation.brokers)
         if len(preparation.links) < count * (count - 1) // 2:
-            raise ValueError("it needs a link between any two brokers; use `kind: full-mesh`")
+            raise ValueError("it needs a link between any two brokers; use `kind: full`")
         return {}
 
 
