@@ -196,15 +196,16 @@ def _message_frame(messages: Sequence[Message], whole: MessageFrame) -> bytes:
             frame.probe.echo = whole.probe.echo
     add = frame.messages.add
     for message in messages:
-        add(
+        added = add(
             kind=message.kind,
             id=message.id,
             body=message.body,
             header=message.header,
             hops=message.hops,
-            label=message.label,
             published=message.published,
         )
+        if message.label:
+            added.label = message.label
     return frame.SerializeToString()
 
 
@@ -234,8 +235,9 @@ def _broker_frame(events: Sequence[ClientEvent]) -> bytes:
             id=item.id,
             body=item.body,
             hops=item.hops,
-            reason=item.reason,
         )
+        if item.reason:
+            added.reason = item.reason
         if item.position is not None:
             added.position.stream, added.position.position = item.position.stream, item.position.position
         for publication in item.publications:
