@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from broker_service.errors import MalformedMessageError
-from broker_service.language import Publication, Subscription
+from broker_service.language import ContentError, Publication, Subscription
 from broker_service.language.wire import decode_publication, encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing.matcher import Comparisons, Matcher
@@ -60,3 +60,22 @@ def test_content_that_cannot_be_decoded_is_malformed_and_no_comparison() -> None
     with pytest.raises(MalformedMessageError):
         bench.matcher.match(Message(Kind.PUBLISH, "P:1", b"\xff garbage"))
     assert bench.comparisons.pending == []
+
+
+def test_the_content_of_one_message_is_decoded_once() -> None:
+    decoded: list[bytes] = []
+
+    def decode(body: bytes) -> Publication:
+        decoded.append(body)
+        return decode_publication(body)
+
+    comparisons = Comparisons(lambda: 0, decode, Recorder(ListTrace("B1"), lambda: 0))
+    first, second, malformed = message(60).body, message(10).body, b"\xff"
+    for body in (first, first, second, first):
+        assert comparisons.decode(body) == decode_publication(body)
+    assert decoded == [first, second, first]
+    for _ in range(2):
+        with pytest.raises(ContentError):
+            comparisons.decode(malformed)
+    assert comparisons.decode(first) == decode_publication(first)
+    assert decoded == [first, second, first, malformed, malformed]
