@@ -54,6 +54,7 @@ BENCHMARKS = (
     Benchmark("mesh", seconds=16),
     Benchmark("multicast", seconds=8, quick_seconds=4),
     Benchmark("analysis", seconds=310, quick_seconds=50),
+    Benchmark("detection_oracle", seconds=80, quick_seconds=20),
     Benchmark("routing", seconds=115),
     Benchmark("burst", seconds=160),
     Benchmark("sweep", seconds=80),

@@ -235,7 +235,7 @@ class _Join:
                 continue
             joined = _united(values, partner_values) if values else values
             if joined is not None:
-                together = tuple(sorted({*members, *partners}))
+                together = members if members == partners else tuple(sorted({*members, *partners}))
                 self.emit((min(oldest, partner_oldest), together, joined, tests + partner_tests))
 
 

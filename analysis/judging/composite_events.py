@@ -7,9 +7,10 @@ have many more of them than fit in memory, so they are decoded a few at a time, 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
@@ -55,8 +56,6 @@ class PlacedLoss(msgspec.Struct, array_like=True, gc=False):
 CompositeEvent = PartMatch | PlacedLoss | PlacedDetection
 
 _Event = TypeVar("_Event", PartMatch, PlacedLoss, PlacedDetection)
-_RANKS: Mapping[type, int] = {PartMatch: 0, PlacedLoss: 1, PlacedDetection: 2}
-"""A match comes before what is known of the same publication besides."""
 
 
 class _Run(msgspec.Struct, array_like=True):
@@ -96,6 +95,8 @@ class CompositeEventCollector:
     def __init__(self, detections: Sequence[NotifiedDetection], losses: Sequence[DetectionLoss]) -> None:
         """`detections` and `losses` are those of the bucket; their stamps are found as publications are added."""
         self.part_matches: Counter[PartOfComposite] = Counter()
+        self._of_lifetime: dict[tuple[int, int], list[PartMatch]] = {}
+        """The matches of each composite subscription, by variant and lifetime."""
         self._events: defaultdict[CompositeName, _Events] = defaultdict(_Events)
         self._detections = detections
         self._losses = losses
@@ -109,8 +110,13 @@ class CompositeEventCollector:
         if (variant, published.publication) in self._stamps:
             self._stamps[variant, published.publication] = published.time
         for match in matches:
-            lifetime = history.lifetimes[match.lifetime]
-            self._events[CompositeName(variant, lifetime.client, lifetime.name)].matches.append(match)
+            key = variant, match.lifetime
+            of_lifetime = self._of_lifetime.get(key)
+            if of_lifetime is None:
+                made = history.lifetimes[match.lifetime]
+                of_lifetime = self._events[CompositeName(variant, made.client, made.name)].matches
+                self._of_lifetime[key] = of_lifetime
+            of_lifetime.append(match)
             for leaf in match.leaves:
                 self.part_matches[PartOfComposite(variant, match.lifetime, leaf)] += 1
 
@@ -147,7 +153,8 @@ class CompositeEventReader:
         return iter(sorted(self._runs))
 
     def events(self, composite: CompositeName) -> Iterator[CompositeEvent]:
-        """The events of a composite subscription, in the order of stamps and publications."""
+        """The events of a composite subscription, in the order of stamps and publications. A match comes before what is
+        known of the same publication besides."""
         runs = self._runs[composite]
         return merge(
             *(_decoded(run.matches, _matches) for run in runs),
@@ -179,5 +186,5 @@ def _decoded(pieces: Iterable[memoryview], decoder: msgspec.msgpack.Decoder[list
         yield from decoder.decode(piece)
 
 
-def _order(event: CompositeEvent) -> tuple[int, str, int]:
-    return event.stamp, event.publication, _RANKS[type(event)]
+_order = attrgetter("stamp", "publication")
+"""The sort key. Merging keeps the order of the merged for equal keys."""

@@ -36,6 +36,9 @@ from analysis.tables.deliveries import Right
 from analysis.tables.detections import DetectionDefect
 from broker_service.language.composite import Composite
 
+_CLOSINGS = 16
+"""The number of times that sets are closed in a window."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedLifetime:
@@ -145,20 +148,19 @@ class DetectionSweep:
 
     def judged(self, events: Iterable[CompositeEvent]) -> Iterator[JudgedDetection]:
         """The sets of which the client must or may be notified, in the order of their last publications."""
-        now = 0
+        now, closed = 0, -1
         for event in events:
-            if event.stamp > now:
-                now = event.stamp
+            now = event.stamp
+            if now > closed + self._horizon // _CLOSINGS:
+                closed = now
                 yield from self._closed(now - self._horizon)
                 self._forget(now - 2 * self._horizon)
-            match event:
-                case PartMatch():
-                    self._add(event)
-                case PlacedLoss():
-                    if (member := self._known.get(event.publication)) is not None:
-                        member.drops.append(f"{event.loss.broker}: {event.loss.reason}")
-                case PlacedDetection():
-                    self._waiting.append(event)
+            if type(event) is PartMatch:
+                self._add(event)
+            elif type(event) is PlacedDetection:
+                self._waiting.append(event)
+            elif type(event) is PlacedLoss and (member := self._known.get(event.publication)) is not None:
+                member.drops.append(f"{event.loss.broker}: {event.loss.reason}")
         yield from self._closed(now + 1)
 
     def _add(self, match: PartMatch) -> None:

@@ -84,6 +84,11 @@ class History:
         """True when any outage may have cost a publication."""
         return bool(self.lossy.starts or self.session_outages or self.own_clients is not None)
 
+    @property
+    def has_cuts(self) -> bool:
+        """True when brokers were ever cut off from each other."""
+        return bool(self.cuts.moments or self.parted.moments)
+
     def session_outages_of(self, node: str, broker: str | None) -> Intervals:
         return self.session_outages.get((node, broker), NONE)
 

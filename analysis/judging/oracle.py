@@ -196,7 +196,7 @@ class Oracle:
 
     def _subscribed(self, interests: tuple[int, ...], flight: Flight) -> Subscribed:
         """The subscriptions of these interests, whenever they were made, as they stand towards a publication."""
-        if self._history.cuts.moments or self._history.parted.moments:
+        if self._history.has_cuts:
             return Subscribed([(made, self._status_across(made, flight)) for made in self._made(interests)])
         between = self._moments.between(flight.published.time, flight.until)
         known = None if between is None else self._known.get((between, interests))
@@ -208,7 +208,7 @@ class Oracle:
 
     def _status(self, made: Standing, flight: Flight) -> Status:
         """The status of a composite subscription towards a publication."""
-        if self._history.cuts.moments or self._history.parted.moments:
+        if self._history.has_cuts:
             return self._status_across(made, flight)
         return made.status(*flight.times)
 
