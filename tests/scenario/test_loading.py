@@ -64,8 +64,8 @@ REPLACEMENTS = {
     "unknown field": (("    publishers: 2", "    publisher: 2"), "s.yaml:9: workload.publications.publisher: "
                       "unknown field 'publisher'; did you mean 'publishers'?"),
     "unknown section": (("name: small", "name: small\nfailing: []"), "s.yaml:2: failing: unknown field 'failing'; there are "
-                        "brokers, description, expect, faults, motion, name, routing, seed, time_dilation, timeline, topology, vary, "
-                        "workload"),
+                        "brokers, description, expect, faults, logs, motion, name, routing, seed, time_dilation, timeline, topology, "
+                        "vary, workload"),
     "wrong unit": (("rate: 60/min", "rate: 60Hz"), "s.yaml:10: workload.publications.rate: unknown unit 'Hz' in '60Hz': "
                    "write a message rate with one of /s, /min, /h"),
     "no unit": (("run: 10s", "run: 10"), "s.yaml:14: timeline.run: a unit is missing in 10: "

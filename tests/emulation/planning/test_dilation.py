@@ -91,6 +91,7 @@ def test_what_is_a_time_is_stretched_and_a_rate_divided(tmp_path: Path) -> None:
         "timeline.join", "timeline.run", "timeline.drain", "brokers.service_time.mean",
         "brokers.limits.heartbeat", "brokers.limits.reconnect_first", "brokers.limits.reconnect_last",
         "brokers.limits.utilisation_window", "brokers.limits.idle_close",
+        "brokers.limits.detection_window", "brokers.limits.detection_lateness",
         "faults.0.at.seconds", "faults.0.lasts", "faults.0.delay", "faults.0.jitter", "faults.0.send_time",
         "faults.1.at.seconds", "faults.1.lasts", "faults.1.service_time.low", "faults.1.service_time.high",
         "faults.2.at.seconds", "faults.2.down", "faults.2.up",
