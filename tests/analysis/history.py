@@ -12,6 +12,7 @@ import msgspec
 
 from record.log import Event, PredicateRecord, TraceRecord
 from record.promises import Promises
+from record.sample import PublicationSample
 from record.time_units import SECOND
 from topology.files import save
 from topology.link_properties import Link
@@ -48,8 +49,10 @@ class History:
         promises: Promises = PROMISES,
         expected_delivery: float | None = None,
         homes: Mapping[str, str] = NO_HOMES,
+        sample: PublicationSample | None = None,
     ) -> None:
         self.homes = homes
+        self.sample = sample
         self.variant = variant
         self.expected_delivery = expected_delivery
         self.interrupted = interrupted
@@ -161,7 +164,10 @@ class History:
         times = [("join", 80.0, RUN_START), ("run", RUN_START, RUN_END), ("drain", RUN_END, DRAIN_END)]
         phases = [{"name": name, "start": round(a * SECOND), "end": round(b * SECOND)} for name, a, b in times]
         expected = {} if self.expected_delivery is None else {"expected_delivery": self.expected_delivery}
-        return expected | {
+        sampled = {} if self.sample is None else {"sample": self.sample}
+        return {
+            **expected,
+            **sampled,
             "name": self.variant,
             "phases": phases,
             "interrupted": self.interrupted,
