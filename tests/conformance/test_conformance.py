@@ -51,7 +51,10 @@ def test_relation(relation: Relation) -> None:
 
 
 @pytest.mark.container
-@pytest.mark.parametrize(("runtime", "protocols"), [("process", ["tid-fixed"]), ("container", ["tid-dynamic"])])
+@pytest.mark.parametrize(
+    ("runtime", "protocols"),
+    [("process", ["tid-fixed"]), ("container", ["tid-dynamic"]), ("process", ["medym-close"])],
+)
 def test_on_real_brokers(runtime: str, protocols: list[str]) -> None:
     trials = in_company(select(CASES, ON_REAL_BROKERS, protocols).trials)
     assert {step.op for trial in trials for step in trial.case.steps} == OPS

@@ -1,4 +1,9 @@
-"""The properties of MEDYM themselves: each catches the routers that break it."""
+"""The properties of MEDYM themselves: each catches the routers that break it.
+
+Some defects show in no delivery, because links keep order and each server splits lists on its own. Tests of one router
+catch these: announcements applied out of order (`test_interests`), copies that are counted twice as load and second
+copies that are not passed on (`test_router`), and headers that no correct server sends (`test_destination_lists`).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Destination lists in the headers of publications.
 
-A header is one byte that tells the form of the list, then the list itself. Servers are named by their numbers, in two
-bytes each, the less significant one first; the receiver is one of them.
+A header is one byte with the form of the list, then the list itself. Servers are named by their numbers, in two bytes
+each, the less significant byte first. The receiver is among them.
 
 1. A *list*, for distributed multicast: all servers that the receiver is responsible for, in ascending order.
 2. A *tree*, for source-based multicast (section 3.1.3): the servers of a multicast tree whose root is the receiver,
@@ -143,7 +143,7 @@ def _numbers(content: bytes) -> Servers:
 
 
 def _servers_in_tree(length: int) -> int:
-    """The number of servers whose tree takes so many bytes: 2 bytes and 2 bits for each."""
+    """Number of servers whose tree takes that many bytes, 2 bytes and 2 bits for each server."""
     return 4 * length // 9
 
 

@@ -48,8 +48,8 @@ def prepared_distances(preparation: Preparation) -> bytes:
     numbers = _numbers(servers)
     distances = np.zeros((len(servers), len(servers)), np.float32)
     for a, b, delay, reverse_delay in preparation.links:
-        one, other = numbers[a], numbers[b]
-        distances[one, other] = distances[other, one] = delay + reverse_delay
+        row, column = numbers[a], numbers[b]
+        distances[row, column] = distances[column, row] = delay + reverse_delay
     return msgspec.msgpack.encode(_Prepared(servers, distances.tobytes()))
 
 

@@ -80,7 +80,7 @@ def balanced_mst(
 ) -> list[Branch]:
     """BalancedMST: CloseMST whose spanning tree leaves out the candidates that are overloaded.
 
-    `overloaded` tells of every server if it is. If all candidates are, the closest destination that is not is the only
+    `overloaded` has a place for every server. If all candidates are, the closest destination that is not is the only
     next hop. If all destinations are, nothing is gained by choosing among them, and CloseMST decides; the paper leaves
     that case open.
     """

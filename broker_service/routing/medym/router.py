@@ -4,8 +4,8 @@ Fengyun Cao, Jaswinder Pal Singh: "MEDYM: Match-early and dynamic multicast for 
 networks", Technical Report 692-04, Princeton University, 2004. Rules, with its sections:
 
 1. Every server knows the sum of subscriptions of every other one (3), from announcements of changes (4.2.1). A server
-   sends its announcements to all others itself, numbered; who has missed one asks for the whole sum. A restarted
-   neighbour is sent the whole sum, and its own former sum is forgotten.
+   sends its announcements to all others itself, numbered; a server that has missed one asks for the whole sum. A
+   restarted neighbour is sent the whole sum, and its own former sum is forgotten.
 2. Every server knows how far all servers are from each other, and which are overloaded (4.2.2): each one announces the
    round trips of its links, and whether it has sent more publications than `overload_threshold` for each one received.
 3. A publication is matched once, at its publication server, against the sums. The servers whose sums match are its
@@ -209,7 +209,7 @@ class MedymRouter(DispatchingRouter):
         return [*self._to_all(announcement), interval]
 
     def _start_status(self) -> list[Action]:
-        """Begins to look at round trips and load, unless nobody needs to know."""
+        """Begins to look at round trips and load, unless no server uses them."""
         needed = self._options.locations == "measured" or self._options.algorithm == "balanced"
         if not needed or _Timer.STATUS in self._running:
             return []
