@@ -20,8 +20,9 @@ from collections.abc import Callable, Sequence
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.language import Advertisement, Operator, Predicate, Publication
 from broker_service.language.composite import And, Atomic
+from broker_service.language.composite_subscription import parts_of
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.tid.placement.cardinality import Source, paper
+from broker_service.routing.tid.placement.cardinality import PartMatches, Source, matches_of, paper
 from broker_service.routing.tid.placement.choice import Choice, least_cost
 from broker_service.routing.tid.placement.cost import Surroundings
 from broker_service.routing.tid.placement.queueing import BrokerTimes
@@ -104,8 +105,8 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     choice = Choice(least_cost, paper)
     own = [_sources(statistics, lambda number, part=part: number % CLASSES == part) for part in range(PARTS)]  # type: ignore[misc]
     every = [_sources(statistics, lambda _: True)] * PARTS
-    chosen = milliseconds(lambda: choice.decide(pattern, own, around))
-    widest = milliseconds(lambda: choice.decide(pattern, every, around))
+    chosen = milliseconds(lambda: choice.decide(pattern, _matches(pattern, own), around))
+    widest = milliseconds(lambda: choice.decide(pattern, _matches(pattern, every), around))
     print(f"  parts that intersect every advertisement: {widest:.2f} ms")
     full = sample_of(0)
     described = milliseconds(lambda: full.describe(now=time.monotonic()))
@@ -114,6 +115,10 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
         DESCRIPTION.judge(described),
         SIZE.judge(len(encode_header(statistics[0]))),
     ]
+
+
+def _matches(pattern: And, sources: Sequence[Sequence[Source]]) -> list[PartMatches]:
+    return list(map(matches_of, parts_of(pattern), sources))
 
 
 def _sources(statistics: Sequence[Statistics], intersects: Callable[[int], bool]) -> list[Source]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 
-from broker_service.composites import Composites, lost_detection
+from broker_service.composites import UNIT, Composites, lost_detection
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
 from broker_service.publisher_gate import PublisherGate
@@ -15,11 +15,15 @@ from broker_service.router_timers import RouterTimers
 from broker_service.routing.interface import (
     Actions,
     CancelTimer,
+    Cease,
     Deliver,
+    Detect,
     Erase,
     HoldPublishers,
+    Notify,
     Recall,
     ReleasePublishers,
+    Router,
     Send,
     SetTimer,
     Store,
@@ -39,6 +43,11 @@ _DETECTION_WORD: Final = Kind.DETECTION.word
 class ActionExecutor:
     """Carries out the actions of one router on its broker's links, clients, timers, stable storage and publishers."""
 
+    router: Router
+    """Set once it exists."""
+    new_id: Callable[[], str]
+    """Makes identifiers of subscriptions for the overlay; set once the router exists."""
+
     def __init__(
         self,
         links: Mapping[BrokerId, OverlayLink],
@@ -53,8 +62,6 @@ class ActionExecutor:
     ) -> None:
         self.delivered = 0
         """Notifications put into sessions."""
-        self.returned: Callable[[BrokerId, Sequence[Message]], Actions] = _keep
-        """`Router.returned`, set once the router exists."""
         self._links = links
         self._clients = clients
         self._timers = timers
@@ -82,6 +89,8 @@ class ActionExecutor:
                 self._timers.cancel(action.key)
             elif isinstance(action, Recall):
                 self._recall(action.neighbour)
+            elif isinstance(action, (Detect, Cease, Notify)):
+                self._detect_or_notify(action)
             else:
                 self._keep_or_hold(action)
 
@@ -121,7 +130,7 @@ class ActionExecutor:
     def _recall(self, neighbour: BrokerId) -> None:
         messages = self._links[neighbour].recall()
         if messages:
-            self.perform(self.returned(neighbour, messages))
+            self.perform(self.router.returned(neighbour, messages))
 
     def _deliver(self, action: Deliver) -> None:
         """Queues one event for each session, however many of its clients are notified."""
@@ -146,16 +155,34 @@ class ActionExecutor:
             self._detect(action)
 
     def _detect(self, action: Deliver) -> None:
-        """Notifies clients of the detections that a publication completes."""
+        """Passes on the detections that a publication completes: to clients, and to the router for units."""
         for event in self._composites.arrive(action.message, action.clients):
-            client = self._clients[event.clients[0]]
-            self.delivered += 1
-            self._recorder.note(
-                _DELIVERED, kind=_DETECTION_WORD, id=event.id, client=client.id, hops=0, bytes=event.contents_size
-            )
-            self.send(client.session, event)
+            receiver = event.clients[0]
+            if receiver.startswith(UNIT):
+                self.perform(self.router.detected(receiver.removeprefix(UNIT), event.publications))
+            else:
+                self._notify(self._clients[receiver], event)
 
+    def _detect_or_notify(self, action: Detect | Cease | Notify) -> None:
+        """Performs an action on a unit."""
+        if isinstance(action, Detect):
+            for part in self._composites.add_unit(action.unit, self.new_id):
+                self.perform(self.router.subscribe(part.client, part.id, part.subscription))
+        elif isinstance(action, Cease):
+            for part in self._composites.remove_unit(action.unit):
+                self.perform(self.router.unsubscribe(part.client, part.id))
+        else:
+            unit = action.unit
+            client = self._clients.get(unit.client)
+            if client is not None:
+                self._notify(
+                    client, ClientEvent(_NOTIFIED, (client.id,), id=unit.name, publications=action.publications)
+                )
 
-def _keep(_neighbour: BrokerId, _messages: Sequence[Message]) -> Actions:
-    """Stands in until the router exists."""
-    return ()
+    def _notify(self, client: Client, event: ClientEvent) -> None:
+        """Notifies a client of a detection."""
+        self.delivered += 1
+        self._recorder.note(
+            _DELIVERED, kind=_DETECTION_WORD, id=event.id, client=client.id, hops=0, bytes=event.contents_size
+        )
+        self.send(client.session, event)

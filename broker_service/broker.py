@@ -123,7 +123,7 @@ class Broker:
         for link in config.links:
             self._disturber.set(link.neighbour, link.disturbance)
         self._router = protocol_named(config.protocol).router(self._router_context(config, service))
-        self._actions.returned = self._router.returned
+        self._actions.router = self._router
         self._publishing = self._make_publishing()
         self._operations = ClientOperations(
             config,
@@ -134,6 +134,7 @@ class Broker:
             publishing=self._publishing,
             recorder=self._recorder,
         )
+        self._actions.new_id = self._operations.new_id
 
     def _make_actions(self) -> ActionExecutor:
         return ActionExecutor(

@@ -58,7 +58,7 @@ class ClientOperations:
         self._recorder = recorder
         self._named = 0
         self._declarations = declarations = Declarations(
-            router, composites, actions.perform, self._new_id, config.limits.declared_bytes
+            router, composites, actions.perform, self.new_id, config.limits.declared_bytes
         )
         self._by_operation: Mapping[Operation, Callable[[Client, ClientRequest], None]] = {
             Operation.DETACH: self._detach,
@@ -119,7 +119,7 @@ class ClientOperations:
     def _detach(self, client: Client, _request: ClientRequest) -> None:
         self.withdraw(client)
 
-    def _new_id(self) -> str:
+    def new_id(self) -> str:
         """An identifier that no other broker and no other incarnation of this one makes."""
         self._named += 1
         return f"{self._id_prefix}.{self._named}"

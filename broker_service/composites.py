@@ -25,13 +25,16 @@ from broker_service.language import ContentError, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.messages import ClientEvent, ClientId, ConstituentPublication, Kind, Message, Outcome
 from broker_service.router_timers import Schedule, ScheduledCall
-from broker_service.routing.interface import SetTimer
+from broker_service.routing.interface import CompositeUnit, SetTimer
 from broker_service.trace import Recorder
 from record.log import Event
 from record.time_units import SECOND
 
 INTERNAL: Final = "\0"
 """First character of the names of internal clients, which no other client's name begins with."""
+
+UNIT: Final = f"{INTERNAL}unit/"
+"""First characters of the names of receivers that are units; the unit's identifier follows."""
 
 COMPOSITE_SUBSCRIPTIONS: Final = "composite_subscriptions"
 PARTIAL_MATCHES: Final = "partial_matches"
@@ -66,6 +69,8 @@ class StandingComposite:
     name: str
     """The client's name for it."""
     parts: Sequence[RoutedPart]
+    receiver: ClientId
+    """Receiver of detections: the client, or, under a name that begins with `UNIT`, a unit of a client elsewhere."""
 
 
 class Composites:
@@ -98,6 +103,8 @@ class Composites:
         """The detector's identifiers, by client and name."""
         self._standing: dict[str, StandingComposite] = {}
         """Composite subscriptions by the detector's identifiers."""
+        self._units: dict[str, str] = {}
+        """The detector's identifiers of units, by theirs."""
         self._places: dict[ClientId, PartPlace] = {}
         """Parts by their internal clients."""
 
@@ -111,6 +118,34 @@ class Composites:
     ) -> Sequence[RoutedPart]:
         """Detects a composite subscription from now on. Returns the parts, for each of which `new_id` makes an
         identifier; the router is to be subscribed to them."""
+        id, parts = self._split(composite, new_id)
+        self._standing[id] = StandingComposite(client, name, parts, client)
+        self._ids[client, name] = id
+        return parts
+
+    def remove(self, client: ClientId, name: str) -> Sequence[RoutedPart]:
+        """Detects a composite subscription no more. Returns its parts; the router is to be unsubscribed from them."""
+        return self._remove(self._ids.pop((client, name)))
+
+    def make_unit(self, id: str, client: ClientId, name: str, composite: CompositeSubscription) -> CompositeUnit:
+        """The unit of a composite subscription, whose window is this broker's when it has none."""
+        within = self._window if composite.within is None else composite.within
+        return CompositeUnit(id, client, name, CompositeSubscription(composite.pattern, within))
+
+    def add_unit(self, unit: CompositeUnit, new_id: Callable[[], str]) -> Sequence[RoutedPart]:
+        """Detects a unit from now on, as `add` does."""
+        id, parts = self._split(unit.composite, new_id)
+        self._standing[id] = StandingComposite(unit.client, unit.name, parts, UNIT + unit.id)
+        self._units[unit.id] = id
+        return parts
+
+    def remove_unit(self, unit: str) -> Sequence[RoutedPart]:
+        """Detects a unit no more, as `remove` does; returns nothing for one that is not detected."""
+        id = self._units.pop(unit, None)
+        return () if id is None else self._remove(id)
+
+    def _split(self, composite: CompositeSubscription, new_id: Callable[[], str]) -> tuple[str, Sequence[RoutedPart]]:
+        """Has a composite subscription detected. Returns the detector's identifier of it, and its parts."""
         self._numbered += 1
         id = f"{INTERNAL}composite/{self._numbered}"
         within = self._window if composite.within is None else composite.within
@@ -119,15 +154,11 @@ class Composites:
             for number, subscription in enumerate(self._detector.add(id, composite.pattern, within))
         ]
         self._places.update((part.client, PartPlace(id, number)) for number, part in enumerate(parts))
-        self._standing[id] = StandingComposite(client, name, parts)
-        self._ids[client, name] = id
         if self._expiry is None:
             self._expire_later()
-        return parts
+        return id, parts
 
-    def remove(self, client: ClientId, name: str) -> Sequence[RoutedPart]:
-        """Detects a composite subscription no more. Returns its parts; the router is to be unsubscribed from them."""
-        id = self._ids.pop((client, name))
+    def _remove(self, id: str) -> Sequence[RoutedPart]:
         parts = self._standing.pop(id).parts
         for part in parts:
             del self._places[part.client]
@@ -137,7 +168,7 @@ class Composites:
     def arrive(self, message: Message, clients: Sequence[ClientId]) -> Iterator[ClientEvent]:
         """Takes a publication that the router delivers to these clients; all but internal ones are passed over.
 
-        Returns the notifications of the detections that it completes, each for one client.
+        Returns the notifications of the detections that it completes, each for one receiver.
         """
         filled: dict[str, list[int]] = {}
         for client in clients:
@@ -171,7 +202,7 @@ class Composites:
             publications=[arrival.id for arrival in arrivals],
         )
         publications = tuple([ConstituentPublication(arrival.id, arrival.body) for arrival in arrivals])
-        return ClientEvent(Outcome.NOTIFIED, (standing.client,), id=standing.name, publications=publications)
+        return ClientEvent(Outcome.NOTIFIED, (standing.receiver,), id=standing.name, publications=publications)
 
     def _report_lost(self, loss: Loss) -> None:
         self.lost += loss.lost

@@ -61,6 +61,8 @@ class Declarations:
         self._make_id = new_id
         self._most_bytes = most_bytes
         self._bytes = 0
+        self._units: dict[tuple[ClientId, str], str] = {}
+        """Identifiers of the composite subscriptions that the router routes as units, by client and name."""
 
     def declare(self, declaring: Declaring[Content], client: Client, request: ClientRequest) -> None:
         """Idempotent: repeating a declaration has no effect; a different one under the same name replaces it."""
@@ -101,12 +103,19 @@ class Declarations:
         return self._make_id()
 
     def _compose(self, client: ClientId, name: str, composite: CompositeSubscription) -> Actions:
+        if self._router.routes_units:
+            unit = self._composites.make_unit(self._make_id(), client, name, composite)
+            self._units[client, name] = unit.id
+            return self._router.compose(unit)
         actions: list[Action] = []
         for part in self._composites.add(client, name, composite, self._make_id):
             actions += self._router.subscribe(part.client, part.id, part.subscription)
         return actions
 
     def _decompose(self, client: ClientId, name: str) -> Actions:
+        unit = self._units.pop((client, name), None)
+        if unit is not None:
+            return self._router.decompose(unit)
         actions: list[Action] = []
         for part in self._composites.remove(client, name):
             actions += self._router.unsubscribe(part.client, part.id)

@@ -22,8 +22,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.links.flow import Flow
-from broker_service.messages import BrokerId, ClientId, Message, StreamPosition
+from broker_service.messages import BrokerId, ClientId, ConstituentPublication, Message, StreamPosition
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
 from broker_service.service import ServiceTotals
@@ -106,7 +107,52 @@ class ReleasePublishers(msgspec.Struct, frozen=True):
     """Take publications again, those that waited first; has no effect when publishers are not held."""
 
 
-Action = Send | Deliver | SetTimer | CancelTimer | Recall | Store | Erase | HoldPublishers | ReleasePublishers
+class CompositeUnit(msgspec.Struct, frozen=True):
+    """A composite subscription that the protocol routes as a whole."""
+
+    id: str
+    """Its name in the whole overlay."""
+    client: ClientId
+    name: str
+    """The client's own name for it."""
+    composite: CompositeSubscription
+    """With a window."""
+
+
+class Detect(msgspec.Struct, frozen=True):
+    """Detect a unit at this broker from now on: its parts become subscriptions of this broker, in calls of
+    `Router.subscribe`, and what they complete is passed to `Router.detected`."""
+
+    unit: CompositeUnit
+
+
+class Cease(msgspec.Struct, frozen=True):
+    """Detect a unit no more; its parts are withdrawn. Has no effect for one that is not detected here."""
+
+    unit: str
+
+
+class Notify(msgspec.Struct, frozen=True):
+    """Notify a client of this broker of a detection; has no effect when it is attached no more."""
+
+    unit: CompositeUnit
+    publications: tuple[ConstituentPublication, ...]
+
+
+Action = (
+    Send
+    | Deliver
+    | SetTimer
+    | CancelTimer
+    | Recall
+    | Store
+    | Erase
+    | HoldPublishers
+    | ReleasePublishers
+    | Detect
+    | Cease
+    | Notify
+)
 Actions = Sequence[Action]
 
 
@@ -209,6 +255,24 @@ class Router(ABC):
     @abstractmethod
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
         """A client of this broker withdraws a subscription."""
+
+    @property
+    def routes_units(self) -> bool:
+        """True when the protocol routes composite subscriptions as units. Otherwise the subscriber's broker splits them
+        (simple routing), and the router is given their parts only."""
+        return False
+
+    def compose(self, unit: CompositeUnit) -> Actions:
+        """A client of this broker makes a composite subscription."""
+        return ()
+
+    def decompose(self, unit: str) -> Actions:
+        """A client of this broker withdraws a composite subscription."""
+        return ()
+
+    def detected(self, unit: str, publications: tuple[ConstituentPublication, ...]) -> Actions:
+        """Publications fulfil a unit that is detected at this broker."""
+        return ()
 
     @abstractmethod
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:

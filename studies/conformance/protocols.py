@@ -34,6 +34,14 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
     for protocol in (
         ConformanceProtocol("tid-fixed", "tid", {"publications": "fixed", "reconcile_after": _RECONCILE_AFTER}),
         ConformanceProtocol("tid-dynamic", "tid", {"publications": "dynamic", "reconcile_after": _RECONCILE_AFTER}),
+        ConformanceProtocol(
+            "tid-topology",
+            "tid",
+            {"publications": "fixed", "composites": "topology", "reconcile_after": _RECONCILE_AFTER},
+        ),
+        ConformanceProtocol(
+            "tid-dcsr", "tid", {"publications": "dynamic", "composites": "dcsr", "reconcile_after": _RECONCILE_AFTER}
+        ),
         ConformanceProtocol("octopia-spr", "octopia", {"publications": "static", "reconcile_after": _RECONCILE_AFTER}),
         ConformanceProtocol(
             "octopia-idr", "octopia", {"publications": "inter-cluster-dynamic", "reconcile_after": _RECONCILE_AFTER}

@@ -16,7 +16,7 @@ from tests.properties.checks import BrokenError, ended
 def detected_exactly_once(case: Case, protocol: str) -> None:
     """Every set that must be notified is, once; no other set is; and plain subscriptions are as without composites."""
     outcome = ended(case, protocol)
-    found = composite_oracle.violations(case, outcome.detected)
+    found = composite_oracle.violations(case, outcome.detected, protocol)
     found += map(str, oracle.violations(case, outcome.got))
     if found:
         raise BrokenError("; ".join(found), outcome, protocol)

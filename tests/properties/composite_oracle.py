@@ -3,7 +3,8 @@
 As in `oracle`, what is in flight *may* count. For each composite subscription, from its step to the one that ends it:
 
 - A set *must* be notified if it fulfils the pattern with publications that a plain subscription in the place of the
-  composite one must get, unless the subscriber's broker dies between the first and the last of them.
+  composite one must get, unless the broker that keeps its matches dies between the first and the last of them. That is
+  the subscriber's broker, and may be any broker where the protocol routes units.
 - A set *must not* be notified unless it fulfils the pattern with publications that such a subscription may get.
 - No set is notified twice.
 """
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from broker_service.language.notation import parse_composite, parse_publication
 from studies.conformance.model import BrokerFault, Case, ClientStep
+from studies.conformance.protocols import PROTOCOLS
 from tests.broker_service.detection import naive
 from tests.properties.oracle import History, Published, Span, history
 
@@ -24,14 +26,15 @@ _FOR_EVER = 1 << 62
 Judgement = Callable[[History, Span, Published], bool]
 
 
-def violations(case: Case, detected: Mapping[str, Sequence[frozenset[str]]]) -> list[str]:
-    """All detections that are wrong, by client."""
+def violations(case: Case, detected: Mapping[str, Sequence[frozenset[str]]], protocol: str) -> list[str]:
+    """All detections that are wrong, by client. `protocol` is a conformance row."""
+    forgotten = _any_forgotten if PROTOCOLS[protocol].options.get("composites", "simple") != "simple" else _forgotten
     past = history(case)
     least: Counter[tuple[str, frozenset[str]]] = Counter()
     most: Counter[tuple[str, frozenset[str]]] = Counter()
     for span in past.spans:
         if span.kind == "composite":
-            owed = {members for members in _sets(past, span, _must) if not _forgotten(case, past, span, members)}
+            owed = {members for members in _sets(past, span, _must) if not forgotten(case, past, span, members)}
             least.update((span.client, members) for members in owed)
             most.update((span.client, members) for members in _sets(past, span, _may))
     times = Counter((client, members) for client, sets in detected.items() for members in sets)
@@ -86,3 +89,24 @@ def _forgotten(case: Case, past: History, span: Span, members: frozenset[str]) -
         isinstance(step, BrokerFault) and step.op == "kill" and step.broker == home
         for step in case.steps[min(steps) : max(steps)]
     )
+
+
+def _any_forgotten(case: Case, past: History, _span: Span, members: frozenset[str]) -> bool:
+    """True when a broker dies before the last publication of a set, and the overlay has not settled since its restart
+    when the first is published."""
+    steps = [published.step for published in past.publications if published.id in members]
+    for number, step in enumerate(case.steps[: max(steps)]):
+        if isinstance(step, BrokerFault) and step.op == "kill":
+            restarts = _restarts(case, step.broker, number)
+            if not restarts or not past.settled_between(restarts[0], min(steps)):
+                return True
+    return False
+
+
+def _restarts(case: Case, broker: str, after: int) -> list[int]:
+    """Numbers of the steps after a step that start a broker again."""
+    return [
+        number
+        for number, step in enumerate(case.steps)
+        if number > after and isinstance(step, BrokerFault) and (step.op, step.broker) == ("restart", broker)
+    ]

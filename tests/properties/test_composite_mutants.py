@@ -81,7 +81,7 @@ def counts_once(case: Case, protocol: str) -> None:
     """Detections are right though the router delivers publications of neighbours twice."""
     with mutants.in_place_of_tid(mutants.NotifiesTwice):
         outcome = checks.ended(case, protocol)
-    if found := composite_oracle.violations(case, outcome.detected):
+    if found := composite_oracle.violations(case, outcome.detected, protocol):
         raise checks.BrokenError("; ".join(found), outcome, protocol)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from broker_service.messages import BrokerId, ClientId, Kind, Message
@@ -53,7 +51,6 @@ decode_advertise = header_decoder(AdvertiseHeader)
 decode_subscribe = header_decoder(SubscribeHeader)
 decode_unsubscribe = header_decoder(UnsubscribeHeader)
 decode_publish = header_decoder(PublishHeader)
-decode_control: Callable[[bytes], Restarted | Lost] = header_decoder(Restarted | Lost)
 
 
 def advertise_message(row: AdvertisementRow, sender: BrokerId, hops: int) -> Message:

@@ -11,7 +11,7 @@ from record.promises import Order, Promises
 class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The scenario's `routing` section for this protocol."""
 
-    times: ClassVar = ("reconcile_after", "status_interval")
+    times: ClassVar = ("reconcile_after", "status_interval", "statistics_interval")
 
     publications: Literal["fixed", "dynamic"] = "fixed"
     load: Literal["utilisation", "congestion"] = "utilisation"
@@ -25,8 +25,14 @@ class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fiel
     reconcile_after: float = 5.0
     """Seconds that a restarted neighbour has to announce again the state that came through it."""
 
+    composites: Literal["simple", "topology", "dcsr"] = "simple"
+    """Routing of composite subscriptions (section 4): split at the subscriber's broker, where the sources' directions
+    differ first, or at the broker that DCSR finds cheapest."""
+    statistics_interval: float = 5.0
+    """Seconds between descriptions of publications for DCSR, and between reports of brokers' times."""
+
     def __post_init__(self) -> None:
-        for name in ("utilisation_margin", "status_interval"):
+        for name in ("utilisation_margin", "status_interval", "statistics_interval"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0")
         if self.congestion_threshold < 0:

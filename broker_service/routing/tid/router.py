@@ -28,18 +28,18 @@ and all subscriptions whose trees lead to it. State that is not announced again 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
-from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.common.decoding import encode_header
+from broker_service.messages import BrokerId, ClientId, ConstituentPublication, Kind, Message
+from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
-from broker_service.routing.interface import Action, Actions, RouterContext, Send, TimerKey
+from broker_service.routing.interface import Action, Actions, CompositeUnit, RouterContext, Send, TimerKey
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (
@@ -47,11 +47,13 @@ from broker_service.routing.tid.messages import (
     Restarted,
     advertise_message,
     decode_advertise,
-    decode_control,
     decode_subscribe,
     decode_unsubscribe,
 )
 from broker_service.routing.tid.options import TidOptions
+from broker_service.routing.tid.placement.exchange import Tick
+from broker_service.routing.tid.placement.messages import PlacementMessage, UnitPlaced, UnitWithdrawn
+from broker_service.routing.tid.placement.setup import make_units
 from broker_service.routing.tid.propagation import Propagation
 from broker_service.routing.tid.publications import Publications
 from broker_service.routing.tid.reconciliation import Announcement, Binding, KnownIncarnations, Tree, announced_by
@@ -61,6 +63,10 @@ from broker_service.routing.tid.tables import (
     PublicationRoutingTable,
     SubscriptionRoutingTable,
     SubscriptionRow,
+)
+
+decode_control: Callable[[bytes], Restarted | Lost | PlacementMessage] = header_decoder(
+    Restarted | Lost | PlacementMessage
 )
 
 
@@ -82,6 +88,8 @@ class TidRouter(DispatchingRouter):
         )
         forwarding = make_forwarding(context.options, context.links)
         self._publications = Publications(context, forwarding, self._subscriptions, self._matching)
+        self._units = make_units(context, self._advertisements, self._incarnations, self._intersects)
+        self._exchange = self._units.exchange
         super().__init__(
             {
                 Kind.PUBLISH: self._publications.receive,
@@ -90,6 +98,8 @@ class TidRouter(DispatchingRouter):
                 Kind.ADVERTISE: self._receive_advertisement,
                 Kind.UNADVERTISE: self._receive_unadvertisement,
                 Kind.CONTROL: self._receive_control,
+                Kind.COMPOSE: self._units.receive_unit,
+                Kind.DETECTION: self._units.receive_detection,
             }
         )
 
@@ -99,6 +109,7 @@ class TidRouter(DispatchingRouter):
         body = encode_predicates(advertisement.predicates)
         entry = AdvertisementRow(id, body, None, (), self._home, advertisement)
         self._advertisements.add(entry)
+        self._exchange.announced(id)
         return [*self._broadcast(self._advertise_message(entry, 0), None), *self._bind_local(entry)]
 
     def unadvertise(self, client: ClientId, id: str) -> Actions:
@@ -120,7 +131,23 @@ class TidRouter(DispatchingRouter):
             return []
         return self._withdraw_subscription(entry, tuple(entry.tids), None)
 
+    @property
+    def routes_units(self) -> bool:
+        return self._context.options.composites != "simple"
+
+    def compose(self, unit: CompositeUnit) -> Actions:
+        return self._units.compose(unit)
+
+    def decompose(self, unit: str) -> Actions:
+        return self._units.decompose(unit)
+
+    def detected(self, unit: str, publications: tuple[ConstituentPublication, ...]) -> Actions:
+        return self._units.detected(unit, publications)
+
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        sample = self._exchange.samples.get(advertisement)
+        if sample is not None:
+            sample.add(publication)
         return self._publications.publish(message, publication, advertisement)
 
     # Messages of neighbours
@@ -149,7 +176,11 @@ class TidRouter(DispatchingRouter):
         news = decode_control(message.header)
         if isinstance(news, Restarted):
             return self._forget_former_incarnations(news, neighbour)
-        return self._receive_lost(neighbour, news.tid)
+        if isinstance(news, Lost):
+            return self._receive_lost(neighbour, news.tid)
+        if isinstance(news, (UnitPlaced, UnitWithdrawn)):
+            return self._units.receive_news(neighbour, news)
+        return self._exchange.receive(neighbour, news)
 
     def _receive_lost(self, neighbour: BrokerId, tid: TreeId) -> Actions:
         """The neighbour has lost a tree, and with it the subscriptions that it has passed on along it."""
@@ -184,6 +215,7 @@ class TidRouter(DispatchingRouter):
             *self._broadcast(onward, neighbour),
             *self._bind_local(entry),
             *self._propagation.renew(neighbour, (entry.id,)),
+            *self._exchange.announced(entry.id),
         ]
 
     def _renew_path(
@@ -233,6 +265,7 @@ class TidRouter(DispatchingRouter):
             return [self._reconciliation.set_timer(neighbour)] if expecting else []
         actions = self._forget_former_incarnations(Restarted(neighbour, incarnation), neighbour)
         if encounter is Encounter.RESTARTED:
+            actions += [*self._exchange.restarted(neighbour), *self._units.renew(neighbour)]
             announced = announced_by(neighbour, self._advertisements, self._subscriptions)
             self._reconciliation.expect(neighbour, announced)
             actions.append(self._reconciliation.set_timer(neighbour))
@@ -246,6 +279,8 @@ class TidRouter(DispatchingRouter):
         return [self._reconciliation.set_timer(neighbour)] if self._ending_through(neighbour) else []
 
     def timer(self, key: TimerKey) -> Actions:
+        if isinstance(key, Tick):
+            return self._exchange.tick()
         assert isinstance(key, Reconcile)
         neighbour = key.neighbour
         actions: list[Action] = []
@@ -314,7 +349,9 @@ class TidRouter(DispatchingRouter):
     def _withdraw_advertisement(self, tid: TreeId, source: BrokerId | None) -> list[Action]:
         known = self._advertisements.withdraw(tid)
         self._unbind_all(tid)
-        return self._broadcast(Message(Kind.UNADVERTISE, tid), source) if known is not None else []
+        if known is None:
+            return []
+        return [*self._broadcast(Message(Kind.UNADVERTISE, tid), source), *self._exchange.forget(tid)]
 
     def _give_up_tree(self, row: AdvertisementRow) -> list[Action]:
         """The tree does not reach this broker any more; a tree that is known to end is withdrawn for good."""
@@ -322,7 +359,8 @@ class TidRouter(DispatchingRouter):
             return self._withdraw_advertisement(row.id, None)
         self._advertisements.remove(row.id)
         self._unbind_all(row.id)
-        return self._broadcast(Message(Kind.CONTROL, row.id, b"", encode_header(Lost(row.id))), None)
+        lost = Message(Kind.CONTROL, row.id, b"", encode_header(Lost(row.id)))
+        return [*self._broadcast(lost, None), *self._exchange.forget(row.id)]
 
     def _unbind_all(self, tid: TreeId) -> None:
         for entry in self._subscriptions.bound_to(tid):
@@ -335,16 +373,18 @@ class TidRouter(DispatchingRouter):
         """All state of a broker's earlier incarnations is void. Their trees end too, without an unadvertisement."""
         if not self._incarnations.learn(restarted.broker, restarted.incarnation):
             return []
+        actions: list[Action] = []
         for tid in {row.id for row in self._advertisements} | self._subscriptions.trees():
             if self._is_void(tid):
                 self._advertisements.remove(tid)
                 self._unbind_all(tid)
+                actions += self._exchange.forget(tid)
         for entry in tuple(self._subscriptions):
             if self._incarnations.is_former(entry.home):
                 self._subscriptions.remove(entry)
                 self._index(entry)
         message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode_header(restarted))
-        return self._broadcast(message, source)
+        return [*self._broadcast(message, source), *actions, *self._units.restarted()]
 
     def _is_void(self, tid: TreeId) -> bool:
         """True when a tree has ended for good."""
@@ -373,4 +413,5 @@ class TidRouter(DispatchingRouter):
                 entry.id: [[tid, route.last_hop] for tid, route in entry.routes.by_tid.items()]
                 for entry in self._subscriptions
             },
+            **({"composite_units": self._units.tables()} if len(self._units) else {}),
         }

@@ -43,12 +43,21 @@ class Matches:
     """Distributions of the values that matches give to variables, where they are known."""
 
 
+@dataclass(frozen=True, slots=True)
+class PartMatches:
+    """Matches of a part, as estimated at one broker."""
+
+    matches: Matches
+    flows: Mapping[BrokerId, float]
+    """Matches a second by next hop; empty for a part that no advertisement intersects."""
+
+
 Combination = Callable[[And | Or, Sequence[Matches]], Matches]
 """Matches of a node with operands, from those of its operands, at least one."""
 
 
-def matches_of(part: Atomic, sources: Sequence[Source]) -> tuple[Matches, dict[BrokerId, float]]:
-    """Matches of a part, and their rates by next hop."""
+def matches_of(part: Atomic, sources: Sequence[Source]) -> PartMatches:
+    """Matches of a part in the publications of these sources."""
     selection = Selection(relaxed(part))
     rates: dict[BrokerId, float] = {}
     foremost, highest = None, -1.0
@@ -58,7 +67,7 @@ def matches_of(part: Atomic, sources: Sequence[Source]) -> tuple[Matches, dict[B
         if rate > highest:
             foremost, highest = source.statistics, rate
     values = _values_of(part, foremost) if foremost else {}
-    return Matches(sum(rates.values()), values), rates
+    return PartMatches(Matches(sum(rates.values()), values), rates)
 
 
 def paper(node: And | Or, operands: Sequence[Matches]) -> Matches:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.cardinality import Combination, Matches, Source, matches_of
+from broker_service.routing.tid.placement.cardinality import Combination, Matches, PartMatches
 from broker_service.routing.tid.placement.cost import Flows, Surroundings, TotalCost, total_cost
 
 
@@ -94,16 +94,16 @@ class Choice:
         self._strategy = strategy
         self._combine = combine
 
-    def decide(self, pattern: Composite, sources: Sequence[Sequence[Source]], surroundings: Surroundings) -> Decision:
-        """Destinations of a pattern at one broker. `sources` has those of each part, in the order of `parts_of`."""
-        return self._decide(pattern, iter(sources), surroundings)
+    def decide(self, pattern: Composite, parts: Sequence[PartMatches], surroundings: Surroundings) -> Decision:
+        """Destinations of a pattern at one broker. `parts` are in the order of `parts_of`."""
+        return self._decide(pattern, iter(parts), surroundings)
 
-    def _decide(self, pattern: Composite, sources: Iterator[Sequence[Source]], surroundings: Surroundings) -> Decision:
+    def _decide(self, pattern: Composite, parts: Iterator[PartMatches], surroundings: Surroundings) -> Decision:
         if isinstance(pattern, Atomic):
-            matches, flows = matches_of(pattern, next(sources))
-            reason = Reason.ADVERTISED if flows else Reason.UNADVERTISED
-            return Decision(pattern, frozenset(flows), reason, matches, flows)
-        operands = tuple([self._decide(operand, sources, surroundings) for operand in pattern.operands])
+            part = next(parts)
+            reason = Reason.ADVERTISED if part.flows else Reason.UNADVERTISED
+            return Decision(pattern, frozenset(part.flows), reason, part.matches, part.flows)
+        operands = tuple([self._decide(operand, parts, surroundings) for operand in pattern.operands])
         return self._join(pattern, operands, surroundings)
 
     def _join(self, pattern: And | Or, operands: tuple[Decision, ...], surroundings: Surroundings) -> Decision:

@@ -16,12 +16,12 @@ So a link carries one message for each tree and one for times in an interval at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
-from broker_service.language import Publication
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
@@ -69,14 +69,18 @@ class Tick(msgspec.Struct, frozen=True):
     """The key of the timer that ends an interval."""
 
 
+class OwnUnit(NamedTuple):
+    """A composite subscription on whose behalf this broker asks."""
+
+    id: str
+
+
 @dataclass(slots=True)
 class _Tree:
     """A tree whose statistics are asked for."""
 
-    wanted_by: set[BrokerId] = field(default_factory=set)
-    """The neighbours that ask, and this broker itself if it does."""
-    sample: Sample | None = None
-    """Publications of a client of this broker; None for any other tree, and for one that is not known yet."""
+    wanted_by: set[BrokerId | OwnUnit] = field(default_factory=set)
+    """The neighbours that ask, and the units on whose behalf this broker does."""
     latest: Statistics | None = None
     """The statistics that were sent last."""
 
@@ -86,7 +90,6 @@ class Exchange:
 
     def __init__(
         self,
-        broker: BrokerId,
         advertisements: SubscriptionRoutingTable,
         measurement: Measurement,
         *,
@@ -94,7 +97,6 @@ class Exchange:
         now: Callable[[], float],
     ) -> None:
         """`interval` and `now` are in seconds."""
-        self._broker = broker
         self._advertisements = advertisements
         self._measurement = measurement
         self._interval = interval
@@ -102,6 +104,8 @@ class Exchange:
         self._trees: dict[TreeId, _Tree] = {}
         self._reported: dict[BrokerId, BrokerTimes] = {}
         """Times that neighbours were sent last."""
+        self.samples: dict[TreeId, Sample] = {}
+        """Samples of trees that are asked for and rooted here, to which the router adds publications."""
         self.times: dict[BrokerId, BrokerTimes] = {}
         """Times that neighbours have reported."""
 
@@ -115,16 +119,10 @@ class Exchange:
         tree = self._trees.get(tid)
         return None if tree is None else tree.latest
 
-    def published(self, tid: TreeId, publication: Publication) -> None:
-        """Counts a publication of a client of this broker."""
-        tree = self._trees.get(tid)
-        if tree is not None and tree.sample is not None:
-            tree.sample.add(publication)
-
     # Requests
 
-    def want(self, tid: TreeId, asking: BrokerId) -> list[Action]:
-        """A neighbour asks for the statistics of a tree, or this broker does, for a subscription of its own."""
+    def want(self, tid: TreeId, asking: BrokerId | OwnUnit) -> list[Action]:
+        """A neighbour asks for the statistics of a tree, or this broker does on behalf of a unit."""
         actions: list[Action] = []
         tree = self._trees.get(tid)
         if tree is None:
@@ -132,13 +130,13 @@ class Exchange:
                 self._measurement.take()
                 actions.append(SetTimer(Tick(), self._interval))
             tree = self._trees[tid] = _Tree()
-            actions += self._begin(tid, tree)
+            actions += self._begin(tid)
         elif tree.latest is not None:
             actions += self._report(tid, tree.latest, (asking,))
         tree.wanted_by.add(asking)
         return actions
 
-    def unwant(self, tid: TreeId, asking: BrokerId) -> list[Action]:
+    def unwant(self, tid: TreeId, asking: BrokerId | OwnUnit) -> list[Action]:
         """A request is taken back; has no effect when there was none."""
         tree = self._trees.get(tid)
         if tree is None or asking not in tree.wanted_by:
@@ -151,11 +149,11 @@ class Exchange:
 
     def announced(self, tid: TreeId) -> list[Send]:
         """A tree is new here: requests that wait for it can go on."""
-        tree = self._trees.get(tid)
-        return [] if tree is None else self._begin(tid, tree)
+        return self._begin(tid) if tid in self._trees else []
 
     def forget(self, tid: TreeId) -> list[Action]:
         """A tree has ended, or is lost here; those who ask learn it by themselves, and ask again for another one."""
+        self.samples.pop(tid, None)
         if self._trees.pop(tid, None) is None or self._trees:
             return []
         self._reported.clear()
@@ -178,18 +176,17 @@ class Exchange:
     def tick(self) -> list[Action]:
         """An interval has ended: what has changed noticeably is sent."""
         actions: list[Action] = [SetTimer(Tick(), self._interval)]
-        for tid, tree in self._trees.items():
-            if tree.sample is not None:
-                described = tree.sample.describe(self._now())
-                if tree.latest is None or tree.latest.differs(described):
-                    tree.latest = described
-                    actions += self._report(tid, described, tree.wanted_by)
+        for tid, sample in self.samples.items():
+            tree, described = self._trees[tid], sample.describe(self._now())
+            if tree.latest is None or tree.latest.differs(described):
+                tree.latest = described
+                actions += self._report(tid, described, tree.wanted_by)
         measured = self._measurement.take()
-        for neighbour in sorted(set().union(*(tree.wanted_by for tree in self._trees.values())) - {self._broker}):
+        for neighbour in _neighbours(asking for tree in self._trees.values() for asking in tree.wanted_by):
             times, former = measured.reported_to(neighbour), self._reported.get(neighbour)
             if former is None or _differs(former, times):
                 self._reported[neighbour] = times
-                actions += _to(neighbour, self._broker, TimesReport(times))
+                actions += _to(neighbour, "times", TimesReport(times))
         return actions
 
     def receive(self, neighbour: BrokerId, message: ExchangeMessage) -> list[Action]:
@@ -210,29 +207,32 @@ class Exchange:
                 return self._report(tid, statistics, tree.wanted_by)
 
     def tables(self) -> Mapping[str, object]:
-        """Requests by tree, for people."""
-        return {tid: sorted(tree.wanted_by) for tid, tree in self._trees.items()}
+        """Neighbours that ask, by tree, for people."""
+        return {tid: _neighbours(tree.wanted_by) for tid, tree in self._trees.items()}
 
-    def _begin(self, tid: TreeId, tree: _Tree) -> list[Send]:
+    def _begin(self, tid: TreeId) -> list[Send]:
         """Samples publications of a tree, or asks its next hop; does nothing while the tree is not known."""
         row = self._advertisements.get(tid)
         if row is None:
             return []
         if row.last_hop is None:
-            tree.sample = Sample(row.advertisement, self._now())
+            self.samples[tid] = Sample(row.advertisement, self._now())
         return _to(row.last_hop, tid, StatisticsWanted(tid))
 
-    def _report(self, tid: TreeId, statistics: Statistics, asking: Collection[BrokerId]) -> list[Action]:
+    def _report(self, tid: TreeId, statistics: Statistics, asking: Iterable[BrokerId | OwnUnit]) -> list[Action]:
         report = StatisticsReport(tid, statistics)
         actions: list[Action] = []
-        for neighbour in sorted(asking):
-            if neighbour != self._broker:
-                actions += _to(neighbour, tid, report)
+        for neighbour in _neighbours(asking):
+            actions += _to(neighbour, tid, report)
         return actions
 
     def _next_hop(self, tid: TreeId) -> BrokerId | None:
         """The neighbour towards the root; None at the root, and for a tree that is not known."""
         return self._advertisements.last_hop(tid)
+
+
+def _neighbours(asking: Iterable[BrokerId | OwnUnit]) -> list[BrokerId]:
+    return sorted({neighbour for neighbour in asking if isinstance(neighbour, str)})
 
 
 def _to(neighbour: BrokerId | None, id: str, message: ExchangeMessage) -> list[Send]:

@@ -43,3 +43,7 @@ class BrokerTimes(msgspec.Struct, frozen=True, array_like=True):
         if room <= 0:
             return inf
         return (self.waiting + extra * self.service * self.handling) / room
+
+
+GUESSED_TIMES = BrokerTimes(0.001, 0.001, 0.001)
+"""Times of every broker before any was measured: all are alike, so that rates alone decide."""

@@ -32,7 +32,6 @@ class Broker:
         self.table = SubscriptionRoutingTable()
         self.service = ServiceTotals(0, 0, 0)
         self.exchange = Exchange(
-            name,
             self.table,
             Measurement({}, lambda: self.service),
             interval=INTERVAL,
@@ -86,7 +85,8 @@ class Network:
 
     def publish(self, broker: BrokerId, count: int, value: int = 0) -> None:
         for _ in range(count):
-            self.brokers[broker].exchange.published("T.1.1", Publication({"class": "A", "x": value}))
+            if sample := self.brokers[broker].exchange.samples.get("T.1.1"):
+                sample.add(Publication({"class": "A", "x": value}))
 
     def way_to_root(self, broker: BrokerId) -> list[BrokerId]:
         """A broker and those on its way, the root last."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from broker_service.language import Publication
 from broker_service.language.composite import And, Atomic, Or
 from broker_service.language.notation import parse_advertisement, parse_composite
-from broker_service.routing.tid.placement.cardinality import Matches, Source, matches_of, paper, within
+from broker_service.routing.tid.placement.cardinality import Matches, PartMatches, Source, matches_of, paper, within
 from broker_service.routing.tid.placement.statistics import Sample, Statistics, guess
 
 PRICES = parse_advertisement("[class,eq,'A'],[price,>=,0],[price,<=,100]")
@@ -41,14 +41,14 @@ def test_table_2(rates: list[float]) -> None:
 def test_a_part_has_the_rates_of_its_advertisements_times_their_selection_factors() -> None:
     slow, fast = guess(PRICES), Statistics(10.0, guess(PRICES).attributes)
     sources = [Source("B1", slow), Source("B2", fast), Source("B1", fast)]
-    matches, flows = matches_of(part("[class,eq,'A'],[price,<,25]"), sources)
-    assert matches.rate == pytest.approx(21 / 4)
-    assert flows == {"B1": pytest.approx(11 / 4), "B2": pytest.approx(10 / 4)}
-    assert matches_of(ANY, []) == (Matches(0, {}), {})
+    matched = matches_of(part("[class,eq,'A'],[price,<,25]"), sources)
+    assert matched.matches.rate == pytest.approx(21 / 4)
+    assert matched.flows == {"B1": pytest.approx(11 / 4), "B2": pytest.approx(10 / 4)}
+    assert matches_of(ANY, []) == PartMatches(Matches(0, {}), {})
 
 
 def test_a_variable_does_not_reduce_the_matches_of_a_part() -> None:
-    matches, _ = matches_of(part("[class,eq,$S$X],[price,=,$I$Y]"), [Source("B1", guess(PRICES))])
+    matches = matches_of(part("[class,eq,$S$X],[price,=,$I$Y]"), [Source("B1", guess(PRICES))]).matches
     assert matches.rate == pytest.approx(1)
     assert {variable.name: values.total for variable, values in matches.values.items()} == {"X": 1, "Y": 1}
 
@@ -69,7 +69,7 @@ def test_detections_within_a_window_are_as_many_as_random_arrivals_complete(oper
     combine = within(window)
     open_part = part("[x,=,$I$X]")
     source = Source("B1", described(values, 1.0))
-    estimated = combine(And((open_part,) * operands), [matches_of(open_part, [source])[0]] * operands).rate
+    estimated = combine(And((open_part,) * operands), [matches_of(open_part, [source]).matches] * operands).rate
     streams = [
         sorted((rng.uniform(0, duration), rng.randrange(different)) for _ in range(int(duration)))
         for _ in range(operands)
@@ -96,10 +96,12 @@ def _completed(
 
 def test_values_that_one_operand_alone_binds_do_not_reduce_its_detections() -> None:
     source = Source("B1", described([1, 2], 2.0))
-    bound, free = (matches_of(part(text), [source])[0] for text in ("[x,=,$I$X]", "[x,>,0]"))
+    bound, free = (matches_of(part(text), [source]).matches for text in ("[x,=,$I$X]", "[x,>,0]"))
     assert within(1.0)(And((ANY, ANY)), [bound, free]).rate == pytest.approx(2 * 1 * 2 * 2)
 
 
 def test_values_that_never_agree_complete_nothing() -> None:
-    first, second = (matches_of(part("[x,=,$I$X]"), [Source("B1", described([value], 1.0))])[0] for value in (1, 2))
+    first, second = (
+        matches_of(part("[x,=,$I$X]"), [Source("B1", described([value], 1.0))]).matches for value in (1, 2)
+    )
     assert within(1.0)(And((ANY, ANY)), [first, second]).rate == 0

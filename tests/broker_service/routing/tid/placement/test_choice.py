@@ -13,11 +13,10 @@ from broker_service.language.composite import And, Atomic, Composite
 from broker_service.language.composite_subscription import parts_of
 from broker_service.language.notation import parse_composite
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.cardinality import Source, paper
+from broker_service.routing.tid.placement.cardinality import Matches, PartMatches, paper
 from broker_service.routing.tid.placement.choice import Choice, Decision, Reason, Strategy, divergence, least_cost
 from broker_service.routing.tid.placement.cost import Surroundings
 from broker_service.routing.tid.placement.queueing import BrokerTimes
-from broker_service.routing.tid.placement.statistics import Statistics
 from tests.broker_service.language.strategies import any_predicates, patterns, unhurried
 from tests.broker_service.routing.tid.placement.situations import (
     HERE,
@@ -33,13 +32,9 @@ TOPOLOGY = Choice(divergence, paper)
 PAIR = parse_composite("{[class,isPresent,'']}&{[class,isPresent,'']}")
 
 
-def source(next_hop: str, rate: float) -> Source:
-    """Statistics of which every publication matches, because nothing but presence is asked for."""
-    return Source(next_hop, Statistics(rate, {}))
-
-
-def sources_of(*by_part: Mapping[str, float]) -> list[list[Source]]:
-    return [[source(next_hop, rate) for next_hop, rate in rates.items()] for rates in by_part]
+def sources_of(*by_part: Mapping[str, float]) -> list[PartMatches]:
+    """Parts with these rates by next hop."""
+    return [PartMatches(Matches(sum(rates.values()), {}), rates) for rates in by_part]
 
 
 FAST = equal_times(1e-6, "B5")
@@ -68,7 +63,7 @@ def test_two_parts(left: dict[str, float], right: dict[str, float], choice: Choi
 
 
 def test_without_any_advertisement_a_unit_waits() -> None:
-    decision = DCSR.decide(PAIR, [[], []], FAST)
+    decision = DCSR.decide(PAIR, sources_of({}, {}), FAST)
     assert (decision.destinations, decision.reason) == (frozenset(), Reason.UNADVERTISED)
 
 
@@ -113,7 +108,7 @@ parts = st.dictionaries(st.sampled_from([HERE, *NEIGHBOURS[:3]]), rates, max_siz
 
 
 @st.composite
-def situations(draw: st.DrawFn) -> tuple[Composite, list[list[Source]], Surroundings]:
+def situations(draw: st.DrawFn) -> tuple[Composite, list[PartMatches], Surroundings]:
     pattern = draw(patterns(any_predicates()))
     sources = sources_of(*(draw(parts) for _ in parts_of(pattern)))
     visited = draw(st.frozensets(st.sampled_from(NEIGHBOURS)))
@@ -122,7 +117,7 @@ def situations(draw: st.DrawFn) -> tuple[Composite, list[list[Source]], Surround
 
 @unhurried
 @given(situations())
-def test_no_place_costs_less_than_the_one_chosen(situation: tuple[Composite, list[list[Source]], Surroundings]) -> None:
+def test_no_place_costs_less_than_the_one_chosen(situation: tuple[Composite, list[PartMatches], Surroundings]) -> None:
     pattern, sources, around = situation
     decision = DCSR.decide(pattern, sources, around)
     for node in nodes_of(decision):
@@ -174,6 +169,14 @@ class Overlay:
         reports = {neighbour: self.times[neighbour] for neighbour in self.neighbours[broker]}
         return Surroundings(broker, self.times[broker], outputs, reports, previous, frozenset(visited))
 
+    def flows(self, broker: BrokerId, trees: Sequence[int]) -> dict[BrokerId, float]:
+        """Matches of a part in these trees' publications, by next hop."""
+        rates: dict[BrokerId, float] = {}
+        for tree in trees:
+            next_hop = self.trees[tree][broker]
+            rates[next_hop] = rates.get(next_hop, 0.0) + self.rates[tree]
+        return rates
+
 
 def random_overlay(rng: random.Random) -> Overlay:
     size = rng.randrange(2, 12)
@@ -211,7 +214,7 @@ def test_a_unit_ends_and_visits_no_broker_twice(rng: random.Random, strategy: St
     broker, path = rng.choice(sorted(overlay.neighbours)), []
     while True:
         around = overlay.around(broker, path[-1] if path else None, path)
-        sources = [[source(overlay.trees[tree][broker], overlay.rates[tree]) for tree in trees] for trees in bound]
+        sources = sources_of(*(overlay.flows(broker, trees) for trees in bound))
         destinations = choice.decide(pattern, sources, around).destinations
         path.append(broker)
         if isinstance(pattern, Atomic) or not destinations or destinations == {broker}:

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.routing.tid.placement.exchange import StatisticsReport
+from broker_service.routing.tid.placement.exchange import OwnUnit, StatisticsReport
 from broker_service.routing.tid.placement.queueing import BrokerTimes
 from broker_service.service import ServiceTotals
 from record.time_units import SECOND
@@ -18,11 +18,11 @@ LINE = {"B0": None, "B1": "B0", "B2": "B1", "B3": "B2"}
 
 
 def ask(network: Network, broker: str) -> None:
-    network.perform(broker, network.brokers[broker].exchange.want(TREE, broker))
+    network.perform(broker, network.brokers[broker].exchange.want(TREE, OwnUnit("C")))
 
 
 def take_back(network: Network, broker: str) -> None:
-    network.perform(broker, network.brokers[broker].exchange.unwant(TREE, broker))
+    network.perform(broker, network.brokers[broker].exchange.unwant(TREE, OwnUnit("C")))
 
 
 def rate_at(network: Network, broker: str) -> float | None:

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 from broker_service.language.notation import parse_composite
-from broker_service.routing.tid.placement.cardinality import Source, paper
+from broker_service.routing.tid.placement.cardinality import Matches, PartMatches, paper
 from broker_service.routing.tid.placement.choice import Choice, divergence, least_cost
 from broker_service.routing.tid.placement.explanation import explain
-from broker_service.routing.tid.placement.statistics import Statistics
 from tests.broker_service.routing.tid.placement.situations import equal_times
 
 PATTERN = parse_composite("{[a,isPresent,0]}&{{[b,isPresent,0]}||{[c,isPresent,0]}}")
 
 
-def sources(*by_part: tuple[str, float]) -> list[list[Source]]:
-    return [[Source(next_hop, Statistics(rate, {}))] for next_hop, rate in by_part]
+def sources(*by_part: tuple[str, float]) -> list[PartMatches]:
+    return [PartMatches(Matches(rate, {}), {next_hop: rate}) for next_hop, rate in by_part]
 
 
 def test_candidates_are_compared_broker_by_broker() -> None:
@@ -34,7 +33,9 @@ def test_candidates_are_compared_broker_by_broker() -> None:
 
 
 def test_a_part_without_advertisement_waits_here() -> None:
-    decision = Choice(divergence, paper).decide(PATTERN, [*sources(("B0", 1), ("B2", 2)), []], equal_times(0, None))
+    decision = Choice(divergence, paper).decide(
+        PATTERN, [*sources(("B0", 1), ("B2", 2)), PartMatches(Matches(0, {}), {})], equal_times(0, None)
+    )
     assert explain(decision, "B0").splitlines()[:5] == [
         "(1 & (2 || 3)) -> here: first broker at which the operands' sources lie in different directions, "
         "1 matches a second",
