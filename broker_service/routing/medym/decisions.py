@@ -18,7 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.messages import BrokerId
-from broker_service.routing.medym.destination_lists import Tree, decode, destinations, encode_list, encode_tree, tree_of
+from broker_service.routing.medym.destination_lists import (
+    Tree,
+    as_rerouted,
+    decode,
+    destinations,
+    encode_list,
+    encode_tree,
+    is_rerouted,
+    tree_of,
+)
 from broker_service.routing.medym.distances import Distances, Servers
 from broker_service.routing.medym.locations import Locations
 from broker_service.routing.medym.mesh import Mesh
@@ -59,6 +68,8 @@ class Decisions:
         if found is None:
             names = self._mesh.servers
             found = tuple(Copy(names[hop], onward) for hop, onward in self._decided(header))
+            if is_rerouted(header):
+                found = tuple(Copy(hop, as_rerouted(onward)) for hop, onward in found)
             if self._most:
                 if len(self._cache) >= self._most:
                     del self._cache[next(iter(self._cache))]
@@ -73,7 +84,7 @@ class Decisions:
         """The copies in place of one that a neighbour did not take."""
         servers = destinations(header)
         place = int(np.searchsorted(servers, self._own))
-        return self.copies(encode_list(np.insert(servers, place, self._own)))
+        return self.copies(as_rerouted(encode_list(np.insert(servers, place, self._own))))
 
     def set_reachable(self, server: int, reachable: bool) -> None:
         """The link to a server works, or does not."""

@@ -9,6 +9,9 @@ each, the less significant byte first. The receiver is among them.
    a bit 0 where it ends, from the most significant bit of a byte on. The rest of the last byte is 0. Order alone, which
    the paper mentions, cannot tell all trees of the same servers apart.
 
+Bit 1 of the first byte is set in copies that were sent again because a neighbour failed, and in those made of them: the
+receiver may have got the same publication by another way.
+
 What a neighbour sends is not trusted: a header in any other form raises `MalformedMessageError`.
 """
 
@@ -24,8 +27,7 @@ from numpy.typing import NDArray
 from broker_service.errors import MalformedMessageError
 from broker_service.routing.medym.distances import Servers
 
-_LIST: Final = b"\0"
-_TREE: Final = b"\1"
+_LIST, _TREE, _REROUTED = b"\0", b"\1", 2
 _NUMBER: Final = np.dtype("<u2")
 _END: Final = -1
 """In the stack of a walk through a tree: the part of a server ends here."""
@@ -87,7 +89,7 @@ def decode(header: bytes, receiver: int, servers: int) -> Servers | Tree:
 
     `servers` is the number of servers there are.
     """
-    form, content = header[:1], header[1:]
+    form, content = _form(header), header[1:]
     if form == _LIST:
         return _decode_list(content, receiver, servers)
     if form == _TREE:
@@ -97,9 +99,23 @@ def decode(header: bytes, receiver: int, servers: int) -> Servers | Tree:
 
 def destinations(header: bytes) -> Servers:
     """All servers in a header that this server has encoded, in ascending order."""
-    if header[:1] == _LIST:
+    if _form(header) == _LIST:
         return _numbers(header[1:])
     return np.sort(_numbers(header[1 : 1 + 2 * _servers_in_tree(len(header) - 1)]))
+
+
+def is_rerouted(header: bytes) -> bool:
+    """True when the copy with this header may be the second one."""
+    return bool(header and header[0] & _REROUTED)
+
+
+def as_rerouted(header: bytes) -> bytes:
+    """The header of a copy that may be the second one."""
+    return bytes((header[0] | _REROUTED,)) + header[1:]
+
+
+def _form(header: bytes) -> bytes:
+    return bytes((header[0] & ~_REROUTED,)) if header else b""
 
 
 def _decode_list(content: bytes, receiver: int, servers: int) -> Servers:

@@ -14,9 +14,10 @@ networks", Technical Report 692-04, Princeton University, 2004. Rules, with its 
    list among next hops (3.1; `decisions`). It keeps nothing of the tree.
 5. A server that cannot reach a next hop runs the routing function again without it (3.1.3): for publications still to
    come, and for those that the neighbour has not acknowledged. Links hand the latter back.
-6. What is handed back may have been received and passed on. Servers therefore remember the publications that they
-   received, and notify their clients once; but they pass on whatever list they get, because another copy may have had
-   another list. The paper leaves this open.
+6. What is handed back may have been received and passed on. Copies that are sent again are therefore marked, and
+   servers remember the publications that they received: of two copies of which one is marked, clients are notified
+   once. Each copy is passed on by its own list, because another copy may have had another list. The paper leaves this
+   open.
 
 The paper does not decide when subscriptions are announced: the first change is announced at once, further ones together
 after `announce_every`. That subscriptions go to servers with matching advertisements only (4.2.1), helpers (3.1.2)
@@ -39,6 +40,7 @@ from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.medym.decisions import Copy, Decisions
+from broker_service.routing.medym.destination_lists import is_rerouted
 from broker_service.routing.medym.interests import OtherSums, OwnSum
 from broker_service.routing.medym.load import Load
 from broker_service.routing.medym.locations import Locations
@@ -87,8 +89,8 @@ class MedymRouter(DispatchingRouter):
         self._locations = Locations(self._mesh, self._own)
         self._load = Load(self._options.overload_threshold)
         self._decisions = Decisions(self._options, self._mesh, self._own, self._locations)
-        self._received: dict[str, None] = {}
-        """Ids of the latest publications that have come here."""
+        self._received: dict[str, bool] = {}
+        """Ids of the latest publications that have come here; True for those whose copy was rerouted."""
         self._running: set[_Timer] = set()
         for neighbour, link in context.links.items():
             self._decisions.set_reachable(self._mesh.numbers[neighbour], link.up)
@@ -115,13 +117,18 @@ class MedymRouter(DispatchingRouter):
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
         copies = self._decisions.copies(message.header)
-        notification = () if message.id in self._received else (self._notification(message),)
+        notification = () if self._is_second(message) else (self._notification(message),)
         self._load.received += 1
         return [*notification, *self._sends(message, copies)]
 
+    def _is_second(self, message: Message) -> bool:
+        """True when this copy or the one before it was rerouted. Otherwise two publications have the same id."""
+        first = self._received.get(message.id)
+        return first is not None and (first or is_rerouted(message.header))
+
     def _notification(self, message: Message) -> Action:
         clients = dict.fromkeys(client for client, _ in self._clients.match(message))
-        self._received[message.id] = None
+        self._received[message.id] = is_rerouted(message.header)
         if len(self._received) > self._options.remembered:
             del self._received[next(iter(self._received))]
         return Deliver(tuple(clients), message)

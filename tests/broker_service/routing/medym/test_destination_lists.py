@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from broker_service.errors import MalformedMessageError
 from broker_service.routing.medym.destination_lists import (
     Tree,
+    as_rerouted,
     decode,
     destinations,
     encode_list,
     encode_tree,
+    is_rerouted,
     tree_of,
 )
 
@@ -70,7 +72,7 @@ def edges_of(tree: Tree) -> list[tuple[int, int]]:
     ("header", "reason"),
     [
         (b"", "no destination list"),
-        (b"\2\1\0", "no destination list"),
+        (b"\4\1\0", "no destination list"),
         (b"\0\1\0\2", "3 bytes"),
         (b"\0\2\0\1\0", "ascending"),
         (b"\0\1\0\1\0", "ascending"),
@@ -102,6 +104,7 @@ def test_any_bytes_are_a_list_a_tree_or_malformed(header: bytes, receiver: int) 
     except MalformedMessageError:
         return
     if isinstance(decoded, Tree):
-        assert encode_tree(decoded) == header
+        again = encode_tree(decoded)
     else:
-        assert encode_list(np.sort(np.append(decoded, np.uint16(receiver)))) == header
+        again = encode_list(np.sort(np.append(decoded, np.uint16(receiver))))
+    assert (as_rerouted(again) if is_rerouted(header) else again) == header

@@ -21,7 +21,7 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send, SetTimer
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter
-from broker_service.routing.medym.destination_lists import destinations, encode_list
+from broker_service.routing.medym.destination_lists import as_rerouted, destinations, encode_list, is_rerouted
 from broker_service.routing.medym.messages import (
     Announcement,
     Control,
@@ -116,12 +116,29 @@ def test_a_publication_goes_to_the_servers_whose_sums_match() -> None:
     assert dict(sent(server.publish())) == {"B": [1], "D": [3]}
 
 
-def test_a_second_copy_is_passed_on_by_its_own_list_and_delivered_no_more() -> None:
+@pytest.mark.parametrize(
+    "headers",
+    [
+        (server_list(0, 2), as_rerouted(server_list(0, 3))),
+        (as_rerouted(server_list(0, 2)), server_list(0, 3)),
+        (as_rerouted(server_list(0, 2)), as_rerouted(server_list(0, 3))),
+    ],
+)
+def test_a_second_copy_is_passed_on_by_its_own_list_and_delivered_no_more(headers: tuple[bytes, bytes]) -> None:
     server = Alone()
     server.router.subscribe("S", "s", WANTED)
-    first, second = server.receive(server_list(0, 2)), server.receive(server_list(0, 3))
+    first, second = server.receive(headers[0]), server.receive(headers[1])
     assert (delivered(first), dict(sent(first))) == ([("S",)], {"C": [2]})
     assert (delivered(second), dict(sent(second))) == ([], {"D": [3]})
+    for header, copies in zip(headers, (first, second), strict=True):
+        assert {is_rerouted(copy.message.header) for copy in copies if isinstance(copy, Send)} == {is_rerouted(header)}
+
+
+def test_two_publications_with_the_same_id_are_two_unless_one_was_rerouted() -> None:
+    """A client may name a publication as one long before."""
+    server = Alone()
+    server.router.subscribe("S", "s", WANTED)
+    assert [delivered(server.receive(server_list(0))) for _ in range(2)] == 2 * [[("S",)]]
 
 
 @pytest.mark.parametrize("header", [b"", b"\7", b"\0\0", server_list(1, 2), server_list(0, 4), b"\0\1\0\0\0"])
