@@ -94,6 +94,11 @@ class Choice:
         self._strategy = strategy
         self._combine = combine
 
+    @property
+    def compares_costs(self) -> bool:
+        """True when the strategy depends on statistics and times."""
+        return self._strategy is least_cost
+
     def decide(self, pattern: Composite, parts: Sequence[PartMatches], surroundings: Surroundings) -> Decision:
         """Destinations of a pattern at one broker. `parts` are in the order of `parts_of`."""
         return self._decide(pattern, iter(parts), surroundings)

@@ -223,6 +223,8 @@ class Units:
         self._rows[row.unit.id] = row
         parts = [list(self._tree_rates(part)) for part in parts_of(row.unit.composite.pattern)]
         actions = self._place(row, parts)
+        if not self._choice.compares_costs:
+            return actions
         for tid in dict.fromkeys(tid for part in parts for tid, _ in part):
             if tid not in row.wanted:
                 row.wanted += (tid,)

@@ -95,6 +95,13 @@ def test_the_table_shows_why_a_unit_went_where_it_did() -> None:
     ]
 
 
+@pytest.mark.parametrize(("composites", "asked"), [("topology", False), ("dcsr", True)])
+def test_only_a_comparison_of_costs_asks_for_statistics(composites: str, asked: bool) -> None:
+    overlay = overlay_of(composites)
+    compose(overlay)
+    assert any(record.label == "statistics" for record in overlay.traces["B5"].of(Event.RECEIVED)) == asked
+
+
 def test_a_faster_publisher_attracts_a_later_unit() -> None:
     """The first unit is placed by guesses, and makes the publishers' brokers measure."""
     overlay = overlay_of("dcsr")
