@@ -33,7 +33,8 @@ Brokers may log a sample of publications only (the manifest's `sample`). Clients
 all of them. Two of its rules know less of a publication outside of the sample:
 
 - It is in flight until `SETTLE_SECONDS` after its last record at clients, its last drop at a broker and its last long
-  wait in a broker's queue (`waited`). Shorter waits are not logged, and `SETTLE_SECONDS` cover them.
+  wait in a broker's queue (`waited`), at which it counts as compared with subscriptions, too. Shorter waits are not
+  logged, and `SETTLE_SECONDS` cover them.
 - Under best effort, its broker is known to have received it where one of that broker's clients was notified. Where
   none was, a missed notification is due and not lost.
 
