@@ -12,14 +12,14 @@ from pathlib import Path
 from analysis.claims.files import read_claims
 from analysis.claims.measure import Measure
 from analysis.claims.model import Claims
-from analysis.claims.papers import medym, octopia, tid
+from analysis.claims.papers import octopia, tid
 
 FILES = tuple(
     Path(__file__).parent / "papers" / f"{paper}.yaml"
     for paper in ("tid", "octopia", "medym", "gryphon", "semi_probabilistic")
 )
 
-MEASURES: Mapping[str, Measure] = {**tid.MEASURES, **octopia.MEASURES, **medym.MEASURES}
+MEASURES: Mapping[str, Measure] = {**tid.MEASURES, **octopia.MEASURES}
 """Every measure by the name that recipes use."""
 
 
