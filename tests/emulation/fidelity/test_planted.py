@@ -212,7 +212,7 @@ def test_a_busy_host_and_a_quota_on_the_whole_run(tmp_path: Path) -> None:
 
         @contextmanager
         def plant(_: Path) -> Iterator[None]:
-            with group.beside_a_busy_host(), group.limited(0.2):
+            with group.beside_a_busy_host(), group.limited(0.1):
                 yield
 
         with in_run_phase(tmp_path, plant):
