@@ -57,7 +57,7 @@ def one_publication(protocol: str, options: Mapping[str, str]) -> SlowOverlay:
     overlay.settle()
     for core in overlay.brokers.values():
         core._recorder._write = overlay.slowly(core._recorder._write, LOGGING)
-        core._comparisons.decode = overlay.slowly(core._comparisons.decode, READING)
+        core._comparisons._decode = overlay.slowly(core._comparisons._decode, READING)
     with mock.patch.object(MatchIndex, "match", overlay.slowly(MatchIndex.match, COMPARING)):
         overlay.publish("P", "P:1", quote(5))
         overlay.settle()
