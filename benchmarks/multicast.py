@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.support.growth import growth_of
 from benchmarks.targets import Bound, Judgement, Target, conclude
-from broker_service.routing.medym.distances import Distances, Servers
+from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.medym.multicast import Multicast, balanced_mst, close_mst, mst
 
 SERVERS = 2_500

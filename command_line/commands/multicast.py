@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from broker_service.routing.medym.distances import Distances, Servers
+from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.medym.multicast import Multicast, balanced_mst, close_mst, mst, multicast_tree
 from record.errors import BadInputError
 from record.exit_codes import ExitCode

@@ -14,10 +14,10 @@ import numpy as np
 
 from broker_service.language import Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter, decisions, router
-from broker_service.routing.medym.distances import Distances, Servers
 from broker_service.routing.medym.interests import OtherSums
 from broker_service.routing.medym.locations import Locations
 from broker_service.routing.medym.messages import Announcement

@@ -238,7 +238,7 @@ class CbfRouter(DispatchingRouter):
             del self._directions[body], self._entries[body]
         return actions
 
-    def _updated(self, entry: Entry, hops: int) -> Actions:
+    def _updated(self, entry: Entry, hops: int) -> list[Send]:
         """Brings the sums for all neighbours in line with the directions in which a subscription stands."""
         actions: list[Send] = []
         for neighbour, told in self._sums.items():
@@ -279,7 +279,7 @@ class CbfRouter(DispatchingRouter):
         if row.last_hop is None:
             return []
         entries = [entry for entry in self._entries.values() if intersects(row.advertisement, entry.subscription)]
-        return [action for entry in entries for action in self._updated(entry, 0) if isinstance(action, Send)]
+        return [send for entry in entries for send in self._updated(entry, 0)]
 
     def _broadcast(self, message: Message, source: BrokerId | None) -> Sequence[Send]:
         return [Send(neighbour, message) for neighbour in self._sums if neighbour != source]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from broker_service.messages import BrokerId
 from broker_service.routing.channelization.plan import plans
@@ -21,8 +20,6 @@ class ChannelizationOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_u
     """Channels that the event space is partitioned into (section 5.1.3)."""
     attribute: str = ""
     """The attribute by whose values the event space is partitioned; empty: the one of which subscriptions name most."""
-
-    recognises_repeats: ClassVar = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.channels <= MOST_CHANNELS:

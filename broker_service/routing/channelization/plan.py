@@ -8,18 +8,19 @@ nearest server in it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from broker_service.messages import BrokerId
 from broker_service.routing.channelization.clustering import cluster
 from broker_service.routing.channelization.event_space import EventSpace, event_space
-from broker_service.routing.preparation import PlannedLink, Preparation
+from broker_service.routing.common.distances import Distances, Servers
+from broker_service.routing.common.full_mesh import require_full_mesh, round_trips
+from broker_service.routing.common.spanning_tree import spanning_tree
+from broker_service.routing.preparation import Preparation
 
 
 class Partition(msgspec.Struct, frozen=True, array_like=True):
@@ -60,7 +61,9 @@ def plans(preparation: Preparation, channels: int, attribute: str) -> Mapping[Br
     Raises `ValueError` unless any two servers are linked, and when subscriptions name too many values.
     """
     brokers = tuple(preparation.brokers)
-    distances = _distances(brokers, preparation.links)
+    require_full_mesh(preparation)
+    numbers = {broker: number for number, broker in enumerate(brokers)}
+    distances = Distances(round_trips(preparation, numbers))
     every = [found for broker in brokers for found in preparation.subscriptions.get(broker, ())]
     space = event_space(every, attribute)
     wanted = np.zeros((len(space), len(brokers)), np.bool_)
@@ -72,7 +75,7 @@ def plans(preparation: Preparation, channels: int, attribute: str) -> Mapping[Br
     encoded = msgspec.msgpack.encode(partition)
     places: list[list[Place]] = [[] for _ in brokers]
     for channel in range(max(partition.channels) + 1):
-        members = np.flatnonzero(wanted[found.channels == channel].any(axis=0))
+        members = np.flatnonzero(wanted[found.channels == channel].any(axis=0)).astype(np.uint16)
         for of_broker, place in zip(places, _places(brokers, distances, members), strict=True):
             of_broker.append(place)
     return {
@@ -92,45 +95,16 @@ def read_partition(encoded: bytes) -> Partition:
     return msgspec.msgpack.decode(encoded, type=Partition)
 
 
-def _distances(brokers: Sequence[BrokerId], links: Iterable[PlannedLink]) -> NDArray[np.floating[Any]]:
-    """Round trips between all servers."""
-    numbers = {broker: number for number, broker in enumerate(brokers)}
-    distances = np.full((len(brokers), len(brokers)), np.inf, np.float32)
-    for a, b, delay, reverse_delay in links:
-        one, other = numbers[a], numbers[b]
-        distances[one, other] = distances[other, one] = delay + reverse_delay
-    np.fill_diagonal(distances, 0.0)
-    if np.isinf(distances).any():
-        raise ValueError("it needs a link between any two brokers; use `overlay: full` or `kind: full`")
-    return distances
-
-
-def _places(
-    brokers: Sequence[BrokerId], distances: NDArray[np.floating[Any]], members: NDArray[np.intp]
-) -> list[Place]:
+def _places(brokers: Sequence[BrokerId], distances: Distances, members: Servers) -> list[Place]:
     """The place of every server in the tree over some of them."""
     if not len(members):
         return [Place(False, ())] * len(brokers)
-    nearest = members[distances[:, members].argmin(axis=1)]
+    nearest = members[distances.values[:, members].argmin(axis=1)]
     tree: dict[int, list[BrokerId]] = {member: [] for member in members.tolist()}
-    for parent, child in _spanning_tree(distances, members):
+    for parent, child in spanning_tree(distances, int(members[0]), members[1:]):
         tree[parent].append(brokers[child])
         tree[child].append(brokers[parent])
     return [
         Place(True, tuple(tree[number])) if number in tree else Place(False, (brokers[nearest[number]],))
         for number in range(len(brokers))
     ]
-
-
-def _spanning_tree(distances: NDArray[np.floating[Any]], members: NDArray[np.intp]) -> Iterable[tuple[int, int]]:
-    """Edges of the minimum spanning tree over members, by Prim's algorithm from the first one."""
-    waiting = members[1:].copy()
-    closest, parents = distances[members[0], waiting], np.full(len(waiting), members[0])
-    while len(waiting):
-        place = int(closest.argmin())
-        joined = int(waiting[place])
-        yield int(parents[place]), joined
-        waiting, closest, parents = (np.delete(array, place) for array in (waiting, closest, parents))
-        from_joined = distances[joined, waiting]
-        parents[from_joined < closest] = joined
-        closest = np.minimum(closest, from_joined)

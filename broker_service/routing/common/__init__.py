@@ -1,1 +1,1 @@
-"""Parts that routing protocols share: identifiers, decoding, dispatch, tables, reconciliation, congestion."""
+"""Parts that routing protocols share: identifiers, decoding, dispatch, tables, reconciliation, congestion, meshes."""

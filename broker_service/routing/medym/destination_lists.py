@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.errors import MalformedMessageError
-from broker_service.routing.medym.distances import Servers
+from broker_service.routing.common.distances import Servers
 
 _LIST, _TREE, _REROUTED = b"\0", b"\1", 2
 _NUMBER: Final = np.dtype("<u2")

@@ -16,8 +16,8 @@ import numpy as np
 from broker_service.language.formatting import format_subscription
 from broker_service.messages import Message
 from broker_service.routing.common.decoding import decode_subscription
+from broker_service.routing.common.distances import Servers
 from broker_service.routing.matcher import Matcher
-from broker_service.routing.medym.distances import Servers
 from broker_service.routing.medym.messages import Announcement, WholeSum
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
+from broker_service.routing.common.distances import Distances
 from broker_service.routing.interface import LinkStatus
-from broker_service.routing.medym.distances import Distances
 from broker_service.routing.medym.mesh import Mesh
 
 _NOTABLE = 0.1

@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 
 from broker_service.messages import BrokerId
-from broker_service.routing.medym.distances import MOST_SERVERS, Distances
+from broker_service.routing.common.distances import MOST_SERVERS, Distances
+from broker_service.routing.common.full_mesh import require_full_mesh, round_trips
 from broker_service.routing.preparation import Preparation
 
 
@@ -45,12 +46,7 @@ def prepared_servers(preparation: Preparation) -> bytes:
 def prepared_distances(preparation: Preparation) -> bytes:
     """All servers, and the round trips of the links between them. Raises `ValueError` as `prepared_servers`."""
     servers = _servers(preparation)
-    numbers = _numbers(servers)
-    distances = np.zeros((len(servers), len(servers)), np.float32)
-    for a, b, delay, reverse_delay in preparation.links:
-        row, column = numbers[a], numbers[b]
-        distances[row, column] = distances[column, row] = delay + reverse_delay
-    return msgspec.msgpack.encode(_Prepared(servers, distances.tobytes()))
+    return msgspec.msgpack.encode(_Prepared(servers, round_trips(preparation, _numbers(servers)).tobytes()))
 
 
 @functools.lru_cache(maxsize=4)
@@ -66,8 +62,7 @@ def _servers(preparation: Preparation) -> tuple[BrokerId, ...]:
     count = len(preparation.brokers)
     if count > MOST_SERVERS:
         raise ValueError(f"it numbers at most {MOST_SERVERS:,} brokers, and there are {count:,}")
-    if len(preparation.links) < count * (count - 1) // 2:
-        raise ValueError("it needs a link between any two brokers; use `overlay: full` or `kind: full`")
+    require_full_mesh(preparation)
     return tuple(sorted(preparation.brokers))
 
 

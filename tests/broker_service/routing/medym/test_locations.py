@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from broker_service.errors import MalformedMessageError
-from broker_service.routing.medym.distances import Distances
+from broker_service.routing.common.distances import Distances
 from broker_service.routing.medym.locations import Locations
 from broker_service.routing.medym.mesh import Mesh
 

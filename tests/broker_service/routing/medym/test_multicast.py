@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.routing.medym.distances import Distances, Servers
+from broker_service.routing.common.distances import Distances, Servers
+from broker_service.routing.common.spanning_tree import spanning_tree
 from broker_service.routing.medym.multicast import (
     Branch,
     Multicast,
@@ -20,7 +21,6 @@ from broker_service.routing.medym.multicast import (
     close_mst,
     mst,
     multicast_tree,
-    spanning_tree,
 )
 
 NEAR = 3
