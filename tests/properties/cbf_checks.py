@@ -12,25 +12,10 @@ from broker_service.routing.preparation import PlannedLink
 from studies.conformance.model import Case, ClientStep
 from tests.properties.checks import BrokenError, ended
 from tests.properties.content import suits
-from tests.properties.oracle import NEVER, History, Published, Span, history, violations
+from tests.properties.oracle import NEVER, History, Published, Span, history
 
 PLAIN, AGGREGATING = "cbf", "cbf-aggregating"
 BOTH = (PLAIN, AGGREGATING)
-
-
-def delivered_exactly_once(case: Case, protocol: str) -> None:
-    """Exactly once to everybody who must be notified, never to anybody who must not.
-
-    Brokers match publications on the way, so that a client which moves ahead of one may be notified at both brokers.
-    """
-    outcome = ended(case, protocol)
-    found = [
-        violation
-        for violation in violations(case, outcome.got)
-        if not 1 <= violation.times <= len(set(_homes(case, violation.client))) * violation.right
-    ]
-    if found:
-        raise BrokenError("; ".join(map(str, found)), outcome, protocol)
 
 
 def only_ways_to_subscribers_receive(case: Case, protocol: str) -> None:

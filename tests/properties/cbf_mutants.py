@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import cast
 from unittest import mock
 
 import msgspec
@@ -15,7 +13,7 @@ from broker_service.routing.cbf import CbfRouter
 from broker_service.routing.cbf.router import Direction, Interest
 from broker_service.routing.cbf.sums import Change, CoveringSum, Entry
 from broker_service.routing.interface import Actions, Deliver, Send, SetTimer
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from tests.properties.mutants import in_place_of
 
 
 class ForwardsBack(CbfRouter):
@@ -91,15 +89,11 @@ class CoversTheWrongWay(CoveringSum):
 
 
 @contextmanager
-def in_place_of_cbf(router: type[CbfRouter]) -> Iterator[None]:
-    """All brokers run this router."""
-    mutated = {"cbf": dataclasses.replace(PROTOCOLS["cbf"], router=router)}
-    with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated):
-        yield
-
-
-@contextmanager
-def with_sums(sums: type[CoveringSum]) -> Iterator[None]:
-    """All brokers that leave out covered subscriptions do so like this."""
-    with mock.patch.dict("broker_service.routing.cbf.router._SUMS", {"covering": sums}):
-        yield
+def in_place_of_the_right(variant: type[CbfRouter] | type[CoveringSum]) -> Iterator[None]:
+    """All brokers run this router, or leave out covered subscriptions in this way."""
+    if issubclass(variant, CbfRouter):
+        with in_place_of("cbf", variant):
+            yield
+    else:
+        with mock.patch.dict("broker_service.routing.cbf.router._SUMS", {"covering": variant}):
+            yield

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import cast
-from unittest import mock
-
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.channelization import ChannelizationRouter
 from broker_service.routing.channelization.messages import Leg
 from broker_service.routing.interface import Actions, Deliver, Send
-from broker_service.routing.registry import PROTOCOLS, Protocol
 
 
 class DoesNotFilter(ChannelizationRouter):
@@ -71,11 +64,3 @@ class TellsRestartedNothing(ChannelizationRouter):
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         super().link_up(neighbour, incarnation)
         return ()
-
-
-@contextmanager
-def in_place_of_channelization(router: type[ChannelizationRouter]) -> Iterator[None]:
-    """All brokers run this router."""
-    mutated = {"channelization": dataclasses.replace(PROTOCOLS["channelization"], router=router)}
-    with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated):
-        yield

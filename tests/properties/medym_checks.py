@@ -18,27 +18,11 @@ from studies.conformance.model import BrokerFault, Case, Declaration
 from tests.properties import checks
 from tests.properties.checks import BrokenError, ended
 from tests.properties.content import suits
-from tests.properties.oracle import NEVER, history, violations
+from tests.properties.oracle import NEVER, history
 from tests.properties.trial import Arrival, Outcome
 
 SOURCE, MST = "medym-source", "medym-mst"
 ALL = (MST, "medym-close", "medym-balanced", SOURCE)
-
-
-def delivered_exactly_once(case: Case, protocol: str) -> None:
-    """Exactly once to everybody who must be notified, never to anybody who must not.
-
-    Brokers match publications when they arrive, so that a client which moves ahead of one may be notified at both
-    brokers.
-    """
-    outcome = ended(case, protocol)
-    found = [
-        violation
-        for violation in violations(case, outcome.got)
-        if not 1 <= violation.times <= len(_places(case, violation.client)) * violation.right
-    ]
-    if found:
-        raise BrokenError("; ".join(map(str, found)), outcome, protocol)
 
 
 def notified_as_by_tid(case: Case, protocol: str) -> None:
@@ -131,11 +115,6 @@ def _ended_brokers(case: Case) -> set[str]:
         if isinstance(step, BrokerFault):
             (ended_brokers.add if step.op == "kill" else ended_brokers.discard)(step.broker)
     return ended_brokers
-
-
-def _places(case: Case, client: str) -> set[str]:
-    """Brokers at which a client subscribed to something."""
-    return {subscribed.broker for subscribed in _subscribed(case) if subscribed.client == client}
 
 
 def _arrivals(outcome: Outcome, publication: str) -> Iterator[tuple[str, Arrival]]:

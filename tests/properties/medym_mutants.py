@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import cast
 from unittest import mock
 
 import msgspec
@@ -22,7 +21,7 @@ from broker_service.routing.medym.interests import OtherSums
 from broker_service.routing.medym.locations import Locations
 from broker_service.routing.medym.messages import Announcement
 from broker_service.routing.medym.multicast import Branch
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from tests.properties.mutants import in_place_of
 
 Function = Callable[..., list[Branch]]
 
@@ -210,8 +209,7 @@ def in_place_of_the_right(variant: Variant) -> Iterator[None]:
             for name in ("mst", "close_mst"):
                 patches.enter_context(mock.patch.object(decisions, name, variant(getattr(decisions, name))))
         elif issubclass(variant, MedymRouter):
-            mutated = {"medym": dataclasses.replace(PROTOCOLS["medym"], router=variant)}
-            patches.enter_context(mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated))
+            patches.enter_context(in_place_of("medym", variant))
         else:
             replaced = OtherSums if issubclass(variant, OtherSums) else Locations
             patches.enter_context(mock.patch.object(router, replaced.__name__, variant))

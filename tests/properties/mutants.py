@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 from unittest import mock
 
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
-from broker_service.routing.interface import Actions, Deliver, RouterContext, Send
+from broker_service.routing.interface import Actions, Deliver, Router, RouterContext, Send
 from broker_service.routing.registry import PROTOCOLS, Protocol
-from broker_service.routing.tid import TidOptions, TidRouter
+from broker_service.routing.tid import TidRouter
 from broker_service.routing.tid.messages import decode_publish
 
 
@@ -114,8 +114,8 @@ class LosesWhatChangesTrees(TidRouter):
 
 
 @contextmanager
-def in_place_of_tid(router: Callable[[RouterContext[TidOptions]], TidRouter]) -> Iterator[None]:
-    """All brokers run this router."""
-    mutated = {"tid": dataclasses.replace(PROTOCOLS["tid"], router=router)}
+def in_place_of(protocol: str, router: Callable[[RouterContext[Any]], Router]) -> Iterator[None]:
+    """All brokers of a protocol run this router."""
+    mutated = {protocol: dataclasses.replace(PROTOCOLS[protocol], router=router)}
     with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated):
         yield

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import cast
 from unittest import mock
 
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.congestion import Congestion
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.interface import Actions, Deliver, LinkStatus, RouterContext, Send
+from broker_service.routing.interface import Actions, Deliver, LinkStatus, Send
 from broker_service.routing.octopia import OctopiaOptions, OctopiaRouter, router
 from broker_service.routing.octopia.dynamic import InterClusterDynamicRouting
 from broker_service.routing.octopia.forwarding import Copy, Forwarding, ForwardingDecision, Onward, StaticRouting
@@ -19,7 +17,7 @@ from broker_service.routing.octopia.messages import CivSetForSubscription, decod
 from broker_service.routing.octopia.neighbourhood import Neighbourhood
 from broker_service.routing.octopia.tables import AdvertisementRow, SubscriptionRow
 from broker_service.routing.octopia.vector import ClusterIndexVector, bit, clusters_of
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from tests.properties.mutants import in_place_of
 
 # Tables
 
@@ -244,12 +242,7 @@ def in_place_of_octopia(broken: type[OctopiaRouter] | type[Mutant]) -> Iterator[
         with mock.patch.object(router, "make_forwarding", _maker(broken)):
             yield
         return
-    mutated = {
-        "octopia": dataclasses.replace(
-            PROTOCOLS["octopia"], router=cast(Callable[[RouterContext[OctopiaOptions]], OctopiaRouter], broken)
-        )
-    }
-    with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), mutated):
+    with in_place_of("octopia", broken):
         yield
 
 

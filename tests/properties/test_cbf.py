@@ -16,18 +16,18 @@ Broken routers, and the property that catches each:
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from broker_service.routing.cbf import CbfRouter
+from broker_service.routing.cbf.sums import CoveringSum
 from studies.conformance.model import Case
 from tests.properties import cbf_checks as checks
 from tests.properties import cbf_mutants as mutants
-from tests.properties.checks import BrokenError, Property
-from tests.properties.drawing import search
+from tests.properties.checks import Property, delivered_once_at_each_broker
 from tests.properties.strategies import ALL_FAULTS, CUTS, DEATHS, cases, cases_with_faults
+from tests.properties.test_mutants import caught
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 on_both = pytest.mark.parametrize("protocol", checks.BOTH)
@@ -37,7 +37,7 @@ on_both = pytest.mark.parametrize("protocol", checks.BOTH)
 @settings(unhurried, max_examples=60)
 @given(case=cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(protocol: str, case: Case) -> None:
-    checks.delivered_exactly_once(case, protocol)
+    delivered_once_at_each_broker(case, protocol)
 
 
 @on_both
@@ -62,78 +62,28 @@ def test_whatever_broke_all_is_well_again_afterwards(
     protocol: str, kinds: tuple[str, ...], data: st.DataObject
 ) -> None:
     case = data.draw(cases_with_faults(kinds))
-    checks.delivered_exactly_once(case, protocol)
+    delivered_once_at_each_broker(case, protocol)
     checks.nothing_remains(case, protocol)
 
 
 SETTLED, WITHDRAWN, RESTARTS = cases(settled=True), cases(withdrawn=True), cases_with_faults(DEATHS)
-MUTANTS: dict[str, tuple[AbstractContextManager[None], Property, str, st.SearchStrategy[Case]]] = {
-    "ForwardsBack": (
-        mutants.in_place_of_cbf(mutants.ForwardsBack),
-        checks.only_ways_to_subscribers_receive,
-        checks.PLAIN,
-        SETTLED,
-    ),
-    "ForwardsEverywhere": (
-        mutants.in_place_of_cbf(mutants.ForwardsEverywhere),
-        checks.only_ways_to_subscribers_receive,
-        checks.PLAIN,
-        SETTLED,
-    ),
-    "WithdrawsForAll": (
-        mutants.in_place_of_cbf(mutants.WithdrawsForAll),
-        checks.delivered_exactly_once,
-        checks.PLAIN,
-        cases(),
-    ),
-    "KeepsWithdrawalsToItself": (
-        mutants.in_place_of_cbf(mutants.KeepsWithdrawalsToItself),
-        checks.nothing_remains,
-        checks.PLAIN,
-        WITHDRAWN,
-    ),
-    "TellsRestartedNothing": (
-        mutants.in_place_of_cbf(mutants.TellsRestartedNothing),
-        checks.delivered_exactly_once,
-        checks.PLAIN,
-        RESTARTS,
-    ),
-    "TrustsTheRestarted": (
-        mutants.in_place_of_cbf(mutants.TrustsTheRestarted),
-        checks.nothing_remains,
-        checks.PLAIN,
-        RESTARTS,
-    ),
-    "IgnoresLateAdvertisements": (
-        mutants.in_place_of_cbf(mutants.IgnoresLateAdvertisements),
-        checks.delivered_exactly_once,
-        checks.AGGREGATING,
-        cases(),
-    ),
-    "ForgetsTheCovered": (
-        mutants.with_sums(mutants.ForgetsTheCovered),
-        checks.delivered_exactly_once,
-        checks.AGGREGATING,
-        cases(),
-    ),
-    "CoversTheWrongWay": (
-        mutants.with_sums(mutants.CoversTheWrongWay),
-        checks.delivered_exactly_once,
-        checks.AGGREGATING,
-        cases(),
-    ),
-}
+MUTANTS: list[tuple[type[CbfRouter] | type[CoveringSum], Property, str, st.SearchStrategy[Case]]] = [
+    (mutants.ForwardsBack, checks.only_ways_to_subscribers_receive, checks.PLAIN, SETTLED),
+    (mutants.ForwardsEverywhere, checks.only_ways_to_subscribers_receive, checks.PLAIN, SETTLED),
+    (mutants.WithdrawsForAll, delivered_once_at_each_broker, checks.PLAIN, cases()),
+    (mutants.KeepsWithdrawalsToItself, checks.nothing_remains, checks.PLAIN, WITHDRAWN),
+    (mutants.TellsRestartedNothing, delivered_once_at_each_broker, checks.PLAIN, RESTARTS),
+    (mutants.TrustsTheRestarted, checks.nothing_remains, checks.PLAIN, RESTARTS),
+    (mutants.IgnoresLateAdvertisements, delivered_once_at_each_broker, checks.AGGREGATING, cases()),
+    (mutants.ForgetsTheCovered, delivered_once_at_each_broker, checks.AGGREGATING, cases()),
+    (mutants.CoversTheWrongWay, delivered_once_at_each_broker, checks.AGGREGATING, cases()),
+]
 
 
 @pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
-@pytest.mark.parametrize(("broken", "property", "protocol", "strategy"), MUTANTS.values(), ids=MUTANTS)
-def test_a_broken_router_is_caught(
-    broken: AbstractContextManager[None], property: Property, protocol: str, strategy: st.SearchStrategy[Case]
+@pytest.mark.parametrize(("variant", "property", "protocol", "strategy"), MUTANTS)
+def test_a_broken_variant_is_caught(
+    variant: type[CbfRouter] | type[CoveringSum], property: Property, protocol: str, strategy: st.SearchStrategy[Case]
 ) -> None:
-    @settings(search, max_examples=400)
-    @given(case=strategy)
-    def look(case: Case) -> None:
-        property(case, protocol)
-
-    with broken, pytest.raises(BrokenError):
-        look()
+    with mutants.in_place_of_the_right(variant):
+        caught(property, protocol, strategy)

@@ -28,14 +28,19 @@ from studies.conformance.model import Case
 from tests.broker_service.detection import broken_variants as broken
 from tests.properties import checks, composite_checks, composite_mutants, composite_oracle, drawing, mutants
 from tests.properties.composite_strategies import composite_cases
+from tests.properties.test_mutants import caught
 
 SETTLED = composite_cases(scot=False, settled=True)
 WITHDRAWN = composite_cases(scot=False, withdrawn=True)
+RENEWED = composite_cases(scot=False, settled=True, steps=50)
+"""Long enough that a client often makes a composite subscription anew under a name it has withdrawn."""
 
+EXAMPLES = 600
+"""Cases among which one that shows a defect is sought."""
 BROKERS: list[tuple[type[Composites], checks.Property, st.SearchStrategy[Case]]] = [
     (composite_mutants.LeavesParts, composite_checks.nothing_remains, WITHDRAWN),
     (composite_mutants.LeavesOnePart, composite_checks.nothing_remains, WITHDRAWN),
-    (composite_mutants.KeepsFormerMatches, composite_checks.detected_exactly_once, SETTLED),
+    (composite_mutants.KeepsFormerMatches, composite_checks.detected_exactly_once, RENEWED),
     (composite_mutants.SharesInternalClients, composite_checks.detected_exactly_once, SETTLED),
     (composite_mutants.DeliversParts, composite_checks.detected_exactly_once, SETTLED),
     (composite_mutants.RoutesTheFirstPartOnly, composite_checks.detected_exactly_once, SETTLED),
@@ -49,37 +54,25 @@ DETECTORS: list[type[Detector]] = [
 ]
 
 
-def caught(property: checks.Property, strategy: st.SearchStrategy[Case]) -> None:
-    """Fails when the property finds nothing wrong."""
-
-    @settings(drawing.search, max_examples=600)
-    @given(case=strategy)
-    def search(case: Case) -> None:
-        property(case, checks.FIXED)
-
-    with pytest.raises(checks.BrokenError):
-        search()
-
-
 @pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("mutant", "property", "strategy"), BROKERS)
 def test_a_broken_broker_is_caught(
     mutant: type[Composites], property: checks.Property, strategy: st.SearchStrategy[Case]
 ) -> None:
     with composite_mutants.in_place_of_composites(mutant):
-        caught(property, strategy)
+        caught(property, checks.FIXED, strategy, EXAMPLES)
 
 
 @pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize("mutant", DETECTORS)
 def test_a_broken_detector_is_caught(mutant: type[Detector]) -> None:
     with composite_mutants.in_place_of_the_detector(mutant):
-        caught(composite_checks.detected_exactly_once, SETTLED)
+        caught(composite_checks.detected_exactly_once, checks.FIXED, SETTLED, EXAMPLES)
 
 
 def counts_once(case: Case, protocol: str) -> None:
     """Detections are right though the router delivers publications of neighbours twice."""
-    with mutants.in_place_of_tid(mutants.NotifiesTwice):
+    with mutants.in_place_of("tid", mutants.NotifiesTwice):
         outcome = checks.ended(case, protocol)
     if found := composite_oracle.violations(case, outcome.detected, protocol):
         raise checks.BrokenError("; ".join(found), outcome, protocol)
@@ -95,4 +88,4 @@ def test_a_publication_that_a_router_delivers_twice_counts_once(case: Case) -> N
 @pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 def test_a_detector_that_counts_repeats_is_caught() -> None:
     with composite_mutants.in_place_of_the_detector(broken.CountsRepeats):
-        caught(counts_once, SETTLED)
+        caught(counts_once, checks.FIXED, SETTLED, EXAMPLES)

@@ -29,7 +29,7 @@ EVERY = pytest.mark.parametrize("protocol", ALL)
 @settings(unhurried, max_examples=8)
 @given(case=cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(protocol: str, case: Case) -> None:
-    medym_checks.delivered_exactly_once(case, protocol)
+    checks.delivered_once_at_each_broker(case, protocol)
 
 
 @EVERY
@@ -107,7 +107,7 @@ def test_restarted_brokers_are_destinations_again(protocol: str, case: Case) -> 
 @settings(unhurried, max_examples=6)
 @given(case=cases_with_faults(ALL_FAULTS))
 def test_under_all_faults_whoever_must_is_notified_once(protocol: str, case: Case) -> None:
-    medym_checks.delivered_exactly_once(case, protocol)
+    checks.delivered_once_at_each_broker(case, protocol)
 
 
 @settings(unhurried, max_examples=8)

@@ -38,10 +38,10 @@ WORKLOADS: Mapping[checks.Property, st.SearchStrategy[Case]] = {
 }
 
 
-def caught(property: checks.Property, protocol: str, strategy: st.SearchStrategy[Case]) -> str:
+def caught(property: checks.Property, protocol: str, strategy: st.SearchStrategy[Case], examples: int = 400) -> str:
     """The case that the first failure prints, not shrunk. Fails when the property finds nothing wrong."""
 
-    @settings(drawing.search, max_examples=400)
+    @settings(drawing.search, max_examples=examples)
     @given(case=strategy)
     def search(case: Case) -> None:
         property(case, protocol)
@@ -54,14 +54,14 @@ def caught(property: checks.Property, protocol: str, strategy: st.SearchStrategy
 @pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("property", "protocol", "router"), MUTANTS)
 def test_a_broken_router_is_caught(property: checks.Property, protocol: str, router: type[TidRouter]) -> None:
-    with mutants.in_place_of_tid(router):
+    with mutants.in_place_of("tid", router):
         caught(property, protocol, WORKLOADS.get(property, cases()))
 
 
 @pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize("router", [mutants.LosesEveryThird, mutants.NotifiesTwice, mutants.NotifiesEverybody])
 def test_the_case_that_is_printed_shows_the_fault_again(router: type[TidRouter]) -> None:
-    with mutants.in_place_of_tid(router):
+    with mutants.in_place_of("tid", router):
         text = caught(checks.delivered_exactly_once, checks.FIXED, cases())
         (case,) = parse_cases(text, "printed.json", json_only=True)
         assert isinstance(case, Case)
