@@ -2,64 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
 import pytest
 from msgspec import UNSET
 
-from broker_service.routing import PROTOCOLS
-from broker_service.routing.registry import Protocol
-from broker_service.routing.tid import TidOptions
 from emulation.planning.variant_record import new_variant
 from record.promises import Completeness, Promises
-from scenario.loading import load
 from scenario.model import Scenario
 from scenario.yaml_files.errors import ScenarioError
 
-SCENARIO = """
-name: s
-topology: {kind: line, brokers: 2}
-routing: {protocol: tid}
-workload: {operations: [{at: 0s, broker: B1, client: S, id: s1, subscribe: "[class,eq,'STOCK']"}]}
-timeline: {join: 1s, run: 1s}
-"""
-
-
-class TryingOptions(TidOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    @property
-    def promises(self) -> Promises:
-        return Promises(delivery=Completeness.BEST_EFFORT)
+Load = Callable[[str], Scenario]
 
 
 @pytest.fixture
-def best_effort(monkeypatch: pytest.MonkeyPatch) -> None:
-    trying = replace(PROTOCOLS["tid"], options=TryingOptions)
-    monkeypatch.setitem(cast(dict[str, Protocol], PROTOCOLS), "tid", trying)
-
-
-def scenario(tmp_path: Path, expect: str) -> Scenario:
-    file = tmp_path / "scenario.yaml"
-    file.write_text(f"{SCENARIO}{expect}\n")
-    return load(file)
+def best_effort(promise: Callable[[Promises], None]) -> None:
+    promise(Promises(delivery=Completeness.BEST_EFFORT))
 
 
 @pytest.mark.usefixtures("best_effort")
 @pytest.mark.parametrize(("written", "share"), [("85%", 0.85), ("0.85", 0.85), ("100%", 1.0)])
-def test_an_expectation_reaches_the_manifest(tmp_path: Path, written: str, share: float) -> None:
-    record = new_variant("base", {}, scenario(tmp_path, f"expect: {{delivery: {written}}}"))
+def test_an_expectation_reaches_the_manifest(load_with: Load, written: str, share: float) -> None:
+    record = new_variant("base", {}, load_with(f"expect: {{delivery: {written}}}"))
     assert (record.expected_delivery, record.promises.delivery) == (share, Completeness.BEST_EFFORT)
 
 
 @pytest.mark.usefixtures("best_effort")
-def test_without_an_expectation_the_manifest_has_none(tmp_path: Path) -> None:
-    assert new_variant("base", {}, scenario(tmp_path, "")).expected_delivery is UNSET
+def test_without_an_expectation_the_manifest_has_none(load_with: Load) -> None:
+    assert new_variant("base", {}, load_with("")).expected_delivery is UNSET
 
 
-def test_a_protocol_that_promises_every_delivery_is_not_held_to_a_ratio(tmp_path: Path) -> None:
+def test_a_protocol_that_promises_every_delivery_is_not_held_to_a_ratio(load_with: Load, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as refused:
-        scenario(tmp_path, "expect: {delivery: 85%}")
+        load_with("expect: {delivery: 85%}")
     assert str(refused.value) == (
         f"{tmp_path}/scenario.yaml:7: expect.delivery: tid promises every delivery, and a ratio is expected of best "
         "effort only; remove it"
@@ -76,6 +52,6 @@ def test_a_protocol_that_promises_every_delivery_is_not_held_to_a_ratio(tmp_path
         ("expect: {deliver: 1}", r"scenario.yaml:7: .*unknown field 'deliver'; did you mean 'delivery'\?"),
     ],
 )
-def test_a_mistake_names_the_line_and_the_field(tmp_path: Path, expect: str, message: str) -> None:
+def test_a_mistake_names_the_line_and_the_field(load_with: Load, expect: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
-        scenario(tmp_path, expect)
+        load_with(expect)

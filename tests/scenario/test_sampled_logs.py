@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,29 +12,15 @@ from emulation.live_overlay.configuration import BrokerConfigs
 from emulation.planning.plan import make_plan
 from emulation.planning.variant_record import new_variant
 from record.sample import PublicationSample
-from scenario.loading import load
 from scenario.model import Scenario
 from scenario.yaml_files.errors import ScenarioError
 
-SCENARIO = """
-name: s
-topology: {kind: line, brokers: 2}
-routing: {protocol: tid}
-workload: {operations: [{at: 0s, broker: B1, client: S, id: s1, subscribe: "[class,eq,'STOCK']"}]}
-timeline: {join: 1s, run: 1s}
-seed: 11
-"""
-
-
-def scenario(tmp_path: Path, logs: str) -> Scenario:
-    file = tmp_path / "scenario.yaml"
-    file.write_text(f"{SCENARIO}{logs}\n")
-    return load(file)
+Load = Callable[[str], Scenario]
 
 
 @pytest.mark.parametrize(("written", "share"), [("5%", 0.05), ("0.05", 0.05), ("0.1%", 0.001)])
-def test_a_share_reaches_every_broker_and_the_manifest(tmp_path: Path, written: str, share: float) -> None:
-    found = scenario(tmp_path, f"logs: {{publications: {written}}}")
+def test_a_share_reaches_every_broker_and_the_manifest(load_with: Load, written: str, share: float) -> None:
+    found = load_with(f"logs: {{publications: {written}}}")
     (variant,) = make_plan(found).variants
     configs = BrokerConfigs(variant.overlay, variant.broker_settings)
     sample = PublicationSample(share, 11)
@@ -42,8 +29,8 @@ def test_a_share_reaches_every_broker_and_the_manifest(tmp_path: Path, written: 
 
 
 @pytest.mark.parametrize("logs", ["", "logs: {}", "logs: {publications: 100%}"])
-def test_all_publications_are_logged_by_default(tmp_path: Path, logs: str) -> None:
-    found = scenario(tmp_path, logs)
+def test_all_publications_are_logged_by_default(load_with: Load, logs: str) -> None:
+    found = load_with(logs)
     (variant,) = make_plan(found).variants
     assert BrokerConfigs(variant.overlay, variant.broker_settings).of("B1").sample is None
     assert new_variant("base", {}, found).sample is UNSET
@@ -60,15 +47,17 @@ def test_all_publications_are_logged_by_default(tmp_path: Path, logs: str) -> No
         ("[5%]", "expected a share such as 2%"),
     ],
 )
-def test_a_share_that_makes_no_sense_is_refused_with_its_place(tmp_path: Path, written: str, problem: str) -> None:
+def test_a_share_that_makes_no_sense_is_refused_with_its_place(
+    load_with: Load, tmp_path: Path, written: str, problem: str
+) -> None:
     with pytest.raises(ScenarioError) as refused:
-        scenario(tmp_path, f"logs: {{publications: {written}}}")
+        load_with(f"logs: {{publications: {written}}}")
     (line,) = str(refused.value).splitlines()
-    assert line.startswith(f"{tmp_path}/scenario.yaml:8: logs.publications: ")
+    assert line.startswith(f"{tmp_path}/scenario.yaml:7: logs.publications: ")
     assert problem in line
 
 
-def test_a_share_may_vary(tmp_path: Path) -> None:
-    found = scenario(tmp_path, "vary: {logs.publications: [100%, 5%]}")
+def test_a_share_may_vary(load_with: Load) -> None:
+    found = load_with("vary: {logs.publications: [100%, 5%]}")
     samples = [variant.scenario.sample for variant in make_plan(found).variants]
     assert samples == [None, PublicationSample(0.05, 11)]
