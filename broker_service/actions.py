@@ -22,6 +22,7 @@ from broker_service.routing.interface import (
     HoldPublishers,
     Notify,
     Recall,
+    RecordPlacement,
     ReleasePublishers,
     Router,
     Send,
@@ -38,6 +39,7 @@ from record.log import Event
 _DELIVERED: Final = Event.DELIVERED
 _NOTIFIED: Final = Outcome.NOTIFIED
 _DETECTION_WORD: Final = Kind.DETECTION.word
+_COMPOSE_WORD: Final = Kind.COMPOSE.word
 
 
 class ActionExecutor:
@@ -89,8 +91,8 @@ class ActionExecutor:
                 self._timers.cancel(action.key)
             elif isinstance(action, Recall):
                 self._recall(action.neighbour)
-            elif isinstance(action, (Detect, Cease, Notify)):
-                self._detect_or_notify(action)
+            elif isinstance(action, (Detect, Cease, RecordPlacement, Notify)):
+                self._serve_unit(action)
             else:
                 self._keep_or_hold(action)
 
@@ -163,7 +165,7 @@ class ActionExecutor:
             else:
                 self._notify(self._clients[receiver], event)
 
-    def _detect_or_notify(self, action: Detect | Cease | Notify) -> None:
+    def _serve_unit(self, action: Detect | Cease | RecordPlacement | Notify) -> None:
         """Performs an action on a unit."""
         if isinstance(action, Detect):
             for part in self._composites.add_unit(action.unit, self.new_id):
@@ -171,6 +173,16 @@ class ActionExecutor:
         elif isinstance(action, Cease):
             for part in self._composites.remove_unit(action.unit):
                 self.perform(self.router.unsubscribe(part.client, part.id))
+        elif isinstance(action, RecordPlacement):
+            self._recorder.note(
+                action.event,
+                kind=_COMPOSE_WORD,
+                id=action.unit.name,
+                client=action.unit.client,
+                peer=action.peer,
+                text=action.reason,
+                placement=action.placement,
+            )
         else:
             unit = action.unit
             client = self._clients.get(unit.client)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from broker_service.messages import KIND_WORDS, Kind, Message, StreamPosition
-from record.log import Event, PredicateRecord, TraceRecord
+from record.log import Event, PlacementRecord, PredicateRecord, TraceRecord
 
 
 class Trace(Protocol):
@@ -193,6 +193,7 @@ class Recorder:
         strings: dict[str, str] | None = None,
         predicates: list[PredicateRecord] | None = None,
         publications: list[str] | None = None,
+        placement: PlacementRecord | None = None,
         time: int | None = None,
     ) -> None:
         """Records any other event, now or at `time`; the fields are those of `TraceRecord`."""
@@ -217,5 +218,6 @@ class Recorder:
                 strings=strings,
                 predicates=predicates,
                 publications=publications,
+                placement=placement,
             )
         )

@@ -34,6 +34,16 @@ class Event(enum.StrEnum):
     """The broker detected a set of publications that together match a composite subscription. kind: `detection`; id:
     the client's name for the composite; publications: the set; duration: its spread, which is the time between the
     earliest and the latest `publish` of the set."""
+    JOINED = "joined"
+    """The broker became the join point of a composite subscription that is routed as a unit: it detects the composite
+    from now on. kind: `compose`; id: the client's name for the composite; placement: the decision, of which `text`
+    states the reason; peer: the broker that was the join point before, if the unit has moved."""
+    MOVED = "moved"
+    """The broker, so far the join point of a unit, sent it on. It still detects the composite until `left`, so that
+    no publication is missed meanwhile. Fields as in `joined`; peer: the neighbour that it was sent to."""
+    LEFT = "left"
+    """The broker detects a unit no more, and the matches that it stored for the unit are gone. Fields as in `joined`,
+    without peer; text: the reason. Not written by a broker that crashes."""
     DELIVERED = "delivered"
     """A notification left for a client. Of the kind `detection`, id: the client's name for the composite; bytes: all
     contents of the set."""
@@ -157,6 +167,32 @@ class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     string: str | None = None
 
 
+class PlaceCost(msgspec.Struct, omit_defaults=True, frozen=True):
+    """Estimated cost of detecting a composite subscription at one broker."""
+
+    broker: str
+    cost: float | None = None
+    """Total routing cost (Li, Muthusamy, Jacobsen, section 4.3), which has no unit; None where some broker would be
+    saturated."""
+
+
+class PlacementRecord(msgspec.Struct, omit_defaults=True, kw_only=True, frozen=True):
+    """The decision by which a unit, a composite subscription routed as a whole, is detected where it is."""
+
+    unit: str
+    """The unit's name in the overlay. It is another one when the client makes the composite subscription again."""
+    epoch: int
+    """Number of times that the client's broker has routed the unit."""
+    move: int = 0
+    """Number of times that the unit has been sent on by a join point in this epoch."""
+    matches: float
+    """Estimated detections a second."""
+    parts: tuple[float, ...]
+    """Estimated matches a second of each part, from the left."""
+    costs: tuple[PlaceCost, ...] = ()
+    """The costs that were compared; empty where the decision depends on none."""
+
+
 class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One line of `logs/<node>.jsonl`. Fields that do not apply are left out."""
 
@@ -202,3 +238,5 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     publications: list[str] | None = None
     """The identifiers of a detected set of publications, in order of publishing; equal times in order of the
     identifier."""
+    placement: PlacementRecord | None = None
+    """Decision about the place of a composite subscription that is routed as a unit."""

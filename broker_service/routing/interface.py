@@ -28,6 +28,7 @@ from broker_service.messages import BrokerId, ClientId, ConstituentPublication, 
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
 from broker_service.service import ServiceTotals
+from record.log import Event, PlacementRecord
 
 TimerKey = Hashable
 """Identifies a timer of a router: a value of the router's own, such as a frozen struct that names a neighbour."""
@@ -132,6 +133,17 @@ class Cease(msgspec.Struct, frozen=True):
     unit: str
 
 
+class RecordPlacement(msgspec.Struct, frozen=True):
+    """Log an event in the life of a unit: `joined`, `moved` or `left`."""
+
+    event: Event
+    unit: CompositeUnit
+    placement: PlacementRecord
+    """The latest decision about its place that was made at this broker."""
+    reason: str
+    peer: BrokerId | None = None
+
+
 class Notify(msgspec.Struct, frozen=True):
     """Notify a client of this broker of a detection; has no effect when it is attached no more."""
 
@@ -151,6 +163,7 @@ Action = (
     | ReleasePublishers
     | Detect
     | Cease
+    | RecordPlacement
     | Notify
 )
 Actions = Sequence[Action]

@@ -27,7 +27,7 @@ from analysis.tables.comparison import Comparison, RelievedLink
 from analysis.tables.deliveries import Cause, Defect, Right
 from analysis.tables.detections import DetectionDefect, DetectionFigures
 from record import log as log_schema
-from record.log import Event, PredicateRecord, TraceRecord
+from record.log import Event, PlaceCost, PlacementRecord, PredicateRecord, TraceRecord
 
 _INTRODUCTION = """\
 # Logs, tables, summary
@@ -86,7 +86,7 @@ def render() -> str:
 def _blocks() -> Iterator[str]:
     yield _INTRODUCTION
     yield from _members(Event, log_schema)
-    for record in (TraceRecord, PredicateRecord):
+    for record in (TraceRecord, PredicateRecord, PlacementRecord, PlaceCost):
         yield from _struct(record, log_schema, f"### {record.__name__}")
     yield _TABLES
     for name, row in TABLES.items():

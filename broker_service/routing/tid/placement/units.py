@@ -19,8 +19,10 @@ A unit whose parts match no advertisement stays at its home until it is made aga
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isinf
 
 import msgspec
 
@@ -32,7 +34,7 @@ from broker_service.language.composite_wire import decode_composite, encode_comp
 from broker_service.messages import BrokerId, ConstituentPublication, Kind, Message
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.identifiers import Home, split_id
-from broker_service.routing.interface import Action, Cease, CompositeUnit, Detect, Notify, Send
+from broker_service.routing.interface import Action, Cease, CompositeUnit, Detect, Notify, RecordPlacement, Send
 from broker_service.routing.tid.placement.cardinality import Matches, PartMatches, Source, matches_of
 from broker_service.routing.tid.placement.choice import Choice, Decision
 from broker_service.routing.tid.placement.cost import Surroundings
@@ -52,12 +54,21 @@ from broker_service.routing.tid.placement.statistics import guess
 from broker_service.routing.tid.reconciliation import KnownIncarnations
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable
+from record.log import Event, PlaceCost, PlacementRecord
 
 TreeRate = tuple[TreeId, float]
 """A tree that a part is bound to, and the part's matches a second in its publications."""
 
 _encode_bodies = msgspec.msgpack.Encoder().encode
 _decode_bodies = header_decoder(tuple[bytes, ...])
+
+
+class Ending(enum.Enum):
+    """Reason for which a unit is detected at a broker no more."""
+
+    WITHDRAWN = "withdrawn"
+    ROUTED_ANEW = "routed anew"
+    PATH_BROKEN = "a broker on its path was restarted"
 
 
 @dataclass(slots=True)
@@ -75,6 +86,8 @@ class UnitRow:
     sent: Message | None = None
     """The message that took it there."""
     explanation: str = ""
+    placement: PlacementRecord | None = None
+    """The decision about its destination here, for the log."""
     whole_path: tuple[Home, ...] | None = None
     """At the home: the brokers from the home to the join point; None while it is not known."""
 
@@ -116,7 +129,7 @@ class Units:
     def decompose(self, unit: str) -> list[Action]:
         """A client of this broker withdraws a composite subscription."""
         row = self._rows[unit]
-        actions = self._remove(row)
+        actions = self._remove(row, Ending.WITHDRAWN)
         for tid in row.wanted:
             actions += self.exchange.unwant(tid, OwnUnit(unit))
         return actions
@@ -150,7 +163,7 @@ class Units:
         if known is not None:
             if known.epoch >= header.epoch:
                 return []
-            actions += self._remove(known)
+            actions += self._remove(known, Ending.ROUTED_ANEW)
         unit = CompositeUnit(message.id, header.client, header.name, composite)
         row = self._rows[unit.id] = UnitRow(unit, header.epoch, header.path)
         return actions + self._place(row, header.parts, message.hops)
@@ -165,7 +178,7 @@ class Units:
         row = self._rows.get(withdrawn.unit)
         if row is None or row.epoch != withdrawn.epoch or row.previous != neighbour:
             return []
-        return self._remove(row)
+        return self._remove(row, Ending.WITHDRAWN)
 
     def _receive_report(self, neighbour: BrokerId, placed: UnitPlaced) -> list[Action]:
         """The path of a unit is known, to its join point."""
@@ -202,9 +215,9 @@ class Units:
         actions: list[Action] = []
         for row in tuple(self._rows.values()):
             if any(map(self._incarnations.is_former, row.path)):
-                actions += self._drop(row)
+                actions += self._drop(row, Ending.PATH_BROKEN)
             elif row.previous is None and row.next_hop is not None and self._is_broken(row.whole_path):
-                actions += self._remove(row)
+                actions += self._remove(row, Ending.PATH_BROKEN)
                 actions += self._place_at_home(UnitRow(row.unit, row.epoch + 1, (), row.wanted))
         return actions
 
@@ -235,11 +248,15 @@ class Units:
         """Chooses a unit's destination, and sends it there or has it detected here."""
         decision = self._decide(row, parts)
         row.explanation = explain(decision, self._home.broker)
+        row.placement = _record(row, decision, parts)
         unit, here = row.unit, self._home.broker
         path = (*row.path, self._home)
         destination = min(decision.destinations, default=here)
         if isinstance(unit.composite.pattern, Atomic) or destination == here:
-            detecting: list[Action] = [Detect(unit)]
+            detecting: list[Action] = [
+                Detect(unit),
+                RecordPlacement(Event.JOINED, unit, row.placement, decision.reason.value),
+            ]
             if row.previous is not None:
                 detecting.append(_control(row.previous, unit.id, UnitPlaced(unit.id, row.epoch, path)))
             return detecting
@@ -272,17 +289,19 @@ class Units:
                 flows[next_hop] = flows.get(next_hop, 0.0) + rate
         return PartMatches(Matches(sum(flows.values()), {}), flows)
 
-    def _remove(self, row: UnitRow) -> list[Action]:
+    def _remove(self, row: UnitRow, ending: Ending) -> list[Action]:
         """Removes a unit, here and along the rest of its path."""
         if row.next_hop is None:
-            return self._drop(row)
+            return self._drop(row, ending)
         del self._rows[row.unit.id]
         return [_control(row.next_hop, row.unit.id, UnitWithdrawn(row.unit.id, row.epoch))]
 
-    def _drop(self, row: UnitRow) -> list[Action]:
+    def _drop(self, row: UnitRow, ending: Ending) -> list[Action]:
         """Removes a unit here alone."""
         del self._rows[row.unit.id]
-        return [Cease(row.unit.id)] if row.next_hop is None else []
+        if row.next_hop is not None or row.placement is None:
+            return []
+        return [Cease(row.unit.id), RecordPlacement(Event.LEFT, row.unit, row.placement, ending.value)]
 
 
 def _decode(body: bytes) -> CompositeSubscription:
@@ -293,6 +312,16 @@ def _decode(body: bytes) -> CompositeSubscription:
     if composite.within is None:
         raise MalformedMessageError("a unit without a window")
     return composite
+
+
+def _record(row: UnitRow, decision: Decision, parts: Sequence[Sequence[TreeRate]]) -> PlacementRecord:
+    return PlacementRecord(
+        unit=row.unit.id,
+        epoch=row.epoch,
+        matches=decision.matches.rate,
+        parts=tuple(sum(rate for _, rate in part) for part in parts),
+        costs=tuple(PlaceCost(cost.place, None if isinf(cost.total) else cost.total) for cost in decision.costs),
+    )
 
 
 def _control(neighbour: BrokerId, id: str, message: UnitPlaced | UnitWithdrawn) -> Send:

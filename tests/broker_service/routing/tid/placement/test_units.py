@@ -75,6 +75,24 @@ def test_a_unit_is_split_where_sources_of_equal_rates_part(composites: str) -> N
     assert (delivered.kind, delivered.id, delivered.client) == ("detection", "c", "S")
 
 
+def test_the_join_point_logs_when_it_begins_and_ends() -> None:
+    overlay = overlay_of("dcsr")
+    compose(overlay)
+    (unit,) = overlay.brokers["B4"].tables()["composite_units"]  # type: ignore[misc]
+    overlay.request("S", Operation.UNSUBSCRIBE, "c")
+    overlay.settle()
+    (joined,), (left,) = overlay.records(Event.JOINED), overlay.records(Event.LEFT)
+    for record in (joined, left):
+        assert (record.node, record.kind, record.id, record.client) == ("B4", "compose", "c", "S")
+    assert (joined.text, left.text) == ("least total routing cost", "withdrawn")
+    decided = joined.placement
+    assert decided is not None and decided == left.placement
+    assert (decided.unit, decided.epoch, decided.matches, decided.parts) == (unit, 1, 1.0, (1.0, 1.0))
+    costs = {place.broker: place.cost for place in decided.costs}
+    assert costs.keys() == {"B2", "B3", "B4"}
+    assert min(costs.values(), key=lambda cost: cost or 0.0) == costs["B4"]
+
+
 def test_no_publication_passes_the_join_point() -> None:
     overlay = overlay_of("topology")
     compose(overlay)
