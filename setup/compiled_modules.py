@@ -22,6 +22,7 @@ COMPILED_PACKAGES = (
     "broker_service/routing/channelization",
     "broker_service/routing/common",
     "broker_service/routing/octopia",
+    "broker_service/routing/semi_probabilistic",
     "broker_service/routing/tid",
     "emulation/simulation",
 )
@@ -88,6 +89,8 @@ INTERPRETED: Mapping[str, str] = {
     "broker_service/routing/octopia/messages.py": _STRUCTS,
     "broker_service/routing/octopia/options.py": _STRUCTS,
     "broker_service/routing/options.py": _STRUCTS,
+    "broker_service/routing/semi_probabilistic/messages.py": _STRUCTS,
+    "broker_service/routing/semi_probabilistic/options.py": _STRUCTS,
     "broker_service/routing/preparation.py": _RARE,
     "broker_service/routing/registry.py": "tests and extensions add protocols to it",
     "broker_service/routing/tid/messages.py": _STRUCTS,

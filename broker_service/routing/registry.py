@@ -57,6 +57,15 @@ def _channelization() -> Protocol:
     return Protocol(ChannelizationRouter, ChannelizationOptions)
 
 
+def _semi_probabilistic() -> Protocol:
+    from broker_service.routing.semi_probabilistic import (  # noqa: PLC0415 - see the module
+        SemiProbabilisticOptions,
+        SemiProbabilisticRouter,
+    )
+
+    return Protocol(SemiProbabilisticRouter, SemiProbabilisticOptions)
+
+
 class _Protocols(MutableMapping[str, Protocol]):
     """Protocols by name, each loaded when it is first looked up."""
 
@@ -90,6 +99,7 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
         "medym": _medym,
         "cbf": _cbf,
         "channelization": _channelization,
+        "semi-probabilistic": _semi_probabilistic,
     }
 )
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, FiniteFloat, ValidationInfo, field_validator
 
 from broker_service.language.notation import MAX_LENGTH
+from record.faults import FaultKind
 from record.time_units import SECOND
 from scenario.sections.section import Section
 from scenario.sections.units import Duration
@@ -129,6 +130,8 @@ class Case(Section):
     """
     protocols: Annotated[tuple[_NAME, ...], Field(min_length=1)] | None = None
     """Protocols that the case is for; all that can run on its overlay when None."""
+    survives: tuple[FaultKind, ...] = ()
+    """Kinds of faults that must cost the protocol no publication (`record.promises`); it is skipped where they may."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MOST_STEPS)]
     ordered: Annotated[bool, Field(strict=True)] = False

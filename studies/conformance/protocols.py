@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from broker_service.routing import read_options
+from record.promises import Promises
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,11 @@ class ConformanceProtocol:
     """As in the scenario's `routing` section."""
     full_mesh: bool = False
     """True when cases run on the full mesh of their brokers, because the protocol needs a link between any two."""
+
+    @property
+    def promises(self) -> Promises:
+        """The promises of the protocol with these options."""
+        return read_options(self.protocol, self.options).promises
 
     @property
     def attributes_needed(self) -> tuple[str, ...]:
@@ -53,6 +59,7 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
             {"advertisements": True, "aggregation": "covering", "reconcile_after": _RECONCILE_AFTER},
         ),
         ConformanceProtocol("channelization", "channelization", {"channels": 3}, full_mesh=True),
+        ConformanceProtocol("semi-probabilistic", "semi-probabilistic", {"horizon": 2, "threshold": 1.0}),
         ConformanceProtocol(
             "octopia-beyond",
             "octopia",

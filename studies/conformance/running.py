@@ -11,6 +11,7 @@ import networkx as nx
 from broker_service.errors import BrokerDefectError
 from broker_service.messages import BrokerId, ClientId
 from emulation.live_overlay import LiveOverlay, Tables, UnsettledError
+from record.promises import Loss
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
 from studies.conformance.meshes import on_full_mesh
@@ -29,6 +30,10 @@ def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
     needed = set(protocol.attributes_needed)
     if needed and any(needed - broker.attributes.keys() for broker in case.overlay().brokers):
         return f"{protocol.name} needs an overlay whose brokers have {', '.join(sorted(needed))}"
+    promises = protocol.promises
+    for kind in case.survives:
+        if promises.loss(kind) is not Loss.NOTHING:
+            return f"{protocol.name} may lose publications by {kind}"
     return ""
 
 

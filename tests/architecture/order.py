@@ -99,7 +99,7 @@ ROOMS: Mapping[str, Floors] = {
         "options",
         "interface",
         "common",
-        "cbf channelization medym octopia tid",
+        "cbf channelization medym octopia semi_probabilistic tid",
         "registry",
     ),
     "studies.campaign": _floors(

@@ -59,6 +59,7 @@ class CoreOverlay:
         self.limits = limits or Limits()
         self.protocol = protocol
         self.attributes = {name: dict((attributes or {}).get(name, {})) for name in self.names}
+        self.seed = seed
         self.random = random.Random(seed)
         self.time = 0
         self.traces = {name: ListTrace(name) for name in self.names}
@@ -176,6 +177,26 @@ class CoreOverlay:
         self.cuts.remove({a, b})
         self._connect(a, b)
 
+    def appear(self, a: str, b: str) -> None:
+        """Two brokers become neighbours, and their link comes up."""
+        self.links.append((a, b))
+        for broker, neighbour in ((a, b), (b, a)):
+            if broker in self.brokers:
+                self.brokers[broker].add_link(LinkConfig(neighbour=neighbour, local="", remote="", dial=False))
+        if a in self.brokers and b in self.brokers:
+            self._connect(a, b)
+
+    def vanish(self, a: str, b: str) -> None:
+        """Two brokers are neighbours no more; what their link holds is lost."""
+        was_up = {a, b} not in self.cuts and a in self.brokers and b in self.brokers
+        self.cuts = [cut for cut in self.cuts if cut != {a, b}]
+        self.links = [link for link in self.links if set(link) != {a, b}]
+        for broker, neighbour in ((a, b), (b, a)):
+            if broker in self.brokers:
+                if was_up:
+                    self.brokers[broker].link_down(neighbour)
+                self.brokers[broker].remove_link(neighbour)
+
     # What happened
 
     def records(self, event: Event) -> list[TraceRecord]:
@@ -199,6 +220,7 @@ class CoreOverlay:
             options=self.options,
             attributes=self.attributes[name],
             limits=self.limits,
+            seed=self.seed,
             links=tuple(
                 LinkConfig(neighbour=neighbour, local="", remote="", dial=False, attributes=self.attributes[neighbour])
                 for neighbour in self._neighbours(name)

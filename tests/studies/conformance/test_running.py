@@ -59,6 +59,15 @@ def test_a_case_is_skipped_by_a_protocol_that_its_overlay_does_not_suit(monkeypa
     assert result.note == "structured needs an overlay whose brokers have cluster, region"
 
 
+def test_a_case_is_skipped_where_a_fault_that_must_cost_nothing_may_cost_publications() -> None:
+    steps = (ADVERTISE, SUBSCRIBE, publish("p1"))
+    needs = {"expect": {"S": ["p1"]}, "survives": ["link_down"]}
+    assert run(*steps, protocol="tid-fixed", **needs).verdict is CaseVerdict.PASSED
+    result = run(*steps, protocol="semi-probabilistic", **needs)
+    assert result.verdict is CaseVerdict.SKIPPED
+    assert result.note == "semi-probabilistic may lose publications by link_down"
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_case_passes_when_everybody_got_just_what_was_expected(protocol: str) -> None:
     steps = (ADVERTISE, SUBSCRIBE, publish("p1"), publish("p2", price=10))

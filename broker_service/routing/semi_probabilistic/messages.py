@@ -1,0 +1,95 @@
+"""Headers of semi-probabilistic routing. Whatever a correct neighbour does not send raises `MalformedMessageError`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+
+from broker_service.errors import MalformedMessageError
+from broker_service.routing.common.decoding import encode_header, header_decoder
+from broker_service.routing.semi_probabilistic.options import SemiProbabilisticOptions
+
+_Left = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class EventHeader(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
+    """Header of a publication. The first two fields identify the event (section 3, "Dealing with loops")."""
+
+    publisher: str
+    """Broker and incarnation at which the event was published, `<broker>.<incarnation>`."""
+    number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 62)]
+    """Counts the events published there, from 1."""
+    ttl: _Left | None = None
+    """Hops left to this copy; None where the options do not limit them."""
+    deterministic_ttl: _Left | None = None
+    """Deterministic hops left to it."""
+    probabilistic_ttl: _Left | None = None
+    """Random hops left to it."""
+
+    @property
+    def spent(self) -> bool:
+        """True when the copy must not travel any further."""
+        return self.ttl == 0 or self.deterministic_ttl == 0 or self.probabilistic_ttl == 0
+
+    def after_deterministic_hop(self) -> EventHeader:
+        return EventHeader(
+            self.publisher, self.number, _lowered(self.ttl), _lowered(self.deterministic_ttl), self.probabilistic_ttl
+        )
+
+    def after_random_hop(self) -> EventHeader:
+        return EventHeader(
+            self.publisher, self.number, _lowered(self.ttl), self.deterministic_ttl, _lowered(self.probabilistic_ttl)
+        )
+
+
+def published(publisher: str, number: int, options: SemiProbabilisticOptions) -> EventHeader:
+    """The header of an event at its publisher's broker."""
+    return EventHeader(publisher, number, options.ttl, options.deterministic_ttl, options.probabilistic_ttl)
+
+
+_decode_event: Callable[[bytes], EventHeader] = header_decoder(EventHeader)
+_decode_distance: Callable[[bytes], int] = header_decoder(int)
+_decode_leaf: Callable[[bytes], bool] = header_decoder(bool)
+
+
+def decode_event(header: bytes, options: SemiProbabilisticOptions) -> EventHeader:
+    """The header of a publication of a neighbour, which routes with the same options."""
+    event = _decode_event(header)
+    if not (
+        _is_left_of(event.ttl, options.ttl)
+        and _is_left_of(event.deterministic_ttl, options.deterministic_ttl)
+        and _is_left_of(event.probabilistic_ttl, options.probabilistic_ttl)
+    ):
+        raise MalformedMessageError("its times-to-live are not those of an event that has travelled by these options")
+    return event
+
+
+def decode_distance(header: bytes, horizon: int) -> int:
+    """The hops to the subscriber of a subscription that a neighbour announces."""
+    distance = _decode_distance(header)
+    if not 1 <= distance <= horizon:
+        raise MalformedMessageError(f"a subscriber at distance {distance}, with a horizon of {horizon}")
+    return distance
+
+
+def decode_leaf(header: bytes) -> bool:
+    """True when the neighbour has become a leaf, false when it has ceased to be one."""
+    return _decode_leaf(header)
+
+
+def encode(value: EventHeader | int | bool) -> bytes:
+    """A header in bytes."""
+    return encode_header(value)
+
+
+def _lowered(left: int | None) -> int | None:
+    return None if left is None else left - 1
+
+
+def _is_left_of(left: int | None, option: int | None) -> bool:
+    """True for hops that can be left of those that the option allows; both are None where hops are not limited."""
+    if option is None or left is None:
+        return option is left
+    return left <= option

@@ -1,0 +1,71 @@
+"""Options of semi-probabilistic routing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from broker_service.messages import MOST_HOPS
+from broker_service.routing.options import ProtocolOptions
+from record.faults import VANISHED_LINKS
+from record.promises import QUEUES_LOST, Completeness, Loss, Promises
+
+Hops = Annotated[int, Meta(ge=0, le=MOST_HOPS)]
+
+_DOWN_LINKS_CARRY_NOTHING: Mapping[str, Loss] = {
+    **dict.fromkeys(QUEUES_LOST, Loss.IN_FLIGHT),
+    VANISHED_LINKS: Loss.IN_FLIGHT,
+}
+"""Each fault that can silence a link may cost the publications of its time, because a link that is down is no
+candidate and nothing waits for it."""
+
+
+class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The scenario's `routing` section for this protocol."""
+
+    times: ClassVar = ("remembered",)
+    neighbours_change: ClassVar = True
+
+    horizon: Hops = 1
+    """Subscription horizon phi: hops that a subscription travels from its subscriber's broker."""
+    threshold: Annotated[float, Meta(ge=0, le=1)] = 0.25
+    """Event propagation threshold tau: share of its other links over which a broker forwards an event, rounded up."""
+    ttl: Hops | None = None
+    """Time-to-live of events: links that a copy may travel; unlimited where it is left out."""
+    deterministic_ttl: Hops | None = None
+    """TTLd: links with a matching subscription that a copy may travel; it ends when either limit is used up."""
+    probabilistic_ttl: Hops | None = None
+    """TTLp: links drawn at random that a copy may travel."""
+    spare_leaves: bool = False
+    """A neighbour with one link gets an event only if it has subscribed to it; no effect with a horizon of 0, at which
+    brokers know no subscriptions of their neighbours."""
+    limit: Literal["threshold", "none"] = "threshold"
+    """Links to matching subscribers two or more hops away: `threshold` uses the nearest ones, up to the number that the
+    threshold gives, `none` uses all of them."""
+    remembered: float = 60.0
+    """Seconds for which a broker recognises an event that comes again."""
+
+    def __post_init__(self) -> None:
+        if self.remembered <= 0:
+            raise ValueError("remembered must be more than 0 seconds")
+        if self.ttl is not None and (self.deterministic_ttl is not None or self.probabilistic_ttl is not None):
+            raise ValueError("ttl limits all hops alike; give it, or deterministic_ttl and probabilistic_ttl")
+
+    @property
+    def floods(self) -> bool:
+        """True when every broker sends each event over all other links, without end."""
+        return self.threshold == 1 and (self.ttl, self.deterministic_ttl, self.probabilistic_ttl) == (None, None, None)
+
+    @property
+    def spares_leaves(self) -> bool:
+        """True when brokers notify each other of being leaves."""
+        return self.spare_leaves and self.horizon > 0
+
+    @property
+    def promises(self) -> Promises:
+        """Delivery with some probability; every publication where events flood the overlay."""
+        every = self.floods and not self.spares_leaves
+        delivery = Completeness.EVERY if every else Completeness.BEST_EFFORT
+        return Promises(delivery=delivery, survives=dict(_DOWN_LINKS_CARRY_NOTHING))

@@ -1,0 +1,236 @@
+"""The subscription table of one broker, by distance-vector with split horizon.
+
+Section 3, "Subscription Propagation", leaves open what happens when a subscriber turns out to be nearer or farther than
+a subscription said. Rules, phi being the subscription horizon:
+
+1. A subscription is known by its identifier. For each neighbour that announced it, the table has the distance of the
+   subscriber over that link, from 1 to phi; a subscription of a client of this broker has the distance 0.
+2. The distance announced to a neighbour is 1 + the least distance over all *other* links; each change of it is a
+   message. A withdrawal is sent when it exceeds phi, and when no other link leads to the subscriber any more.
+3. A new link starts with nothing, and both ends announce over it all that rule 2 yields. A link that vanishes or fails
+   takes with it whatever came over it, which changes distances as rule 2 states.
+4. A broker ignores its own subscriptions when they come back round a cycle.
+
+Each change travels phi hops at most, so the tables settle within phi rounds and nothing counts to infinity. Without
+failures, no link carries a subscription twice unless it was withdrawn in between or the subscriber came nearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from broker_service.language import Subscription
+from broker_service.messages import BrokerId, ClientId
+from broker_service.routing.matcher import Matcher
+
+
+class Row:
+    """A subscription that a broker knows."""
+
+    __slots__ = ("client", "distances", "id", "pattern")
+
+    def __init__(self, id: str, pattern: Pattern, client: ClientId | None) -> None:
+        self.id = id
+        self.pattern = pattern
+        self.client = client
+        """The subscriber when it is a client of this broker."""
+        self.distances: dict[BrokerId, int] = {}
+        """By the neighbours that announced it: hops from this broker to the subscriber's."""
+
+    def distances_to_announce(self) -> tuple[int | None, BrokerId | None, int | None]:
+        """The least distance, the neighbour that it leads over, and the least one over all others.
+
+        None is a distance that is not known; the neighbour is None for a client's subscription.
+        """
+        if self.client is not None:
+            return 0, None, 0
+        least: int | None = None
+        over: BrokerId | None = None
+        second: int | None = None
+        for neighbour, distance in self.distances.items():
+            if least is None or distance < least:
+                least, over, second = distance, neighbour, least
+            elif second is None or distance < second:
+                second = distance
+        return least, over, second
+
+
+class Pattern:
+    """A distinct content of subscriptions, with the clients and the links that want it."""
+
+    __slots__ = ("_clients", "_nearest", "body", "rows")
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self.rows: dict[str, Row] = {}
+        self._clients: Sequence[ClientId] | None = None
+        self._nearest: Mapping[BrokerId, int] | None = None
+
+    @property
+    def clients(self) -> Sequence[ClientId]:
+        """Clients of this broker that subscribe to it."""
+        if self._clients is None:
+            self._clients = [row.client for row in self.rows.values() if row.client is not None]
+        return self._clients
+
+    @property
+    def nearest(self) -> Mapping[BrokerId, int]:
+        """Hops to the nearest subscriber over each link over which there is one."""
+        if self._nearest is None:
+            nearest: dict[BrokerId, int] = {}
+            for row in self.rows.values():
+                for neighbour, distance in row.distances.items():
+                    if distance < nearest.get(neighbour, distance + 1):
+                        nearest[neighbour] = distance
+            self._nearest = nearest
+        return self._nearest
+
+    def note_change(self) -> None:
+        """Its rows have changed."""
+        self._clients = self._nearest = None
+
+
+class Interest(NamedTuple):
+    """The clients and links that want an event."""
+
+    clients: tuple[ClientId, ...]
+    """Clients of this broker, each once."""
+    distances: Mapping[BrokerId, int]
+    """Hops to the nearest subscriber over each link over which there is one."""
+
+
+class Change(NamedTuple):
+    """A message that is due to a neighbour: a subscription with its distance, or its withdrawal."""
+
+    neighbour: BrokerId
+    id: str
+    body: bytes
+    distance: int | None
+    """Hops from the neighbour to the subscriber; None for a withdrawal."""
+
+
+class SubscriptionTable:
+    """The subscriptions that a broker knows, and those that it has announced to each neighbour."""
+
+    def __init__(self, horizon: int, patterns: Matcher[Pattern]) -> None:
+        self._horizon = horizon
+        self._index = patterns
+        self._patterns: dict[bytes, Pattern] = {}
+        self._rows: dict[str, Row] = {}
+        self._announced: dict[BrokerId, dict[str, int]] = {}
+        """To each neighbour whose link is up: the distances announced to it, by subscription."""
+
+    def subscribe(self, client: ClientId, id: str, body: bytes, subscription: Subscription) -> list[Change]:
+        """A client of this broker subscribes."""
+        return self._changes(self._add(id, body, subscription, client))
+
+    def unsubscribe(self, id: str) -> list[Change]:
+        """A client of this broker withdraws a subscription."""
+        row = self._rows[id]
+        row.client = None
+        return self._changes(row)
+
+    def knows(self, id: str) -> bytes | None:
+        """The content of a subscription that is in the table; None for another."""
+        row = self._rows.get(id)
+        return None if row is None else row.pattern.body
+
+    def learn(self, neighbour: BrokerId, id: str, distance: int) -> list[Change]:
+        """A neighbour announces the distance of a subscription that is in the table."""
+        row = self._rows[id]
+        row.distances[neighbour] = distance
+        return self._changes(row)
+
+    def learn_new(
+        self, neighbour: BrokerId, id: str, body: bytes, subscription: Subscription, distance: int
+    ) -> list[Change]:
+        """A neighbour announces a subscription that is not in the table."""
+        row = self._add(id, body, subscription, None)
+        row.distances[neighbour] = distance
+        return self._changes(row)
+
+    def unlearn(self, neighbour: BrokerId, id: str) -> list[Change]:
+        """A neighbour withdraws a subscription; has no effect for one that it has not announced."""
+        row = self._rows.get(id)
+        if row is None or row.distances.pop(neighbour, None) is None:
+            return []
+        return self._changes(row)
+
+    def link(self, neighbour: BrokerId) -> list[Change]:
+        """The link to a neighbour has come up; the neighbour knows nothing from here."""
+        self._announced[neighbour] = {}
+        changes: list[Change] = []
+        for row in self._rows.values():
+            changes += self._changes_for((neighbour,), row)
+        return changes
+
+    def unlink(self, neighbour: BrokerId) -> list[Change]:
+        """The link to a neighbour has gone, with all that came over it."""
+        self._announced.pop(neighbour, None)
+        changes: list[Change] = []
+        for row in [row for row in self._rows.values() if neighbour in row.distances]:
+            del row.distances[neighbour]
+            changes += self._changes(row)
+        return changes
+
+    @property
+    def neighbours(self) -> Iterable[BrokerId]:
+        """The neighbours whose links are up."""
+        return self._announced
+
+    def interest(self, matched: Iterable[Pattern]) -> Interest:
+        """The clients and links that want an event which matches these patterns."""
+        clients: dict[ClientId, None] = {}
+        distances: dict[BrokerId, int] = {}
+        for pattern in matched:
+            for client in pattern.clients:
+                clients[client] = None
+            for neighbour, distance in pattern.nearest.items():
+                if distance < distances.get(neighbour, distance + 1):
+                    distances[neighbour] = distance
+        return Interest(tuple(clients), distances)
+
+    def listed(self) -> Mapping[str, Sequence[tuple[BrokerId | None, int]]]:
+        """For each subscription, its distances by the neighbour that announced it, None for a client's."""
+        return {
+            row.id: [*([] if row.client is None else [(None, 0)]), *sorted(row.distances.items())]
+            for row in self._rows.values()
+        }
+
+    def _add(self, id: str, body: bytes, subscription: Subscription, client: ClientId | None) -> Row:
+        pattern = self._patterns.get(body)
+        if pattern is None:
+            pattern = self._patterns[body] = Pattern(body)
+            self._index.add(pattern, subscription)
+        row = self._rows[id] = pattern.rows[id] = Row(id, pattern, client)
+        return row
+
+    def _changes(self, row: Row) -> list[Change]:
+        """Brings neighbours in line with a row that has changed; a row that nothing stands for any more is removed."""
+        changes = self._changes_for(self._announced, row)
+        pattern = row.pattern
+        if row.client is None and not row.distances:
+            del self._rows[row.id], pattern.rows[row.id]
+            if not pattern.rows:
+                del self._patterns[pattern.body]
+                self._index.remove(pattern)
+        pattern.note_change()
+        return changes
+
+    def _changes_for(self, neighbours: Iterable[BrokerId], row: Row) -> list[Change]:
+        """Rule 2 for these neighbours."""
+        changes: list[Change] = []
+        least, over, second = row.distances_to_announce()
+        for neighbour in neighbours:
+            known = second if neighbour == over else least
+            distance = None if known is None or known >= self._horizon else known + 1
+            announced = self._announced[neighbour]
+            if distance == announced.get(row.id):
+                continue
+            if distance is None:
+                del announced[row.id]
+            else:
+                announced[row.id] = distance
+            changes.append(Change(neighbour, row.id, row.pattern.body, distance))
+        return changes
