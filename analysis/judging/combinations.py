@@ -170,7 +170,7 @@ class _Leaf:
                     return
                 filled[place] = value
             bound = tuple(filled)
-        tests = tuple((values[own], operator, place) for own, operator, place in self._tests)
+        tests = tuple([(values[own], operator, place) for own, operator, place in self._tests])
         self._emit((stamp, (number,), bound, tests))
 
 

@@ -6,12 +6,14 @@ have many more of them than fit in memory, so they are decoded a few at a time, 
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import merge
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -80,13 +82,44 @@ class PartOfComposite(NamedTuple):
     """The number of the part."""
 
 
+class _EncodedEvents(Generic[_Event]):
+    """Events of one kind, encoded as they come, because objects would take several times the memory."""
+
+    def __init__(self) -> None:
+        self._stamps = array("q")
+        self._publications: list[str] = []
+        self._encoded: list[msgspec.Raw] = []
+
+    def add(self, event: _Event) -> None:
+        self._stamps.append(event.stamp)
+        self._publications.append(event.publication)
+        self._encoded.append(msgspec.Raw(_encoder.encode(event)))
+
+    def pieces(self) -> list[memoryview]:
+        """The events in the order of stamps and publications, some in each piece."""
+        keys = list(zip(self._stamps, self._publications, strict=True))
+        in_order = [self._encoded[place] for place in sorted(range(len(keys)), key=keys.__getitem__)]
+        starts = range(0, len(in_order), _DECODED_TOGETHER)
+        return [memoryview(_encoder.encode(in_order[start : start + _DECODED_TOGETHER])) for start in starts]
+
+
 @dataclass(slots=True)
 class _Events:
     """The events of one composite subscription."""
 
-    matches: list[PartMatch] = field(default_factory=list)
-    losses: list[PlacedLoss] = field(default_factory=list)
-    detections: list[PlacedDetection] = field(default_factory=list)
+    matches: _EncodedEvents[PartMatch] = field(default_factory=_EncodedEvents)
+    losses: _EncodedEvents[PlacedLoss] = field(default_factory=_EncodedEvents)
+    detections: _EncodedEvents[PlacedDetection] = field(default_factory=_EncodedEvents)
+
+
+@dataclass(slots=True)
+class _Lifetime:
+    """The matches of a composite subscription in one of its lifetimes."""
+
+    events: _EncodedEvents[PartMatch]
+    """Those of the composite subscription, whatever lifetimes it has."""
+    leaves: defaultdict[int, int] = field(default_factory=partial(defaultdict, int))
+    """The number of publications that match each part."""
 
 
 class CompositeEventCollector:
@@ -94,9 +127,8 @@ class CompositeEventCollector:
 
     def __init__(self, detections: Sequence[NotifiedDetection], losses: Sequence[DetectionLoss]) -> None:
         """`detections` and `losses` are those of the bucket; their stamps are found as publications are added."""
-        self.part_matches: Counter[PartOfComposite] = Counter()
-        self._of_lifetime: dict[tuple[int, int], list[PartMatch]] = {}
-        """The matches of each composite subscription, by variant and lifetime."""
+        self._lifetimes: dict[tuple[int, int], _Lifetime] = {}
+        """By variant, and by the number of the lifetime in its history."""
         self._events: defaultdict[CompositeName, _Events] = defaultdict(_Events)
         self._detections = detections
         self._losses = losses
@@ -110,30 +142,40 @@ class CompositeEventCollector:
         if (variant, published.publication) in self._stamps:
             self._stamps[variant, published.publication] = published.time
         for match in matches:
-            key = variant, match.lifetime
-            of_lifetime = self._of_lifetime.get(key)
-            if of_lifetime is None:
+            lifetime = self._lifetimes.get((variant, match.lifetime))
+            if lifetime is None:
                 made = history.lifetimes[match.lifetime]
-                of_lifetime = self._events[CompositeName(variant, made.client, made.name)].matches
-                self._of_lifetime[key] = of_lifetime
-            of_lifetime.append(match)
+                lifetime = _Lifetime(self._events[CompositeName(variant, made.client, made.name)].matches)
+                self._lifetimes[variant, match.lifetime] = lifetime
+            lifetime.events.add(match)
             for leaf in match.leaves:
-                self.part_matches[PartOfComposite(variant, match.lifetime, leaf)] += 1
+                lifetime.leaves[leaf] += 1
+
+    @property
+    def part_matches(self) -> Counter[PartOfComposite]:
+        """The number of publications that match each part of each composite subscription."""
+        return Counter(
+            {
+                PartOfComposite(variant, number, leaf): count
+                for (variant, number), lifetime in self._lifetimes.items()
+                for leaf, count in lifetime.leaves.items()
+            }
+        )
 
     def parts(self, buckets: int) -> dict[int, bytes]:
         """The encoded events by bucket, in this number of buckets."""
         for detection in self._detections:
             composite = CompositeName(detection.variant, detection.client, detection.composite)
             stamp = self._stamps[detection.variant, detection.last]
-            self._events[composite].detections.append(PlacedDetection(stamp, detection.last, detection))
+            self._events[composite].detections.add(PlacedDetection(stamp, detection.last, detection))
         for loss in self._losses:
             composite = CompositeName(loss.variant, loss.client, loss.composite)
             stamp = self._stamps[loss.variant, loss.last]
-            self._events[composite].losses.append(PlacedLoss(stamp, loss.last, loss))
+            self._events[composite].losses.add(PlacedLoss(stamp, loss.last, loss))
         runs: dict[int, list[_Run]] = {}
         for composite, events in self._events.items():
             number = crc32(f"{composite.variant}/{composite.client}/{composite.name}".encode()) % buckets
-            run = _Run(composite, _encoded(events.matches), _encoded(events.losses), _encoded(events.detections))
+            run = _Run(composite, events.matches.pieces(), events.losses.pieces(), events.detections.pieces())
             runs.setdefault(number, []).append(run)
         return {number: msgspec.msgpack.encode(of_bucket) for number, of_bucket in runs.items()}
 
@@ -173,12 +215,6 @@ _encoder = msgspec.msgpack.Encoder()
 _matches = msgspec.msgpack.Decoder(list[PartMatch])
 _losses = msgspec.msgpack.Decoder(list[PlacedLoss])
 _detections = msgspec.msgpack.Decoder(list[PlacedDetection])
-
-
-def _encoded(events: list[_Event]) -> list[memoryview]:
-    events.sort(key=_order)
-    starts = range(0, len(events), _DECODED_TOGETHER)
-    return [memoryview(_encoder.encode(events[start : start + _DECODED_TOGETHER])) for start in starts]
 
 
 def _decoded(pieces: Iterable[memoryview], decoder: msgspec.msgpack.Decoder[list[_Event]]) -> Iterator[_Event]:

@@ -27,7 +27,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.judging.combinations import Combinations, Members
+import msgspec
+
+from analysis.judging.combinations import Combinations
 from analysis.judging.composite_events import CompositeEvent, PlacedDetection, PlacedLoss
 from analysis.judging.composite_rights import PartMatch
 from analysis.reading.detections import NotifiedDetection
@@ -95,17 +97,16 @@ class JudgedDetection:
         return sorted({drop for member in self.members for drop in member.drops})
 
 
-@dataclass(slots=True)
-class DetectionMember:
+class DetectionMember(msgspec.Struct, gc=False):
     """A publication that matches parts of the composite subscription."""
 
     number: int
     publication: str
     stamp: int
     intended: int
-    matches: dict[int, PartMatch] = field(default_factory=dict)
+    matches: dict[int, PartMatch] = {}
     """By lifetime."""
-    drops: list[str] = field(default_factory=list)
+    drops: list[str] = []
 
 
 @dataclass(slots=True)
@@ -130,72 +131,81 @@ class DetectionSweep:
             for number, lifetime in lifetimes.items()
         }
         self._horizon = max((lifetime.within + lifetime.error for lifetime in lifetimes.values()), default=0)
-        self._last_number = 0
-        self._known: dict[str, DetectionMember] = {}
-        self._numbered: dict[int, DetectionMember] = {}
-        self._in_order: deque[DetectionMember] = deque()
-        """Those that are known, in the order of stamps."""
-        self._open: dict[Members, _OpenSet] = {}
-        self._opened: deque[Members] = deque()
-        """The open sets in the order of the stamps of their last publications."""
+        self._newest: DetectionMember | None = None
+        """The last one that was added; all events of a publication follow one another."""
+        self._recent: dict[int, DetectionMember] = {}
+        """Those of which sets may still be found, by their numbers, which are consecutive."""
+        self._oldest = 0
+        """The least of these numbers."""
+        self._open: dict[frozenset[str], _OpenSet] = {}
+        """By their publications, in the order of the stamps of the last ones."""
         self._waiting: deque[PlacedDetection] = deque()
         """Notifications whose set is not found yet, in the order of stamps."""
 
     @property
     def held(self) -> int:
         """The number of publications and sets in memory."""
-        return len(self._known) + len(self._open)
+        return len(self._recent) + len(self._open)
 
     def judged(self, events: Iterable[CompositeEvent]) -> Iterator[JudgedDetection]:
         """The sets of which the client must or may be notified, in the order of their last publications."""
         now, closed = 0, -1
+        step = self._horizon // _CLOSINGS
         for event in events:
             now = event.stamp
-            if now > closed + self._horizon // _CLOSINGS:
+            if now > closed + step:
                 closed = now
                 yield from self._closed(now - self._horizon)
-                self._forget(now - 2 * self._horizon)
+                self._forget(now - self._horizon)
             if type(event) is PartMatch:
                 self._add(event)
             elif type(event) is PlacedDetection:
                 self._waiting.append(event)
-            elif type(event) is PlacedLoss and (member := self._known.get(event.publication)) is not None:
-                member.drops.append(f"{event.loss.broker}: {event.loss.reason}")
+            elif type(event) is PlacedLoss:
+                self._add_loss(event)
         yield from self._closed(now + 1)
 
     def _add(self, match: PartMatch) -> None:
-        member = self._known.get(match.publication)
-        if member is None:
+        member = self._newest
+        if member is None or member.publication != match.publication:
+            number = 0 if member is None else member.number + 1
             intended = match.stamp if match.intended is None else match.intended
-            self._last_number += 1
-            member = DetectionMember(self._last_number, match.publication, match.stamp, intended)
-            self._known[match.publication] = self._numbered[member.number] = member
-            self._in_order.append(member)
+            member = self._newest = DetectionMember(number, match.publication, match.stamp, intended)
+            self._recent[number] = member
         member.matches[match.lifetime] = match
         if match.right is Right.NONE:
             return
         combinations = self._combinations[match.lifetime]
-        for members in combinations.add(match.stamp, member.number, match.leaves, match.values):
-            found = self._open.get(members)
+        for numbers in combinations.add(match.stamp, member.number, match.leaves, match.values):
+            members = tuple([self._recent[number] for number in numbers])
+            publications = frozenset([member.publication for member in members])
+            found = self._open.get(publications)
             if found is None:
-                self._open[members] = _OpenSet(tuple(map(self._numbered.__getitem__, members)), [match.lifetime])
-                self._opened.append(members)
+                self._open[publications] = _OpenSet(members, [match.lifetime])
             else:
                 found.lifetimes.append(match.lifetime)
+
+    def _add_loss(self, placed: PlacedLoss) -> None:
+        newest = self._newest
+        if newest is not None and newest.publication == placed.publication:
+            newest.drops.append(f"{placed.loss.broker}: {placed.loss.reason}")
 
     def _closed(self, before: int) -> Iterator[JudgedDetection]:
         """The sets whose last publication was made before this time, once their notifications are assigned to them."""
         while self._waiting and self._waiting[0].stamp < before:
             self._assign(self._waiting.popleft())
-        while self._opened and self._open[self._opened[0]].members[-1].stamp < before:
-            found = self._open.pop(self._opened.popleft())
+        closed = []
+        for publications, found in self._open.items():
+            if found.members[-1].stamp >= before:
+                break
+            closed.append(publications)
+        for publications in closed:
+            found = self._open.pop(publications)
             notified = sorted(found.notified, key=lambda detection: detection.time)
             yield JudgedDetection(found.members, self._right(found), notified, len(found.lifetimes))
 
     def _assign(self, placed: PlacedDetection) -> None:
-        known = [self._known.get(publication) for publication in placed.detection.publications]
-        members = tuple(sorted({member.number for member in known if member is not None}))
-        found = None if None in known else self._open.get(members)
+        found = self._open.get(frozenset(placed.detection.publications))
         if found is None:
             self.strays.append(placed)
         else:
@@ -203,9 +213,10 @@ class DetectionSweep:
 
     def _forget(self, before: int) -> None:
         """Removes the publications that were made before this time."""
-        while self._in_order and self._in_order[0].stamp < before:
-            member = self._in_order.popleft()
-            del self._known[member.publication], self._numbered[member.number]
+        recent = self._recent
+        while (member := recent.get(self._oldest)) is not None and member.stamp < before:
+            del recent[self._oldest]
+            self._oldest += 1
 
     def _right(self, found: _OpenSet) -> Right:
         must = any(self._must(found.members, lifetime) for lifetime in found.lifetimes)

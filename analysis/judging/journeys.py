@@ -80,7 +80,8 @@ class Journeys:
         )
         self._reached = [table.names[broker] for broker in arrivals.broker.tolist()]
         self._drops = self._dropped(events.of(Event.DROPPED))
-        self._measured = bool((arrivals.duration > 0).any() or (self._matched.duration > 0).any())
+        self.measured = bool((arrivals.duration > 0).any() or (self._matched.duration > 0).any())
+        """True when some work of a router took time."""
 
     def __iter__(self) -> Iterator[Journey]:
         """All journeys; those of one publication follow each other."""
@@ -117,10 +118,7 @@ class Journeys:
         return sorted(taken - begun)
 
     def work(self, journey: Journey) -> tuple[list[Arrival], list[Comparison]]:
-        """The arrivals of the publication and the comparisons of its content, each with the router's work; nothing
-        where no work of the bucket took time."""
-        if not self._measured:
-            return [], []
+        """The arrivals of the publication and the comparisons of its content, each with the router's work."""
         begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
         arrivals = self._arrivals
         worked = zip(

@@ -77,7 +77,8 @@ on, a may becomes a must (`analysis.judging.duties`, `analysis.judging.gaps`).
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from analysis.judging.composite_rights import CompositeRights, PartMatch
 from analysis.judging.duties import Duties, Found, Judgement, proven
@@ -97,8 +98,7 @@ _MOST_KNOWN = 10_000
 """Combinations of interests that are kept with the subscriptions that they stand for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """The oracle's verdict on one publication."""
 
     judgements: Sequence[Judgement]

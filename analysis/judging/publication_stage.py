@@ -125,7 +125,8 @@ class PublicationStage:
                 journey.logged = sample is None or sample.holds(journey.publication)
                 tally.counts[variant].add(journey)
                 tally.baselines.add(variant, journey, self.faults[variant])
-                work.add(variant, *journeys.work(journey))
+                if journeys.measured:
+                    work.add(variant, *journeys.work(journey))
                 verdict = self._oracles[variant].judge(journey)
                 if journey.published is not None:
                     composites.add(journey.published, verdict.matches, self.histories[variant])

@@ -42,8 +42,9 @@ from record.log import Event
 LARGEST_SHARE = 32 << 20
 """Bytes of logs that one task reads; about 150,000 records."""
 SMALLEST_SHARE = 1 << 20
-BUCKET_BYTES = 64 << 20
-"""Bytes of logs for each bucket of publications; a worker holds about as much in memory at a time."""
+BUCKET_BYTES = 16 << 20
+"""Bytes of logs for each bucket of publications. A worker holds one bucket at a time, as objects of about seven times
+as many bytes."""
 
 
 @dataclass(frozen=True)

@@ -96,11 +96,14 @@ class ShareReader:
                 handling.read(record, position)
 
     def tally(self) -> LogTally:
-        """Everything small that was read."""
+        """Everything small that was read. The reader reads no more, because its functions, which refer to it, are
+        removed: in such a cycle, its events would stay in memory until the next garbage collection."""
         for (variant, node, event, kind, peer, text, label), handling in self._handlings.items():
             if handling.amount is not None and handling.amount.records:
                 activity = self._variants.numbers[variant], node, event, kind, peer, text, label
                 self._tally.traffic.amounts[activity] = handling.amount
+        self._handlings.clear()
+        self._simple.clear()
         return self._tally
 
     def _handling(self, fields: _Fields) -> _Handling:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+import weakref
 from collections import Counter, defaultdict
 
 from hypothesis import given
@@ -13,6 +14,10 @@ from analysis.engines import PlainEngine
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.judged import JudgedPublication, decode_judged, encode_judged, mapped_bytes
 from analysis.reading.gauges import Queue, QueueReadings
+from analysis.reading.intervals import FOREVER
+from analysis.reading.share_reader import LoggedVariants, ShareReader
+from analysis.run_files.logs import RecordBlock
+from record.log import Event, TraceRecord
 from tests.analysis.rows import judged
 
 publications = st.builds(
@@ -71,6 +76,24 @@ def test_gauges_keep_the_largest_of_a_second(shares: list[list[tuple[Queue, int,
         for (queue, second), values in sorted(known.items())
     ]
     assert list(merged.largest()) == expected
+
+
+def test_events_of_a_share_are_freed_without_garbage_collection() -> None:
+    """Garbage is not collected while stages run, so a cycle would keep the events of every share that was read."""
+    variants = LoggedVariants(numbers={"base": 0}, run_starts=(0,), stops=(FOREVER,), brokers=frozenset())
+    reader = ShareReader(variants, 1)
+    kinds = Event.NOTIFIED, Event.PUBLISH, Event.SUBSCRIBE, Event.QUEUE
+    records = [TraceRecord(time=1, node="D", variant="base", event=event, client="C", id="x") for event in kinds]
+    gc.disable()
+    try:
+        reader.read(RecordBlock(0, records), "D.jsonl")
+        assert reader.tally().records == len(records)
+        assert reader.events.parts()
+        events = weakref.ref(reader.events)
+        del reader
+        assert events() is None
+    finally:
+        gc.enable()
 
 
 def test_what_waits_between_two_stages_is_not_in_memory() -> None:
