@@ -185,6 +185,8 @@ class PlacementRecord(msgspec.Struct, omit_defaults=True, kw_only=True, frozen=T
     """Number of times that the client's broker has routed the unit."""
     move: int = 0
     """Number of times that the unit has been sent on by a join point in this epoch."""
+    path: tuple[str, ...] = ()
+    """The brokers from the client's to this one. A crash of any of them costs the matches that this one stores."""
     matches: float
     """Estimated detections a second."""
     parts: tuple[float, ...]

@@ -154,6 +154,8 @@ def _type_name(hint: object) -> str:
         present = [_type_name(argument) for argument in arguments if argument is not type(None)]
         return f"{' or '.join(present)}, nullable"
     origin = typing.get_origin(hint)
+    if arguments[1:] == (...,):
+        return f"list of {_type_name(arguments[0])}"
     if origin is not None:
         return f"{origin.__name__} of {', '.join(map(_type_name, arguments))}"
     return hint.__name__ if isinstance(hint, type) else str(hint)

@@ -248,9 +248,9 @@ class Units:
         """Chooses a unit's destination, and sends it there or has it detected here."""
         decision = self._decide(row, parts)
         row.explanation = explain(decision, self._home.broker)
-        row.placement = _record(row, decision, parts)
         unit, here = row.unit, self._home.broker
         path = (*row.path, self._home)
+        row.placement = _record(row, path, decision, parts)
         destination = min(decision.destinations, default=here)
         if isinstance(unit.composite.pattern, Atomic) or destination == here:
             detecting: list[Action] = [
@@ -314,10 +314,13 @@ def _decode(body: bytes) -> CompositeSubscription:
     return composite
 
 
-def _record(row: UnitRow, decision: Decision, parts: Sequence[Sequence[TreeRate]]) -> PlacementRecord:
+def _record(
+    row: UnitRow, path: Sequence[Home], decision: Decision, parts: Sequence[Sequence[TreeRate]]
+) -> PlacementRecord:
     return PlacementRecord(
         unit=row.unit.id,
         epoch=row.epoch,
+        path=tuple([passed.broker for passed in path]),
         matches=decision.matches.rate,
         parts=tuple(sum(rate for _, rate in part) for part in parts),
         costs=tuple(PlaceCost(cost.place, None if isinf(cost.total) else cost.total) for cost in decision.costs),

@@ -88,6 +88,7 @@ def test_the_join_point_logs_when_it_begins_and_ends() -> None:
     decided = joined.placement
     assert decided is not None and decided == left.placement
     assert (decided.unit, decided.epoch, decided.matches, decided.parts) == (unit, 1, 1.0, (1.0, 1.0))
+    assert decided.path == ("B6", "B5", "B4")
     costs = {place.broker: place.cost for place in decided.costs}
     assert costs.keys() == {"B2", "B3", "B4"}
     assert min(costs.values(), key=lambda cost: cost or 0.0) == costs["B4"]
