@@ -155,6 +155,8 @@ FAULT_CHANGES = frozenset({Event.FAULT, Event.HEALED})
 """Events by which a fault begins or ends."""
 LINK_CHANGES = frozenset({Event.APPEARED, Event.VANISHED})
 """Events by which a link of an overlay that changes begins or ends."""
+PLACEMENT_CHANGES = frozenset({Event.JOINED, Event.MOVED, Event.LEFT})
+"""Events by which a broker begins to detect a unit, sends it on, or detects it no more."""
 
 
 class PredicateRecord(msgspec.Struct, omit_defaults=True, kw_only=True):

@@ -5,9 +5,10 @@ A publication that matches a part of a composite subscription has a right of its
 `analysis.judging.oracle`, as if the composite subscription were a plain one that it matches. A set of publications that
 fulfils the pattern (`analysis.judging.combinations`) is
 
-1. **must** if all of its publications are, their stamps lie within the window, and no outage took stored matches with
-   it: none meets the time from the publishing of the first to the end of the flight of the last. Not to get it is
-   *lost*, to get it twice is *duplicated*.
+1. **must** if all of its publications are, their stamps lie within the window, and no crash took stored matches with
+   it: none of `analysis.judging.stored_matches`, nor an outage of the client's session, meets the time from the
+   publishing of the first to the end of the flight of the last. Not to get it is *lost*, to get it twice is
+   *duplicated*.
 2. **may** if all of its publications are must or may, and their stamps may lie within the window. To get it twice is
    *duplicated*.
 3. **none** otherwise, and so is every set that does not fulfil the pattern. To get it is *spurious*.

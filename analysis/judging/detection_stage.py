@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +24,9 @@ from analysis.judging.history import History
 from analysis.judging.publisher_stage import VariantContext
 from analysis.judging.spurious_detections import cause_of, matches_of
 from analysis.judging.standing import standing_of
+from analysis.judging.stored_matches import match_losses
 from analysis.reading.intervals import Intervals
+from analysis.reading.placements import JoinPoint
 from analysis.tables.deliveries import Cause
 from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
 from analysis.tables.partitions import PartWriter
@@ -115,12 +117,19 @@ class DetectionStage:
 
 
 def lifetimes_of(
-    histories: Sequence[History], matches: Mapping[PartOfComposite, int], rounding: Sequence[int]
+    histories: Sequence[History],
+    matches: Mapping[PartOfComposite, int],
+    rounding: Sequence[int],
+    joined: Iterable[JoinPoint],
 ) -> dict[CompositeName, dict[int, ComposedLifetime]]:
     """The lifetimes of all composite subscriptions, given the number of publications that match each part.
 
-    `rounding` has nanoseconds for each variant, by which a difference of two of its stamps may be wrong.
+    `rounding` has nanoseconds for each variant, by which a difference of two of its stamps may be wrong; `joined` are
+    the join points of those that are routed as units.
     """
+    points: defaultdict[CompositeName, list[JoinPoint]] = defaultdict(list)
+    for point in joined:
+        points[CompositeName(point.variant, point.client, point.composite)].append(point)
     found: dict[CompositeName, dict[int, ComposedLifetime]] = {}
     for variant, history in enumerate(histories):
         error = sum(sorted(history.stamp_errors.values())[-2:]) + rounding[variant]
@@ -130,11 +139,12 @@ def lifetimes_of(
                 continue
             parts = range(len(parts_of(composite.pattern)))
             made = standing_of(number, lifetime, history)
-            found.setdefault(CompositeName(variant, lifetime.client, lifetime.name), {})[number] = ComposedLifetime(
+            name = CompositeName(variant, lifetime.client, lifetime.name)
+            found.setdefault(name, {})[number] = ComposedLifetime(
                 pattern=composite.pattern,
                 within=composite.within or 0,
                 matches=[matches.get(PartOfComposite(variant, number, part), 0) for part in parts],
-                outages=Intervals.union(history.lossy, made.outages),
+                outages=Intervals.union(match_losses(lifetime, history, points[name]), made.outages),
                 silent=history.silent,
                 error=error,
             )

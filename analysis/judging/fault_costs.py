@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Mapping
 
 from analysis.reading.intervals import Intervals
 from analysis.reading.log_events import OutageEvent
@@ -29,9 +30,34 @@ def lossy_intervals(
     what they must send again waits.
     """
     found = outages(faults, brokers)
-    silent = _silent(found, promises, lingering)
-    lost = (lasting(outage, lingering) for outage in found if promises.loss(outage.kind) in LOSSY)
-    return Intervals.of((begin, silent.settled(begin, end)) for begin, end in lost)
+    lossy = [outage for outage in found if promises.loss(outage.kind) in LOSSY]
+    return _recovered(lossy, lingering, _silent(found, promises, lingering))
+
+
+def crash_intervals(
+    faults: Iterable[OutageEvent], promises: Promises, lingering: int, brokers: Collection[str]
+) -> Mapping[str, Intervals]:
+    """By broker: the part of `lossy_intervals` that is due to faults of that broker whose cost is known, each of which
+    costs what the broker stores and nothing that others do."""
+    found = outages(faults, brokers)
+    silent, by_broker = _silent(found, promises, lingering), defaultdict[str, list[Outage]](list)
+    for outage in found:
+        if _ends_a_broker(outage, promises, brokers):
+            by_broker[outage.target].append(outage)
+    return {broker: _recovered(ended, lingering, silent) for broker, ended in by_broker.items()}
+
+
+def other_losses(
+    faults: Iterable[OutageEvent], promises: Promises, lingering: int, brokers: Collection[str]
+) -> Intervals:
+    """The part of `lossy_intervals` that is due to other faults."""
+    found = outages(faults, brokers)
+    others = [
+        outage
+        for outage in found
+        if promises.loss(outage.kind) in LOSSY and not _ends_a_broker(outage, promises, brokers)
+    ]
+    return _recovered(others, lingering, _silent(found, promises, lingering))
 
 
 def silent_intervals(
@@ -44,6 +70,16 @@ def silent_intervals(
 def cutting_outages(faults: Iterable[OutageEvent], brokers: Container[str]) -> list[Outage]:
     """The outages that let nothing pass a broker or a link."""
     return [outage for outage in outages(faults, brokers) if outage.kind in SILENCING]
+
+
+def _ends_a_broker(outage: Outage, promises: Promises, brokers: Collection[str]) -> bool:
+    return outage.target in brokers and promises.loss(outage.kind) is Loss.IN_FLIGHT
+
+
+def _recovered(lossy: Iterable[Outage], lingering: int, silent: Intervals) -> Intervals:
+    """The time until the overlay has recovered from these outages."""
+    lost = (lasting(outage, lingering) for outage in lossy)
+    return Intervals.of((begin, silent.settled(begin, end)) for begin, end in lost)
 
 
 def _silent(found: Iterable[Outage], promises: Promises, lingering: int) -> Intervals:

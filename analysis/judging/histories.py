@@ -6,7 +6,13 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from analysis.judging.cuts import cuts_of
-from analysis.judging.fault_costs import cutting_outages, lossy_intervals, silent_intervals
+from analysis.judging.fault_costs import (
+    crash_intervals,
+    cutting_outages,
+    lossy_intervals,
+    other_losses,
+    silent_intervals,
+)
 from analysis.judging.faults import FaultTimes, fault_spans
 from analysis.judging.history import SETTLE, History, Session, cut_short
 from analysis.judging.own_clients import VariantOutages, own_clients_of
@@ -80,6 +86,8 @@ def _history(
         run_start=variant.run_start,
         cut_short=cut_short(variant.end, variant.interrupted),
         lossy=lossy_intervals(faults, promises, lingering, brokers),
+        crashes=crash_intervals(faults, promises, lingering, brokers),
+        lossy_elsewhere=other_losses(faults, promises, lingering, brokers),
         silent=silent_intervals(faults, promises, lingering, brokers),
         unsettled=outage_intervals(faults, lingering, brokers),
         session_outages={session: outage_intervals(found, lingering) for session, found in sessions.items()},

@@ -63,6 +63,10 @@ class History:
     """The time after which publications of an interrupted run may not have been delivered; None of a whole run."""
     lossy: Intervals = NONE
     """The time in which publications may be lost."""
+    crashes: Mapping[str, Intervals] = field(default_factory=dict)
+    """By broker: the part of `lossy` in which it may have lost what it stored; only of brokers that ended."""
+    lossy_elsewhere: Intervals = NONE
+    """The rest of `lossy`: what brokers stored may be lost anywhere."""
     silent: Intervals = NONE
     """The time in which publications may wait in a queue without a record in any log."""
     unsettled: Intervals = NONE

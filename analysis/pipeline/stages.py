@@ -29,6 +29,7 @@ from analysis.pipeline.progress import Progress, counted
 from analysis.reading.lifetimes import DeclarationLifetime, lifetimes
 from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
+from analysis.reading.placements import JoinPoint, join_points
 from analysis.reading.traffic import TrafficTables
 from analysis.run_files.logs import divide
 from analysis.run_files.run_directory import RunDirectory
@@ -62,6 +63,8 @@ class Findings:
     work: WorkTables
     changes: list[OverlayChanges | None]
     """Changes of each variant's overlay; None where it stayed as it was."""
+    join_points: list[JoinPoint]
+    """Those of all variants."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,8 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
         for number, (variant, times, history) in enumerate(zip(variants, faults, histories, strict=True))
     )
     rounding = [0 if variant.time_dilation == 1 else ROUNDING for variant in variants]
-    composed = lifetimes_of(histories, publications.part_matches, rounding)
+    joined = join_points(logs.placements)
+    composed = lifetimes_of(histories, publications.part_matches, rounding, joined)
     context = _Context(contexts, buckets, composed, composite_buckets)
     tally, delays = _third_and_fourth(run, judged, context, progress)
     names = tuple(variant.name for variant in variants)
@@ -145,6 +149,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
         faults=FaultTables(contexts, publications.baselines, tally.publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),
         changes=changes,
+        join_points=joined,
     )
 
 

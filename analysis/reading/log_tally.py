@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from analysis.reading.log_events import BrokerDefect, ClientOperation, NeighbourChange, OutageEvent
 from analysis.reading.overlay_changes import LinkChange
+from analysis.reading.placements import DetectionReadings, PlacementEvent
 from analysis.reading.stream_positions import StreamPositions
 from analysis.reading.traffic import Traffic
 from analysis.run_files.logs import LogLoss
@@ -27,6 +28,9 @@ class LogTally:
     streams: StreamPositions = field(default_factory=StreamPositions)
     detections: int = 0
     """Notifications of detections."""
+    placements: list[PlacementEvent] = field(default_factory=list)
+    detected: DetectionReadings = field(default_factory=DetectionReadings)
+    """Detections that brokers made."""
 
     def merge(self, other: LogTally) -> None:
         self.records += other.records
@@ -40,6 +44,8 @@ class LogTally:
         self.defects += other.defects
         self.streams.merge(other.streams)
         self.detections += other.detections
+        self.placements += other.placements
+        self.detected.merge(other.detected)
 
     @property
     def loss(self) -> LogLoss:

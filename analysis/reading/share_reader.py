@@ -15,12 +15,13 @@ from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
 from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import LinkChange
+from analysis.reading.placements import DetectingBroker, PlacementEvent
 from analysis.reading.publication_events import PLACED, EventWriter, Place
 from analysis.reading.stream_positions import ClientStream
 from analysis.reading.traffic import COUNTED, Amount
 from analysis.run_files.logs import RecordBlock
 from analysis.run_files.time_units import second_of
-from record.log import FAULT_CHANGES, LINK_CHANGES, Event, TraceRecord
+from record.log import FAULT_CHANGES, LINK_CHANGES, PLACEMENT_CHANGES, Event, TraceRecord
 
 _PUBLISH = "publish"
 _DETECTION = "detection"
@@ -76,6 +77,8 @@ class ShareReader:
             Event.DEFECT: self._read_defect,
             **dict.fromkeys(FAULT_CHANGES | _LINKS, self._read_outage),
             **dict.fromkeys(LINK_CHANGES, self._read_change),
+            **dict.fromkeys(PLACEMENT_CHANGES, self._read_placement),
+            Event.DETECTED: self._read_detected,
         }
         """The readers that depend on the event alone."""
 
@@ -208,6 +211,21 @@ class ShareReader:
             appeared, intended = record.event is Event.APPEARED, record.intended or record.time
             at = self._at(record, position)
             self._tally.changes.append(LinkChange(at, variant, record.peer, appeared, intended))
+
+    def _read_placement(self, variant: int, record: TraceRecord, position: int) -> None:
+        client, composite, placement = record.client, record.id, record.placement
+        if client is not None and composite is not None and placement is not None:
+            self._tally.placements.append(
+                PlacementEvent(
+                    self._at(record, position), variant, record.event, record.node, client, composite, placement,
+                    record.text or "", record.peer,
+                )
+            )  # fmt: skip
+
+    def _read_detected(self, variant: int, record: TraceRecord, _position: int) -> None:
+        if record.client is not None and record.id is not None:
+            detecting = DetectingBroker(variant, record.node, record.client, record.id)
+            self._tally.detected.add(detecting, record.time)
 
     def _read_defect(self, variant: int, record: TraceRecord, position: int) -> None:
         at = self._at(record, position)

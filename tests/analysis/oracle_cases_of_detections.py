@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +33,23 @@ def composed(variant: str, pattern: str = PAIR, within: float = 10, **options: A
 def pair(variant: str, pattern: str = PAIR, *, later: float = 2, **options: Any) -> History:
     """The same with a high price at 110 and a low one some seconds later."""
     return composed(variant, pattern, **options).publish("P:1", 110, 100, x=1).publish("P:2", 110 + later, 10, x=1)
+
+
+def joined_at(*path: str, at: float = 95.1) -> Callable[..., History]:
+    """The same with a unit, which is detected at the last broker of this path."""
+    return lambda variant, **options: composed(variant, **options).join(*path, at=at)
+
+
+def _with_a_crash(
+    variant: str,
+    made: Callable[..., History],
+    broker: str,
+    fault: str = "kill",
+    heal: str = "restart",
+) -> History:
+    """A high price at 105 and a low one at 125; in between, from 110 to 111, a fault hits a broker."""
+    history = made(variant, within=30).publish("P:1", 105, 100)
+    return history.fault(110, fault, broker).heal(111, heal, broker).publish("P:2", 125, 10)
 
 
 def _counts(**numbers: Any) -> dict[str, Any]:
@@ -90,8 +108,27 @@ RIGHT = [
         .subscribe(at=110, id="c1", predicates=[predicate("price", "<", 5)]).publish("P:2", 115, 10), ["correct"],
     ),
     DetectionCase(
-        composed("a broker failed in between", within=30).publish("P:1", 105, 100).fault(110).heal(111)
-        .publish("P:2", 125, 10), ["correct"], _counts(excused=1),
+        _with_a_crash("its broker failed in between", composed, "B1"), ["correct"], _counts(excused=1),
+    ),
+    DetectionCase(
+        _with_a_crash("the join point failed in between", joined_at("B1", "B2", "B3"), "B3"), ["correct"],
+        _counts(excused=1),
+    ),
+    DetectionCase(
+        _with_a_crash("a broker on the unit's path failed", joined_at("B1", "B2", "B3"), "B2"), ["correct"],
+        _counts(excused=1),
+    ),
+    DetectionCase(
+        _with_a_crash("the join point failed, and the unit went elsewhere", joined_at("B1", "B2"), "B2")
+        .join("B1", "B3", at=112, epoch=2), ["correct"], _counts(excused=1),
+    ),
+    DetectionCase(
+        _with_a_crash("the former join point failed before it left", joined_at("B1", "B2", "B3"), "B3")
+        .join("B1", "B2", at=109, move=1), ["correct"], _counts(excused=1),
+    ),
+    DetectionCase(
+        _with_a_crash("a broker failed before the path was known", joined_at("B1", "B2", at=108.5), "B3"), ["correct"],
+        _counts(excused=1),
     ),
     DetectionCase(
         composed("its session broke in between", within=30).publish("P:1", 105, 100).session(110, 111)
@@ -124,6 +161,31 @@ WRONG = [
     DetectionCase(
         composed("lost in a frozen broker", within=30).publish("P:1", 105, 100).fault(110, "pause")
         .heal(111, "resume").publish("P:2", 125, 10), ["detection lost"], _counts(expected=1, lost=1),
+    ),
+    DetectionCase(
+        _with_a_crash("another broker failed, and it detects alone", composed, "B2"), ["detection lost"],
+        _counts(expected=1, lost=1),
+    ),
+    DetectionCase(
+        _with_a_crash("a broker beside the unit's path failed", joined_at("B1", "B2"), "B3"), ["detection lost"],
+        _counts(expected=1, lost=1),
+    ),
+    DetectionCase(
+        _with_a_crash("a broker failed that the unit had left", joined_at("B1", "B2", at=96), "B2")
+        .leave("B1", "B2", at=107).join("B1", at=100, move=1), ["detection lost"], _counts(expected=1, lost=1),
+    ),
+    DetectionCase(
+        _with_a_crash("a broker of another unit's path failed", joined_at("B1", "B2"), "B3")
+        .compose(LOW, id="c2", at=96).join("B1", "B3", at=97, id="c2").detect("P:2", at=125.1, id="c2"),
+        ["detection lost"], _counts(expected=2, delivered=1, lost=1, composites=2),
+    ),
+    DetectionCase(
+        _with_a_crash("a frozen join point", joined_at("B1", "B2"), "B2", "pause", "resume"), ["detection lost"],
+        _counts(expected=1, lost=1),
+    ),
+    DetectionCase(
+        _with_a_crash("a unit moved and forgot its matches", joined_at("B1", "B2"), "B3")
+        .join("B1", at=110.5, move=1).leave("B1", "B2", at=111), ["detection lost"], _counts(expected=1, lost=1),
     ),
     DetectionCase(
         pair("one fills two parts, by two names").compose(HIGH, id="c2", at=96).detect("P:1", "P:2", at=112.1),

@@ -1,0 +1,126 @@
+"""Join points of composite subscriptions that are routed as units: the brokers that detected each, and when.
+
+Also the number of detections that brokers made of each composite subscription, second by second.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from analysis.reading.intervals import FOREVER
+from analysis.reading.log_events import LogPosition
+from record.log import Event, PlacementRecord
+from record.time_units import SECOND
+
+
+class PlacementEvent(NamedTuple):
+    """A broker began to detect a unit, sent it on, or detects it no more."""
+
+    at: LogPosition
+    variant: int
+    event: Event
+    """JOINED, MOVED or LEFT."""
+    broker: str
+    client: str
+    composite: str
+    """The client's name for it."""
+    placement: PlacementRecord
+    reason: str
+    peer: str | None
+    """The former join point of JOINED, and the next one of MOVED, where the unit moved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinPoint:
+    """A broker that detected a unit for some time."""
+
+    variant: int
+    broker: str
+    client: str
+    composite: str
+    placement: PlacementRecord
+    """The decision with which it began."""
+    reason: str
+    former: str | None
+    """The join point that the unit moved from; None for the first of an epoch."""
+    joined: int
+    left: int = FOREVER
+    """`FOREVER` where the log has no end of it: it lasts to the end of the run, or to a crash of the broker."""
+    ending: str | None = None
+    """The reason for which it ended."""
+
+    @property
+    def name(self) -> tuple[int, str, str]:
+        """The variant, the client, and its name for the composite subscription."""
+        return self.variant, self.client, self.composite
+
+
+class DetectingBroker(NamedTuple):
+    """A broker that made detections of a composite subscription."""
+
+    variant: int
+    broker: str
+    client: str
+    composite: str
+
+
+@dataclass(slots=True)
+class DetectionReadings:
+    """Detections that brokers made, at 16 bytes for each second in which a broker made any of a composite
+    subscription."""
+
+    made: dict[DetectingBroker, array[int]] = field(default_factory=dict)
+    """Pairs in a row: the second of the run's clock, and detections in it. A second may occur more than once."""
+
+    def add(self, detecting: DetectingBroker, time: int) -> None:
+        made, second = self.made.setdefault(detecting, array("q")), time // SECOND
+        if made and made[-2] == second:
+            made[-1] += 1
+        else:
+            made.extend((second, 1))
+
+    def merge(self, other: DetectionReadings) -> None:
+        for detecting, made in other.made.items():
+            self.made.setdefault(detecting, array("q")).extend(made)
+
+    def by_second(self, detecting: DetectingBroker) -> Iterator[tuple[int, int]]:
+        """The seconds in which a broker made detections, and how many; in any order."""
+        made = self.made.get(detecting, array("q"))
+        return zip(made[::2], made[1::2], strict=True)
+
+
+def join_points(events: Iterable[PlacementEvent]) -> list[JoinPoint]:
+    """The join points of all units, in the order in which they began.
+
+    A broker that begins again with a unit that it has not left has crashed in between.
+    """
+    found: list[JoinPoint] = []
+    standing: dict[tuple[int, str, str], PlacementEvent] = {}
+    for event in sorted(events, key=lambda event: event.at):
+        key = event.variant, event.broker, event.placement.unit
+        if event.event is Event.MOVED:
+            continue
+        if (begun := standing.pop(key, None)) is not None:
+            found.append(_join_point(begun, event.at.time, event.reason if event.event is Event.LEFT else None))
+        if event.event is Event.JOINED:
+            standing[key] = event
+    found += (_join_point(begun, FOREVER, None) for begun in standing.values())
+    return sorted(found, key=lambda point: (point.variant, point.joined, point.placement.unit, point.broker))
+
+
+def _join_point(begun: PlacementEvent, left: int, ending: str | None) -> JoinPoint:
+    return JoinPoint(
+        variant=begun.variant,
+        broker=begun.broker,
+        client=begun.client,
+        composite=begun.composite,
+        placement=begun.placement,
+        reason=begun.reason,
+        former=begun.peer,
+        joined=begun.at.time,
+        left=left,
+        ending=ending,
+    )
