@@ -99,7 +99,7 @@ ROOMS: Mapping[str, Floors] = {
         "options",
         "interface",
         "common",
-        "cbf channelization medym octopia semi_probabilistic tid",
+        "cbf channelization gryphon medym octopia semi_probabilistic tid",
         "registry",
     ),
     "studies.campaign": _floors(

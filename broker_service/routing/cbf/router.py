@@ -26,8 +26,9 @@ from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.cbf.options import CbfOptions
-from broker_service.routing.cbf.sums import Change, CoveringSum, Entry, IdenticalSum, Sum, content_of
+from broker_service.routing.cbf.sums import Change, CoveringSum, Entry, IdenticalSum, Sum
 from broker_service.routing.cbf.tree import decode_neighbours
+from broker_service.routing.common.contents import content_of
 from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation

@@ -9,9 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from broker_service.language import Predicate, Subscription
+from broker_service.language import Subscription
 from broker_service.language.relations import covers
-from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind
 
 
@@ -111,12 +110,3 @@ class CoveringSum(Sum):
             del announced[other.body]
         announced[entry.body] = entry
         return [Change(Kind.SUBSCRIBE, entry), *(Change(Kind.UNSUBSCRIBE, other) for other in covered)]
-
-
-def content_of(subscription: Subscription) -> bytes:
-    """The content of a subscription, equal for those that differ only in the order or repetition of predicates."""
-    return encode_predicates(tuple(sorted(set(subscription.predicates), key=_order)))
-
-
-def _order(predicate: Predicate) -> tuple[str, str, bool, str]:
-    return predicate.attribute, predicate.operator.value, isinstance(predicate.value, str), str(predicate.value)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from broker_service.language import Operator, Predicate, Subscription
 from broker_service.language.relations import covers
 from broker_service.messages import Kind
-from broker_service.routing.cbf.sums import CoveringSum, Entry, IdenticalSum, Sum, content_of
+from broker_service.routing.cbf.sums import CoveringSum, Entry, IdenticalSum, Sum
+from broker_service.routing.common.contents import content_of
 
 BOUNDS = [(low, high) for low in range(3) for high in range(low, 4)]
 

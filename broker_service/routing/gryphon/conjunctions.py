@@ -1,0 +1,101 @@
+"""Conjunctions, the covering relation between them, and sets of them that have a fingerprint.
+
+A conjunction is known by its content, so that equal ones of different subscribers are one. Covering is a partial
+order here: of two different conjunctions that match the same publications, the one whose content comes first covers
+the other. The roots of a set are then the same in whatever order they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+
+import msgspec
+
+from broker_service.errors import MalformedMessageError
+from broker_service.language import ContentError, Subscription
+from broker_service.language.relations import covers
+from broker_service.language.wire import decode_predicates
+from broker_service.routing.common.contents import content_of
+
+
+class Conjunction(msgspec.Struct, frozen=True):
+    """A conjunction of predicates."""
+
+    body: bytes
+    """Its content, by which it is known; empty for the one that matches every publication."""
+    subscription: Subscription
+
+    @classmethod
+    def of(cls, subscription: Subscription) -> Conjunction:
+        """The conjunction of a client's subscription."""
+        return cls(content_of(subscription), subscription)
+
+
+EVERYTHING = Conjunction(b"", Subscription(()))
+"""The conjunction that matches every publication."""
+
+
+def decode_conjunction(body: bytes) -> Conjunction:
+    """The conjunction of a content. Raises `MalformedMessageError` when it cannot be decoded."""
+    if not body:
+        return EVERYTHING
+    try:
+        return Conjunction(body, Subscription(decode_predicates(body)))
+    except ContentError as error:
+        raise MalformedMessageError(str(error)) from None
+
+
+def is_above(general: Conjunction, special: Conjunction) -> bool:
+    """True when one conjunction covers another, different one, which does not come first (see the module)."""
+    if not covers(general.subscription, special.subscription):
+        return False
+    return general.body < special.body or not covers(special.subscription, general.subscription)
+
+
+def fingerprint(body: bytes) -> int:
+    """64 bits that stand for a content."""
+    return int.from_bytes(blake2b(body, digest_size=8).digest(), "big")
+
+
+class ConjunctionSet:
+    """Conjunctions, each once, with a fingerprint of the whole set."""
+
+    def __init__(self, members: Iterable[Conjunction] = ()) -> None:
+        self._members: dict[bytes, Conjunction] = {}
+        self._fingerprint = 0
+        for conjunction in members:
+            self.add(conjunction)
+
+    def __contains__(self, body: bytes) -> bool:
+        return body in self._members
+
+    def __iter__(self) -> Iterator[Conjunction]:
+        return iter(self._members.values())
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @property
+    def fingerprint(self) -> int:
+        """Equal for equal sets; for two different ones, with a probability of 2**-64."""
+        return self._fingerprint
+
+    @property
+    def bodies(self) -> tuple[bytes, ...]:
+        return tuple(self._members)
+
+    def add(self, conjunction: Conjunction) -> bool:
+        """Adds a conjunction; false when it was there."""
+        if conjunction.body in self._members:
+            return False
+        self._members[conjunction.body] = conjunction
+        self._fingerprint ^= fingerprint(conjunction.body)
+        return True
+
+    def remove(self, body: bytes) -> bool:
+        """Removes the conjunction of a content; false when there was none."""
+        if self._members.pop(body, None) is None:
+            return False
+        self._fingerprint ^= fingerprint(body)
+        return True
