@@ -1,0 +1,217 @@
+"""Dissemination of news from one broker to the parties around it, until all that can be reached have acknowledged them.
+
+1. News of the broker's own leaf are passed on to all parties: the neighbouring nodes, and the brokers of its node. News
+   from a neighbouring node are passed on to all others. News from a broker of the same node are passed on to nobody,
+   because the sender does that, except to nodes that it cannot reach and names.
+2. News are acknowledged when this broker has them and all these parties have acknowledged them. A party that lacks them
+   and is not sent them already is offered this broker's vector.
+3. A node of which no broker can be reached is not waited for. The brokers of the own node are its deputies: they are
+   asked to reach it, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.gryphon.control_messages import LABELS, Control, News, Offer, Settled
+from broker_service.routing.gryphon.exchanges import Exchanges, Party
+from broker_service.routing.gryphon.local_view import LocalView
+from broker_service.routing.gryphon.routing_tree import NodeNumber
+from broker_service.routing.gryphon.vectors import Vector, dominates, encode_vector, part_of
+from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
+
+MOST_REQUESTS: Final = 1_000
+"""News of which the sender awaits an acknowledgement. Beyond, the oldest are left to the sender's repetition."""
+
+
+@dataclass(slots=True)
+class Request:
+    """News that are to be acknowledged once this broker and the parties have them."""
+
+    requester: BrokerId
+    """Empty for news of the own leaf, and when the requester cannot be reached any more."""
+    needed: Vector
+    parties: tuple[Party, ...]
+    onward: tuple[NodeNumber, ...]
+
+
+class Dissemination:
+    """See the module."""
+
+    def __init__(
+        self,
+        view: LocalView,
+        known: Vector,
+        exchanges: Exchanges,
+        *,
+        is_up: Callable[[BrokerId], bool],
+        now: Callable[[], float],
+    ) -> None:
+        """`known` is the broker's V_b, a live view; `is_up` tells whether the link to a neighbour works."""
+        self._view = view
+        self._known = known
+        self._exchanges = exchanges
+        self._is_up = is_up
+        self._now = now
+        self._requests: list[Request] = []
+
+    @property
+    def is_settled(self) -> bool:
+        """True when all that can be reached has acknowledged all news that came through this broker."""
+        return not self._requests
+
+    def request(self, request: Request) -> None:
+        """Awaits the parties of a request. `evaluate` brings them on their way."""
+        self._requests.append(request)
+        del self._requests[:-MOST_REQUESTS]
+
+    def acknowledged(self, neighbour: BrokerId, node: NodeNumber, settled: Settled, known: Vector) -> list[Action]:
+        """A neighbour has acknowledged a vector."""
+        actions: list[Action] = []
+        for member in ("", neighbour):
+            party = Party(node, settled.onward, member)
+            if party in self._exchanges and self._exchanges.acknowledge(party, known, self._now()):
+                actions.append(CancelTimer(party))
+        return [*actions, *self.evaluate()]
+
+    def link_up(self, neighbour: BrokerId, node: NodeNumber) -> list[Action]:
+        """Offers a neighbour what is known here."""
+        view = self._view
+        shared = view.before[node] if node in view.members else view.shared
+        needed = part_of(self._known, shared)
+        offers = self._owe(Party(node, member=neighbour), needed) if needed else []
+        return [*offers, *self.evaluate()]
+
+    def link_down(self, neighbour: BrokerId) -> list[Action]:
+        """Offers to the next brokers of the node what was on the way to this one."""
+        for request in self._requests:
+            if request.requester == neighbour:
+                request.requester = ""
+        actions: list[Action] = []
+        for party in self._exchanges:
+            exchange = self._exchanges[party]
+            if party.member == neighbour:
+                self._exchanges.forget(party)
+                actions.append(CancelTimer(party))
+            elif exchange.owed and exchange.target == neighbour:
+                actions += self._owe(party, {})
+        return [*actions, *self.evaluate()]
+
+    def forget(self, node: NodeNumber) -> None:
+        """The only broker of a node, or of a leaf, has lost its state."""
+        for party in self._exchanges:
+            if party.node == node:
+                self._exchanges.forget(party)
+
+    def others(self, neighbour: BrokerId) -> tuple[Party, ...]:
+        """All parties but the node of a neighbour."""
+        node = self._view.node_of.get(neighbour)
+        nodes = [Party(other) for other in self._view.members if other != node]
+        return (*nodes, *(Party(leaf) for leaf in self._view.peers.values()))
+
+    def receivers(self, neighbour: BrokerId, onward: tuple[NodeNumber, ...]) -> tuple[Party, ...]:
+        """The parties that this broker passes news of a neighbour on to (rule 2)."""
+        if neighbour in self._view.peers:
+            return tuple(map(Party, onward))
+        return self.others(neighbour)
+
+    def evaluate(self) -> list[Action]:
+        """Brings the parties of all requests on their way, and acknowledges requests whose parties have everything."""
+        actions: list[Action] = []
+        waiting = []
+        for request in self._requests:
+            if not dominates(self._known, request.needed):
+                waiting.append(request)
+                continue
+            lacking = [party for party in request.parties if not self._advance(party, request, actions)]
+            if lacking:
+                waiting.append(request)
+            elif request.requester:
+                settled = Settled(encode_vector(request.needed), request.onward)
+                actions.append(send(request.requester, settled))
+        self._requests = waiting
+        return actions
+
+    def _advance(self, party: Party, request: Request, actions: list[Action]) -> bool:
+        """Has a party sent what it lacks of a request; true when it lacks nothing, or cannot be reached."""
+        exchanges = self._exchanges
+        if exchanges.has(party, request.needed):
+            return True
+        if self._target(party):
+            if not exchanges.is_owed(party, request.needed):
+                actions += self._owe(party, request.needed)
+            return False
+        if party.node not in self._view.members or request.onward:
+            return True
+        deputies = [Party(leaf, (party.node,)) for leaf in self._view.peers.values()]
+        return not [deputy for deputy in deputies if not self._advance(deputy, request, actions)]
+
+    def pass_on(self, party: Party, news: News) -> list[Action]:
+        """Sends a change to a party if it can be reached."""
+        target = self._target(party)
+        if not target:
+            return []
+        wait = self._exchanges.owe(party, {news.leaf: news.time}, self._now())
+        return [send(target, news), SetTimer(party, wait, awaited=True)]
+
+    def _owe(self, party: Party, needed: Vector) -> list[Action]:
+        """Offers to a party what it lacks; ends the exchange when it cannot be reached."""
+        target = self._target(party)
+        if not target:
+            self._exchanges.suspend(party)
+            return [CancelTimer(party)]
+        wait = self._exchanges.owe(party, needed, self._now())
+        return [*self._offers(party, target), SetTimer(party, wait, awaited=True)]
+
+    def repeat(self, party: Party) -> list[Action]:
+        """The timer of a party has run out: offers again, to another broker if there is one."""
+        exchange = self._exchanges[party]
+        if not exchange.owed:
+            return []
+        target = self._target(party, exchange.target)
+        if not target:
+            self._exchanges.suspend(party)
+            return self.evaluate()
+        return [*self._offers(party, target), SetTimer(party, self._exchanges.repeat(party), awaited=True)]
+
+    def _offers(self, party: Party, target: BrokerId) -> list[Action]:
+        """Offers of all sources of which a party has not acknowledged what it is owed."""
+        view = self._view
+        if party.node in view.members:
+            known = part_of(self._known, view.before[party.node])
+            return [send(target, Offer(view.node, encode_vector(known)))]
+        exchange = self._exchanges[party]
+        lacking = [leaf for leaf, time in exchange.owed.items() if exchange.acknowledged.get(leaf, 0) < time]
+        sources = dict.fromkeys(view.source_of[leaf] for leaf in lacking)
+        return [
+            send(target, Offer(source, encode_vector(part_of(self._known, view.behind[source])), party.onward))
+            for source in sources
+        ]
+
+    def _target(self, party: Party, former: BrokerId = "") -> BrokerId:
+        """The broker of a party to send to, another one than a former if possible; empty when none can be reached."""
+        if party.member:
+            candidates: Iterable[BrokerId] = (party.member,)
+        elif party.node in self._view.members:
+            candidates = self._view.members[party.node]
+        else:
+            candidates = (broker for broker, leaf in self._view.peers.items() if leaf == party.node)
+        reachable = [broker for broker in candidates if self._is_up(broker)]
+        exchange = self._exchanges[party]
+        if not reachable:
+            exchange.target = ""
+        elif former in reachable:
+            exchange.target = reachable[(reachable.index(former) + 1) % len(reachable)]
+        elif exchange.target not in reachable:
+            exchange.target = reachable[0]
+        return exchange.target
+
+
+def send(neighbour: BrokerId, control: Control) -> Send:
+    """The action that sends a control message."""
+    message = Message(Kind.CONTROL, "", header=encode_header(control), hops=1)
+    return Send(neighbour, message, label=LABELS[type(control)], ahead=True)
