@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from broker_service.routing import read_options
 from scenario.sections.messages import Problem
 from scenario.yaml_files.fields import FieldPath
-from studies.conformance.model import LONGEST_WAIT, BrokerFault, Case, ClientStep, LinkFault
+from studies.conformance.model import LONGEST_WAIT, BrokerFault, Case, ClientStep, LinkChange, LinkFault
 from studies.conformance.protocols import PROTOCOLS
 from topology.link_properties import OverlayError
 from topology.model import Overlay
@@ -22,6 +23,7 @@ def problems(case: Case) -> Iterator[Problem]:
         return
     yield from _attribute_problems(case, overlay)
     yield from _protocol_problems(case)
+    yield from _option_problems(case)
     yield from _step_problems(case, overlay)
     yield from _expectation_problems(case)
 
@@ -43,8 +45,21 @@ def _protocol_problems(case: Case) -> Iterator[Problem]:
         yield Problem(("protocols",), f"this version has none of {unknown}; it has {', '.join(PROTOCOLS)}")
 
 
+def _option_problems(case: Case) -> Iterator[Problem]:
+    if not case.options:
+        return
+    if case.protocols is None or len(case.protocols) > 1:
+        yield Problem(("options",), "options belong to one protocol; name it in `protocols`")
+    elif (protocol := PROTOCOLS.get(case.protocols[0])) is not None:
+        try:
+            read_options(protocol.protocol, protocol.with_options(case.options).options)
+        except ValueError as error:
+            yield Problem(("options",), str(error))
+
+
 def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
     down: set[str] = set()
+    present = {frozenset((link.a, link.b)) for link in overlay.links}
     cut: set[frozenset[str]] = set()
     waited = 0.0
     for number, step in enumerate(case.steps):
@@ -55,7 +70,9 @@ def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
             message = f"the waits of a case may take {LONGEST_WAIT:g} s together, and up to here they take {waited:g} s"
             yield Problem((*place, "wait"), message)
         if isinstance(step, LinkFault):
-            yield from _link_problems(step, overlay, cut, (*place, "link"))
+            yield from _link_problems(step, present, cut, (*place, "link"))
+        elif isinstance(step, LinkChange):
+            yield from _change_problems(step, case, present, cut, (*place, "link"))
         elif step.broker not in case.brokers:
             known = ", ".join(case.brokers)
             yield Problem((*place, "broker"), f"there is no broker {step.broker!r}; the case has {known}")
@@ -70,15 +87,31 @@ def _broker_problems(step: BrokerFault, down: set[str], place: FieldPath) -> Ite
     (down.add if step.op == "kill" else down.discard)(step.broker)
 
 
-def _link_problems(step: LinkFault, overlay: Overlay, cut: set[frozenset[str]], place: FieldPath) -> Iterator[Problem]:
+def _link_problems(
+    step: LinkFault, present: set[frozenset[str]], cut: set[frozenset[str]], place: FieldPath
+) -> Iterator[Problem]:
     link = frozenset(step.link)
-    if not any(link == {candidate.a, candidate.b} for candidate in overlay.links):
-        yield Problem(place, f"there is no link {' - '.join(step.link)}; name two brokers that `links` joins")
+    if link not in present:
+        yield Problem(place, f"there is no link {' - '.join(step.link)}; name two brokers that are linked")
         return
     if (step.op == "link_down") == (link in cut):
         state = "down" if step.op == "link_down" else "up"
         yield Problem(place, f"{' - '.join(step.link)} is {state} already at this step; leave the step out")
     (cut.add if step.op == "link_down" else cut.discard)(link)
+
+
+def _change_problems(
+    step: LinkChange, case: Case, present: set[frozenset[str]], cut: set[frozenset[str]], place: FieldPath
+) -> Iterator[Problem]:
+    link = frozenset(step.link)
+    if len(link) == 1 or not link <= set(case.brokers):
+        yield Problem(place, f"there are no two such brokers; the case has {', '.join(case.brokers)}")
+    elif (step.op == "link_new") == (link in present):
+        state = "linked already" if step.op == "link_new" else "not linked"
+        yield Problem(place, f"{' and '.join(step.link)} are {state} at this step; leave the step out")
+    elif link in cut:
+        yield Problem(place, f"{' - '.join(step.link)} is down at this step; bring it up first")
+    (present.add if step.op == "link_new" else present.discard)(link)
 
 
 def _expectation_problems(case: Case) -> Iterator[Problem]:

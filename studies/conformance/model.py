@@ -5,6 +5,7 @@ A case is data, in a file or made by a program; `reading` takes it from a file, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, FiniteFloat, ValidationInfo, field_validator
@@ -111,8 +112,15 @@ class LinkFault(_Step):
     link: tuple[_NAME, _NAME]
 
 
+class LinkChange(_Step):
+    """A link between two brokers appears, or vanishes with whatever it holds. No fault: the overlay changes."""
+
+    op: Literal["link_new", "link_gone"]
+    link: tuple[_NAME, _NAME]
+
+
 ClientStep = Declaration | Withdrawal
-Step = Annotated[Declaration | Withdrawal | BrokerFault | LinkFault, Field(discriminator="op")]
+Step = Annotated[Declaration | Withdrawal | BrokerFault | LinkFault | LinkChange, Field(discriminator="op")]
 
 
 class Case(Section):
@@ -130,6 +138,8 @@ class Case(Section):
     """
     protocols: Annotated[tuple[_NAME, ...], Field(min_length=1)] | None = None
     """Protocols that the case is for; all that can run on its overlay when None."""
+    options: dict[_NAME, Any] = Field(default_factory=dict)
+    """Options of the protocol, in place of those of its row; only for a case that names its one protocol."""
     survives: tuple[FaultKind, ...] = ()
     """Kinds of faults that must cost the protocol no publication (`record.promises`); it is skipped where they may."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
@@ -155,6 +165,20 @@ class Case(Section):
             return notification
         published = [step.id for step in self.steps if step.op == "publish"]
         return tuple(sorted(set(notification), key=published.index))
+
+    def network(self) -> Overlay:
+        """The overlay with all links that there are at any time; new ones have no delay."""
+        overlay = self.overlay()
+        links = {frozenset((link.a, link.b)): link for link in overlay.links}
+        for step in self.steps:
+            if isinstance(step, LinkChange):
+                links.setdefault(frozenset(step.link), Link(*step.link, LinkProperties(), LinkProperties()))
+        return replace(overlay, links=tuple(links.values()))
+
+    @property
+    def changing(self) -> bool:
+        """True when links appear or vanish in the case."""
+        return any(isinstance(step, LinkChange) for step in self.steps)
 
     @property
     def faulty(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from broker_service.routing import read_options
 from record.promises import Promises
@@ -20,6 +20,15 @@ class ConformanceProtocol:
     """As in the scenario's `routing` section."""
     full_mesh: bool = False
     """True when cases run on the full mesh of their brokers, because the protocol needs a link between any two."""
+
+    def with_options(self, options: Mapping[str, object]) -> ConformanceProtocol:
+        """The row with these options in place of its own."""
+        return replace(self, options={**self.options, **options})
+
+    @property
+    def neighbours_change(self) -> bool:
+        """True when its brokers may get and lose neighbours."""
+        return read_options(self.protocol, self.options).neighbours_change
 
     @property
     def promises(self) -> Promises:

@@ -15,7 +15,7 @@ from record.promises import Loss
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
 from studies.conformance.meshes import on_full_mesh
-from studies.conformance.model import BrokerFault, Case, ClientStep, LinkFault, Notification, Step
+from studies.conformance.model import BrokerFault, Case, ClientStep, LinkChange, LinkFault, Notification, Step
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.result import CaseVerdict, Difference, Result, TablesOnTheWay, differences
 from topology.link_properties import LinkDirection
@@ -30,6 +30,8 @@ def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
     needed = set(protocol.attributes_needed)
     if needed and any(needed - broker.attributes.keys() for broker in case.overlay().brokers):
         return f"{protocol.name} needs an overlay whose brokers have {', '.join(sorted(needed))}"
+    if case.changing and not protocol.neighbours_change:
+        return f"neighbours of brokers that route by {protocol.name} do not change"
     promises = protocol.promises
     for kind in case.survives:
         if promises.loss(kind) is not Loss.NOTHING:
@@ -39,6 +41,7 @@ def obstacle(case: Case, protocol: ConformanceProtocol) -> str:
 
 def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> Result:
     """Runs a case without `problems`. One with an `obstacle` is skipped, with a note."""
+    protocol = protocol.with_options(case.options)
     if note := obstacle(case, protocol):
         return Result(
             case=case.id, protocol=protocol.name, runtime=runner.runtime, verdict=CaseVerdict.SKIPPED, note=note
@@ -99,7 +102,7 @@ class _Course:
         self.got, self.refused = clients.got, clients.refused
         for number, step in enumerate(case.steps):
             self.where = f"steps[{number}] ({step.op})"
-            _perform(step, run.overlay, clients)
+            _perform(step, case, run.overlay, clients)
             if step.wait is not None:
                 run.pass_time(step.wait)
             else:
@@ -140,7 +143,7 @@ def brokers_between(overlay: Overlay, start: BrokerId, end: BrokerId) -> frozens
     return frozenset(next(part for part in parts if {start, end} <= part))
 
 
-def _perform(step: Step, overlay: LiveOverlay, clients: CaseClients) -> None:
+def _perform(step: Step, case: Case, overlay: LiveOverlay, clients: CaseClients) -> None:
     match step:
         case BrokerFault(op="kill"):
             overlay.kill(step.broker)
@@ -150,6 +153,10 @@ def _perform(step: Step, overlay: LiveOverlay, clients: CaseClients) -> None:
             _each_direction(overlay.cut, step.link)
         case LinkFault():
             _each_direction(overlay.restore, step.link)
+        case LinkChange(op="link_new"):
+            overlay.add_link(next(link for link in case.network().links if {link.a, link.b} == set(step.link)))
+        case LinkChange():
+            overlay.remove_link(*step.link)
         case _:
             clients.perform(step)
 

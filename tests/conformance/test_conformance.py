@@ -36,6 +36,13 @@ ON_REAL_BROKERS = (
 """They have every operation between them, and two overlays, so that networks are made twice only."""
 
 
+CHANGING_ON_REAL_BROKERS = (
+    "semi-links-come-and-go",
+    "semi-nothing-crosses-a-link-after-it-vanished",
+    "semi-a-link-that-was-down-begins-anew",
+)
+
+
 def check(result: Result) -> None:
     assert result.verdict is CaseVerdict.PASSED, "\n".join([result.note, *explanation(result)])
 
@@ -59,6 +66,15 @@ def test_on_real_brokers(runtime: str, protocols: list[str]) -> None:
     trials = in_company(select(CASES, ON_REAL_BROKERS, protocols).trials)
     assert {step.op for trial in trials for step in trial.case.steps} == OPS
     with Interrupt() as interrupt, host_case_runner(runtime, interrupt, print) as runner:
+        results = [run_case(trial.case, trial.protocol, runner) for trial in trials]
+    for result in results:
+        check(result)
+
+
+@pytest.mark.container
+def test_links_that_change_on_real_brokers() -> None:
+    trials = in_company(select(CASES, CHANGING_ON_REAL_BROKERS).trials)
+    with Interrupt() as interrupt, host_case_runner("process", interrupt, print) as runner:
         results = [run_case(trial.case, trial.protocol, runner) for trial in trials]
     for result in results:
         check(result)

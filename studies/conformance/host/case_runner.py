@@ -105,14 +105,14 @@ class HostCaseRunner:
         self._wired_for: object = None
         """Brokers and links that the network was made for."""
         self._started_for: object = None
-        """Protocol, seed, attributes and preparation that the brokers were started with."""
+        """Protocol, options, seed, attributes and preparation that the brokers were started with."""
         self._pristine: Tables = {}
         """Routing tables of those brokers when they had just started."""
 
     @contextmanager
     def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[HostCaseRun]:
         network = self._wire(case)
-        wanted = protocol.name, case.seed, case.overlay().brokers, settings(case, protocol).prepared
+        wanted = protocol.name, protocol.options, case.seed, case.overlay().brokers, settings(case, protocol).prepared
         overlay = self._overlay
         if overlay is None or self._started_for != wanted:
             overlay = self._start(case, protocol, network)
@@ -124,8 +124,10 @@ class HostCaseRunner:
             ended = True
         finally:
             run.close()
-            if not (ended and self._as_new(run)):
+            if case.changing or not (ended and self._as_new(run)):
                 self._stop_brokers()
+            if case.changing:
+                self._stop_network()
 
     def close(self) -> None:
         """Ends whatever runs. May be called more than once."""
@@ -139,7 +141,7 @@ class HostCaseRunner:
         paths, runtime, overlay = self._run_paths, self._hosting, case.overlay()
         configs = host_configs(
             overlay, settings(case, protocol), paths.run_id,
-            lambda broker: replace(runtime.files(broker), log=""),
+            lambda broker: replace(runtime.files(broker), log=""), wired=case.network(),
         )  # fmt: skip
         hosting = Hosting(
             runtime=runtime,
@@ -159,7 +161,8 @@ class HostCaseRunner:
         return started
 
     def _wire(self, case: Case) -> EmulatedNetwork:
-        wanted = case.brokers, case.links
+        wired = case.network()
+        wanted = case.brokers, wired.links
         if self._network is not None and self._wired_for == wanted:
             return self._network
         self._stop_brokers()
@@ -169,7 +172,7 @@ class HostCaseRunner:
         self._sandboxed |= set(case.brokers)
         sandboxes = self._hosting.sandboxes(sorted(self._sandboxed))
         self._run_paths.make_socket_directories(list(case.brokers))
-        network = EmulatedNetwork(case.overlay(), self._run_paths.run_id, self._driver, sandboxes, self._journal)
+        network = EmulatedNetwork(wired, self._run_paths.run_id, self._driver, sandboxes, self._journal)
         network.start()
         self._network, self._wired_for = network, wanted
         return network

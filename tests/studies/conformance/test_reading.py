@@ -154,6 +154,9 @@ def test_relations_are_written_too() -> None:
         ({"expect": {"S": [["p9"]]}}, "expect.S[0]", "no step publishes 'p9'"),
         ({"brokers": [f"B{number}" for number in range(100)]}, "brokers", "takes 64 at most"),
         ({"steps": []}, "steps", "at least 1"),
+        ({"options": {"threshold": 1}}, "options", "name it in `protocols`"),
+        ({"protocols": ["semi-probabilistic"], "options": {"threshold": 2}}, "options", "threshold"),
+        ({"survives": ["rain"]}, "survives[0]", "'kill'"),
     ],
 )
 def test_a_mistake_names_file_line_case_and_field(change: dict[str, Any], place: str, trouble: str) -> None:
@@ -180,6 +183,9 @@ def test_a_mistake_names_file_line_case_and_field(change: dict[str, Any], place:
         ({"op": "link_up", "link": ["B1", "B2"]}, "steps[1].link", "is up already"),
         ({"op": "link_down", "link": ["B1", "B3"]}, "steps[1].link", "there is no link B1 - B3"),
         ({"op": "link_down", "link": ["B1"]}, "steps[1].link[1]", "required"),
+        ({"op": "link_new", "link": ["B1", "B2"]}, "steps[1].link", "linked already at this step"),
+        ({"op": "link_new", "link": ["B1", "B9"]}, "steps[1].link", "no two such brokers"),
+        ({"op": "link_gone", "link": ["B1", "B3"]}, "steps[1].link", "not linked at this step"),
         (7, "steps[1]", "a mapping of fields"),
     ],
 )

@@ -68,6 +68,16 @@ def test_a_case_is_skipped_where_a_fault_that_must_cost_nothing_may_cost_publica
     assert result.note == "semi-probabilistic may lose publications by link_down"
 
 
+def test_links_come_and_go_for_protocols_whose_neighbours_may_change() -> None:
+    new, gone = ({"op": op, "link": ["B1", "B3"]} for op in ("link_new", "link_gone"))
+    steps = (ADVERTISE, SUBSCRIBE, publish("p1"), new, publish("p2"), gone, publish("p3"))
+    options = {"protocols": ["semi-probabilistic"], "options": {"horizon": 1, "threshold": 0}}
+    assert run(*steps, protocol="semi-probabilistic", expect={"S": ["p2"]}, **options).verdict is CaseVerdict.PASSED
+    result = run(*steps, protocol="tid-fixed", expect={"S": ["p1", "p2", "p3"]})
+    assert result.verdict is CaseVerdict.SKIPPED
+    assert result.note == "neighbours of brokers that route by tid-fixed do not change"
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_case_passes_when_everybody_got_just_what_was_expected(protocol: str) -> None:
     steps = (ADVERTISE, SUBSCRIBE, publish("p1"), publish("p2", price=10))
