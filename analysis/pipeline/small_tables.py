@@ -11,6 +11,7 @@ from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
 from analysis.tables.detections import DetectionDelays
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
+from analysis.tables.placements import Placement
 from analysis.tables.results import remove_table, write_table
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
@@ -41,6 +42,10 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
         write_table(rows, results, DetectionDelays)
     else:
         remove_table(results, DetectionDelays)
+    if findings.placements.join_points:
+        write_table(findings.placements.placements(), results, Placement)
+    else:
+        remove_table(results, Placement)
     changing = [changes for changes in findings.changes if changes is not None]
     write_table((row for changes in changing for row in changes.lifetimes()), results, LinkLifetime)
     write_table((row for changes in changing for row in changes.connectivity()), results, Connectivity)

@@ -22,6 +22,7 @@ from analysis.judging.detection_stage import ROUNDING, DetectionStage, Lifetimes
 from analysis.judging.fault_counts import VariantFaults
 from analysis.judging.fault_tables import FaultTables
 from analysis.judging.histories import faults_of, histories_of, log_stage_of, session_breaks
+from analysis.judging.placement_tables import PlacementTables
 from analysis.judging.publication_stage import PublicationStage, PublicationTally
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally, VariantContext
 from analysis.judging.router_work import WorkTables
@@ -29,7 +30,7 @@ from analysis.pipeline.progress import Progress, counted
 from analysis.reading.lifetimes import DeclarationLifetime, lifetimes
 from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
-from analysis.reading.placements import JoinPoint, join_points
+from analysis.reading.placements import join_points
 from analysis.reading.traffic import TrafficTables
 from analysis.run_files.logs import divide
 from analysis.run_files.run_directory import RunDirectory
@@ -63,8 +64,7 @@ class Findings:
     work: WorkTables
     changes: list[OverlayChanges | None]
     """Changes of each variant's overlay; None where it stayed as it was."""
-    join_points: list[JoinPoint]
-    """Those of all variants."""
+    placements: PlacementTables
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
         faults=FaultTables(contexts, publications.baselines, tally.publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),
         changes=changes,
-        join_points=joined,
+        placements=PlacementTables(joined, logs.detected, variants),
     )
 
 

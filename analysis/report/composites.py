@@ -7,8 +7,11 @@ from collections.abc import Iterable, Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures import blank_figure, colour
+from analysis.tables.placements import Placement
 from analysis.tables.traffic import BrokerMessages
 
+CARDINALITIES_SHOWN = 24
+"""Join points whose estimated and measured cardinality the figure compares."""
 COUNTED = ("publish", "detection")
 """Kinds of messages that contribute to detections, or are made of them."""
 
@@ -51,5 +54,36 @@ def filtered_figure(messages: Sequence[BrokerMessages], variants: Sequence[str])
             )
     figure.update_xaxes(title="broker", type="category")
     figure.update_yaxes(title="publications and detections", rangemode="tozero")
+    figure.update_layout(barmode="group", bargap=0.25)
+    return figure
+
+
+def compared_placements(placements: Iterable[Placement]) -> list[Placement]:
+    """The join points that detected most, among those that were one in the run phase."""
+    measured = [row for row in placements if row.detected_per_s is not None]
+    most = sorted(measured, key=lambda row: (-row.detections, row.variant, row.name, row.joined_ns))
+    return most[:CARDINALITIES_SHOWN]
+
+
+def cardinality_figure(rows: Sequence[Placement], variants: Sequence[str]) -> go.Figure:
+    """Detections a second at each join point: estimated when the place was chosen (section 4.3), and made."""
+    figure = blank_figure()
+    for index, variant in enumerate(variants):
+        own = [row for row in rows if row.variant == variant]
+        columns = (
+            ("estimated", 0.45, [row.estimated_per_s for row in own]),
+            ("made", 1.0, [row.detected_per_s for row in own]),
+        )
+        for word, opacity, values in columns if own else ():
+            figure.add_bar(
+                x=[f"{row.name} at {row.broker}" for row in own],
+                y=values,
+                name=f"{variant}, {word}",
+                legendgroup=variant,
+                marker={"color": colour(index), "opacity": opacity},
+                hovertemplate=f"%{{x}}: %{{y:.3g}} a second {word}",
+            )
+    figure.update_xaxes(title="composite subscription and join point", type="category", automargin=True)
+    figure.update_yaxes(title="detections a second", rangemode="tozero")
     figure.update_layout(barmode="group", bargap=0.25)
     return figure

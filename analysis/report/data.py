@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from analysis.report.burst_recovery import BurstRecovery, read_burst_recoveries
 from analysis.run_files.run_directory import open_run
@@ -13,6 +14,7 @@ from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
 from analysis.tables.detections import DetectionDelays
 from analysis.tables.motion import Connectivity, DegreeOverTime
+from analysis.tables.placements import Placement
 from analysis.tables.results import read_table, table_file
 from analysis.tables.summary import Summary, read_summary
 from analysis.tables.timeline import Fault, PhaseTimes
@@ -20,6 +22,8 @@ from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, 
 from record.fidelity import VariantFidelity
 from record.manifest import Manifest
 from topology.model import Overlay
+
+_Row = TypeVar("_Row", DetectionDelays, Placement)
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class ReportData:
     distribution: list[DelayDistribution]
     detection_delays: list[DetectionDelays]
     """Empty for a run without composite subscriptions."""
+    placements: list[Placement]
+    """Empty for a run that routes none as units; in the order in which join points began."""
     messages: list[BrokerMessages]
     labels: list[LabelledMessages]
     """Empty where no message carries a label."""
@@ -78,7 +84,8 @@ def read_report_data(directory: Path) -> ReportData:
         delivery=sorted(read_table(results, DeliveryOverTime), key=lambda row: row.second),
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
-        detection_delays=_detection_delays(results),
+        detection_delays=sorted(_of_composites(results, DetectionDelays), key=lambda row: row.lower_ms),
+        placements=_of_composites(results, Placement),
         messages=read_table(results, BrokerMessages),
         labels=read_table(results, LabelledMessages),
         load=sorted(read_table(results, BrokerLoad), key=lambda row: row.second),
@@ -91,7 +98,6 @@ def read_report_data(directory: Path) -> ReportData:
     )
 
 
-def _detection_delays(results: Path) -> list[DetectionDelays]:
-    if not (results / table_file(DetectionDelays)).exists():
-        return []
-    return sorted(read_table(results, DetectionDelays), key=lambda row: row.lower_ms)
+def _of_composites(results: Path, row: type[_Row]) -> list[_Row]:
+    """The rows of a table that only runs with composite subscriptions have."""
+    return read_table(results, row) if (results / table_file(row)).exists() else []

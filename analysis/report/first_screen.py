@@ -101,6 +101,7 @@ def drawings_of(data: ReportData) -> list[Drawing]:
                     [row for row in data.messages if row.variant == name],
                     busiest,
                     relieved if name in compared_variants(data) else None,
+                    placements=[row for row in data.placements if row.variant == name],
                 )
             ),
         )

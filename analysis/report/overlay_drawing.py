@@ -1,7 +1,8 @@
 """The overlay of a variant under its load, as a drawing within the page.
 
 Links are wider and redder the more publications they carried, so that width tells them apart without colours. Brokers
-at which clients published have a ring. Pointing at a link or a broker shows its numbers. Colours of text and rings are
+at which clients published have a ring; join points of composite subscriptions have a diamond, and a dashed arrow leads
+from one to that to which it moved. Pointing at a link or a broker shows its numbers. Colours of text and rings are
 those of the page, light or dark.
 """
 
@@ -13,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from analysis.report.figures import on_scale
+from analysis.report.join_points import draw_join_points
 from analysis.tables.comparison import RelievedLink
+from analysis.tables.placements import Placement
 from analysis.tables.traffic import BrokerMessages, LinkLoad
 from topology.layout import Position, layout
 from topology.link_properties import Link
@@ -47,11 +50,14 @@ def overlay_drawing(
     messages: Sequence[BrokerMessages],
     busiest: int,
     relieved: RelievedLink | None,
+    *,
+    placements: Sequence[Placement] = (),
 ) -> str:
     """The drawing of one variant as SVG text.
 
     `busiest` is the load that is drawn widest, so that variants can be compared. The relieved link, if any, is labelled
-    with the publications that it carried here in that direction.
+    with the publications that it carried here in that direction. `placements` are the join points of composite
+    subscriptions.
     """
     load = {(row.source, row.target): row for row in links}
     places = {broker: _place(position) for broker, position in layout(overlay).items()}
@@ -61,7 +67,9 @@ def overlay_drawing(
     )
     for link, publications in sorted(shown.items(), key=lambda item: item[1]):
         _draw_link(svg, link, places, publications / busiest, load)
-    _draw_brokers(svg, overlay, places, messages)
+    radius = min(LARGEST_BROKER, max(SMALLEST_BROKER, 56 / math.sqrt(len(overlay.brokers))))
+    _draw_brokers(svg, overlay, places, messages, radius)
+    draw_join_points(svg, placements, places, radius)
     if relieved is not None:
         _draw_label(svg, (relieved.source, relieved.target), places, load)
     return tostring(svg, encoding="unicode")
@@ -124,7 +132,7 @@ def _link_in_words(link: Link, load: Mapping[Ends, LinkLoad]) -> str:
 
 
 def _draw_brokers(
-    svg: Element, overlay: Overlay, places: Mapping[str, Position], messages: Sequence[BrokerMessages]
+    svg: Element, overlay: Overlay, places: Mapping[str, Position], messages: Sequence[BrokerMessages], radius: float
 ) -> None:
     handled: Counter[str] = Counter()
     published: Counter[str] = Counter()
@@ -133,7 +141,6 @@ def _draw_brokers(
         if row.kind == _PUBLISH:
             published[row.broker] += row.from_clients
     names = [broker.id for broker in overlay.brokers]
-    radius = min(LARGEST_BROKER, max(SMALLEST_BROKER, 56 / math.sqrt(len(names))))
     for name in names:
         x, y = places[name]
         group = SubElement(svg, "g", {"class": "broker"})

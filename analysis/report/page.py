@@ -18,12 +18,14 @@ from analysis.report.data import ReportData, read_report_data
 from analysis.report.embedding import embedded
 from analysis.report.faults import fault_rows
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
+from analysis.report.join_points import join_points_over_time
 from analysis.report.motion import connectivity_figure, degree_figure
 from analysis.report.router_work import HEADINGS, work_figure, work_of
 from analysis.tables.detections import DetectionFigures
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from record.fidelity import Check, VariantFidelity
 from record.files import REPORT
+from record.manifest import PhaseName
 
 WORST_LINKS_SHOWN = 12
 
@@ -116,6 +118,7 @@ def render(data: ReportData) -> str:
     environment.filters["unbroken"] = sentences.unbroken
     variants = data.variants
     courses, drawings = courses_of(data), drawings_of(data)
+    compared = composites.compared_placements(data.placements)
     return environment.get_template(
         "report.html.j2"
     ).render(
@@ -133,6 +136,9 @@ def render(data: ReportData) -> str:
         degrees=_degree_plots(data),
         faults=fault_rows(data.faults),
         composites=_composite_plots(data),
+        placements=data.placements,
+        compared=compared,
+        cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
         distribution=embedded(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         messages=embedded(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         labels=_labels(data),
@@ -170,6 +176,7 @@ def _composite_plots(data: ReportData) -> list[tuple[str, str, Markup]]:
     delays = figures.distribution_figure(data.detection_delays, data.variants)
     traffic = composites.filtered_figure(data.messages, data.variants)
     return [
+        *_join_points_over_time(data),
         (
             "Detection delay",
             "From the time at which the last publication of a set was due to the first notification of the set.",
@@ -182,6 +189,21 @@ def _composite_plots(data: ReportData) -> list[tuple[str, str, Markup]]:
             "to several receivers hides as much that ends there.",
             embedded(traffic, "filtered-traffic"),
         ),
+    ]
+
+
+def _join_points_over_time(data: ReportData) -> list[tuple[str, str, Markup]]:
+    """The same of the join points; empty for a run that routes no composite subscriptions as units."""
+    if not data.placements:
+        return []
+    end = max((row.end_s for row in data.phases if row.phase != PhaseName.STOP), default=0.0)
+    return [
+        (
+            "Join points over time",
+            "The broker at which each composite subscription was detected. Where two bars overlap, the unit was "
+            "moving. At most 20 composite subscriptions are shown, those that had most join points.",
+            embedded(join_points_over_time(data.placements, data.variants, end), "join-points"),
+        )
     ]
 
 

@@ -18,6 +18,7 @@ from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime, Expectation, Notification
 from analysis.tables.detections import Detection, DetectionDelays, ExpectedDetection
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
+from analysis.tables.placements import Placement
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
 
@@ -27,6 +28,7 @@ TABLES: dict[str, type[Struct]] = {
     "detections": Detection,
     "expected_detections": ExpectedDetection,
     "detection_delays": DetectionDelays,
+    "placements": Placement,
     "messages": BrokerMessages,
     "labels": LabelledMessages,
     "load": BrokerLoad,
@@ -46,8 +48,8 @@ TABLES: dict[str, type[Struct]] = {
     "phases": PhaseTimes,
 }
 """The row of every table, by the table's name."""
-OF_COMPOSITES: frozenset[type[Struct]] = frozenset((Detection, ExpectedDetection, DetectionDelays))
-"""The rows of tables that only runs with composite subscriptions have."""
+OF_COMPOSITES: frozenset[type[Struct]] = frozenset((Detection, ExpectedDetection, DetectionDelays, Placement))
+"""The rows of tables that only runs with composite subscriptions have; the last only those that route them as units."""
 PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation, Detection, ExpectedDetection))
 """The rows of tables that are directories of files, with the column `variant` in the path:
 `variant=fixed/part-000001.parquet`."""
