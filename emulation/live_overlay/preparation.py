@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
+from typing import TypeVar
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.routing import read_options
@@ -13,6 +15,8 @@ from broker_service.routing.preparation import PlannedLink, Preparation
 from record.errors import BadInputError
 from topology.link_properties import BrokerId
 from topology.model import MeshLinks, Overlay
+
+_Content = TypeVar("_Content", bound=Advertisement | Subscription)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,12 @@ def prepared_by(
     read = read_options(protocol, options)
     if type(read).prepare is ProtocolOptions.prepare:
         return {}
-    declarations = declared()
+    declarations = cache(declared)
     preparation = Preparation(
         brokers={broker.id: broker.attributes for broker in overlay.brokers},
         links=_Links(overlay),
-        advertisements=declarations.advertisements,
-        subscriptions=declarations.subscriptions,
+        advertisements=_WhenRead(lambda: declarations().advertisements),
+        subscriptions=_WhenRead(lambda: declarations().subscriptions),
         seed=seed,
     )
     try:
@@ -47,6 +51,25 @@ def prepared_by(
     except ValueError as error:
         raise BadInputError(f"routing.protocol: {protocol} cannot prepare its brokers: {error}") from error
     return prepared
+
+
+class _WhenRead(Mapping[BrokerId, Sequence[_Content]]):
+    """Declarations of one kind, made when a protocol reads them, because few do and large workloads take seconds."""
+
+    def __init__(self, make: Callable[[], Mapping[BrokerId, Sequence[_Content]]]) -> None:
+        self._make = make
+
+    def __getitem__(self, broker: BrokerId) -> Sequence[_Content]:
+        return self._make()[broker]
+
+    def __iter__(self) -> Iterator[BrokerId]:
+        return iter(self._make())
+
+    def __len__(self) -> int:
+        return len(self._make())
+
+    def __contains__(self, broker: object) -> bool:
+        return broker in self._make()
 
 
 class _Links(Collection[PlannedLink]):

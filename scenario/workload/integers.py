@@ -273,10 +273,12 @@ def problems(section: IntegersWorkload, scenario: Scenario, overlay: Overlay) ->
             yield Problem(("workload", "distribution"), f"{message}: give links a `delay`")
             return
     chances = _Chances(section, brokers, distances, scenario.seed)
-    wanted = np.zeros(section.values)
+    wanted, subscriptions = np.zeros(section.values), 0.0
     for broker in range(brokers):
-        wanted += chances.of(broker)
-    yield from subscription_problems(_RATIO, float(wanted.sum()))
+        of_broker = chances.of(broker)
+        wanted += of_broker
+        subscriptions += 1.0 if (of_broker >= 1).all() else float(of_broker.sum())
+    yield from subscription_problems(_RATIO, subscriptions)
     publishing, average = chances.publishing, wanted / brokers
     reached = float(publishing.rates @ publishing.mean(average) / publishing.rates.sum())
     if distances is not None and reached < ratio * (1 - _NEAR):

@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 CHANGES: Mapping[str, tuple[str, ...]] = {
+    "scenarios/medym/med-t2.yaml": ("topology.brokers=20", "timeline.run=50s"),
     "scenarios/octopia-burst.yaml": ("workload.subscriptions.subscribers=500", "timeline.run=4s"),
     "scenarios/octopia/oct-burst-100k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),
     "scenarios/octopia/oct-burst-40k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),

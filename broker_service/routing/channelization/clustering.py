@@ -14,7 +14,7 @@ MEDYM (section 5.1.3) uses "Forgy K-means" as Riabov et al. (ICDCS 2002) do, and
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,37 +73,45 @@ def _forgy(wanted: Wanted, weights: NDArray[np.float64], count: int, rng: np.ran
 
 def _refine(wanted: Wanted, weights: NDArray[np.float64], channels: Channels, count: int) -> int:
     """Moves single cells in place. Returns the number of rounds."""
-    wanting = np.zeros((count, wanted.shape[1]), np.int32)
-    np.add.at(wanting, channels, wanted)
+    wanting = _wanting(wanted, channels, count).astype(np.int32)
+    sizes = (wanting > 0).sum(axis=1)
     shares = np.bincount(channels, weights, count).astype(np.float64)
+    # A cell that nobody wants and that has no events adds nothing to any channel.
+    cells = np.flatnonzero(wanted.any(axis=1) | (weights > 0)).tolist()
+    servers_of = {cell: np.flatnonzero(wanted[cell]) for cell in cells}
     for done in range(MOST_ROUNDS):
         moved = False
-        for cell, (row, weight) in enumerate(zip(wanted, weights, strict=True)):
-            former = channels[cell]
-            wanting[former] -= row
+        for cell in cells:
+            servers, weight, former = servers_of[cell], weights[cell], channels[cell]
+            wanting[former, servers] -= 1
+            sizes[former] = np.count_nonzero(wanting[former])
             shares[former] -= weight
-            nearest = _nearest(wanting > 0, shares, row, weight, former)
+            common = np.count_nonzero(wanting[:, servers], axis=1)
+            added = weight * (sizes - common) + shares * (len(servers) - common)
+            nearest = _nearest(added, former)
             moved |= nearest != former
             channels[cell] = nearest
-            wanting[nearest] += row
+            wanting[nearest, servers] += 1
+            sizes[nearest] = np.count_nonzero(wanting[nearest])
             shares[nearest] += weight
         if not moved:
             return done + 1
     return MOST_ROUNDS
 
 
-def _nearest(
-    unions: NDArray[np.bool_], shares: NDArray[np.float64], row: NDArray[np.bool_], weight: Any, former: int
-) -> int:
+def _nearest(added: NDArray[np.float64], former: int) -> int:
     """The channel to which a cell adds the least waste; the former one unless another is truly better."""
-    common = unions[:, row].sum(axis=1)
-    added = weight * (unions.sum(axis=1) - common) + shares * (row.sum() - common)
     nearest = int(added.argmin())
     return nearest if added[nearest] < added[former] * (1 - 1e-12) else former
 
 
 def _unions(wanted: Wanted, channels: Channels, count: int) -> NDArray[np.bool_]:
     """Servers of each channel."""
-    unions = np.zeros((count, wanted.shape[1]), np.bool_)
-    np.logical_or.at(unions, channels, wanted)
-    return unions
+    return _wanting(wanted, channels, count) > 0
+
+
+def _wanting(wanted: Wanted, channels: Channels, count: int) -> NDArray[np.float32]:
+    """Cells of each channel (a row) that each server (a column) wants: a product of matrices, which NumPy does best."""
+    members = (channels == np.arange(count)[:, None]).astype(np.float32)
+    wanting: NDArray[np.float32] = members @ wanted.astype(np.float32)
+    return wanting

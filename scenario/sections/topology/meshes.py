@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -147,9 +148,13 @@ class TransitStubTopology(MeshTopology):
         return self
 
     def mesh(self, name: str, seed: int) -> Mesh:
-        return server_mesh(self.underlay(seed))
+        return _server_mesh(self, seed)
 
     def underlay(self, seed: int) -> Underlay:
+        return _transit_stub(self, seed)
+
+    def drawn(self, seed: int) -> Underlay:
+        """The network of routers and servers, drawn anew."""
         parameters = TransitStub(
             transit_domains=self.transit_domains,
             transit_routers=self.transit_routers,
@@ -164,6 +169,18 @@ class TransitStubTopology(MeshTopology):
         )
         network = routers(parameters, random.Random(f"{seed}:routers"))
         return attach(network, self.brokers, self.lan_delay, random.Random(f"{seed}:servers"))
+
+
+@lru_cache(maxsize=2)
+def _transit_stub(section: TransitStubTopology, seed: int) -> Underlay:
+    """The network of a section, kept because all variants of a scenario have the same."""
+    return section.drawn(seed)
+
+
+@lru_cache(maxsize=2)
+def _server_mesh(section: TransitStubTopology, seed: int) -> Mesh:
+    """The delays between its servers; 1,000 servers take five seconds."""
+    return server_mesh(_transit_stub(section, seed))
 
 
 class LatencyMatrixTopology(MeshTopology):
