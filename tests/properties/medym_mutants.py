@@ -4,7 +4,7 @@ property catches each."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
@@ -17,10 +17,12 @@ from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter, decisions, router
-from broker_service.routing.medym.interests import OtherSums
+from broker_service.routing.medym.interests import OtherSums, SumChange
 from broker_service.routing.medym.locations import Locations
-from broker_service.routing.medym.messages import Announcement
+from broker_service.routing.medym.messages import Announcement, State, Version
 from broker_service.routing.medym.multicast import Branch
+from broker_service.routing.medym.relay import Neighbours, Relay
+from broker_service.routing.medym.server_states import Applied, ServerStates
 from tests.properties.mutants import in_place_of
 
 Function = Callable[..., list[Branch]]
@@ -139,8 +141,8 @@ class AnnouncesNothingToTheRestarted(MedymRouter):
 class AnnouncesNoWithdrawals(OtherSums):
     """Keeps what other servers have withdrawn."""
 
-    def apply(self, server: int, announcement: Announcement) -> bool:
-        return super().apply(server, msgspec.structs.replace(announcement, withdrawn=()))
+    def change(self, server: int, change: SumChange, decoded: Mapping[bytes, Subscription]) -> None:
+        super().change(server, change._replace(withdrawn=()), decoded)
 
 
 class SendsToEverybody(OtherSums):
@@ -160,6 +162,46 @@ class MatchesAtTheDestinationOnly(OtherSums):
 
     def matching(self, message: Message, publication_server: int) -> Servers:
         return super().matching(message, publication_server)[:1]
+
+
+class PassesNothingOn(Relay):
+    """Sends neighbours in the tree its own announcements alone."""
+
+    def add(self, announcement: Announcement, source: int) -> None:
+        if source == self._own:
+            super().add(announcement, source)
+
+
+class KnowsNoWayRound(Relay):
+    """Sends announcements to nobody in place of a failed neighbour."""
+
+    def set_failed(self, server: int, failed: bool) -> Neighbours:
+        return Neighbours(set(), set())
+
+
+class TurnsGuestsAway(Relay):
+    """Sends nothing to servers that take this one for their neighbour."""
+
+    def admit(self, server: int) -> None:
+        pass
+
+
+class TakesEachForTheLatest(ServerStates):
+    """Applies announcements in the order in which they come."""
+
+    def apply(self, announcement: Announcement, decoded: Mapping[bytes, Subscription]) -> Applied:
+        self.versions.pop(announcement.server, None)
+        first = msgspec.structs.replace(announcement, version=Version(1, 1))
+        return super().apply(first, decoded)
+
+
+class KeepsFormerSums(ServerStates):
+    """Keeps the sum of a former incarnation."""
+
+    def apply(self, announcement: Announcement, decoded: Mapping[bytes, Subscription]) -> Applied:
+        if isinstance(announcement, State) and not announcement.subscriptions:
+            return Applied.KNOWN
+        return super().apply(announcement, decoded)
 
 
 class NotifiesAllClients(MedymRouter):
@@ -198,7 +240,8 @@ class BelievesTheFirst(Locations):
 
 # Their place
 
-Variant = Callable[[Function], Function] | type[MedymRouter] | type[OtherSums] | type[Locations]
+Part = type[OtherSums] | type[Locations] | type[Relay] | type[ServerStates]
+Variant = Callable[[Function], Function] | type[MedymRouter] | Part
 
 
 @contextmanager
@@ -211,6 +254,5 @@ def in_place_of_the_right(variant: Variant) -> Iterator[None]:
         elif issubclass(variant, MedymRouter):
             patches.enter_context(in_place_of("medym", variant))
         else:
-            replaced = OtherSums if issubclass(variant, OtherSums) else Locations
-            patches.enter_context(mock.patch.object(router, replaced.__name__, variant))
+            patches.enter_context(mock.patch.object(router, variant.__base__.__name__, variant))
         yield

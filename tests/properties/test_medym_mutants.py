@@ -1,7 +1,7 @@
 """The properties of MEDYM themselves: each catches the routers that break it.
 
 Some defects show in no delivery, because links keep order and each server splits lists on its own. Tests of one router
-catch these: announcements applied out of order (`test_interests`), copies that are counted twice as load and second
+catch these: copies that are counted twice as load and second
 copies that are not passed on (`test_router`), and headers that no correct server sends (`test_destination_lists`).
 """
 
@@ -44,6 +44,11 @@ MUTANTS: list[tuple[Variant, checks.Property, str, st.SearchStrategy[Case]]] = [
     (medym_mutants.ForgetsTheRestOfTheList, crowds_are_notified_once, MST, crowds_with_dying_brokers()),
     (medym_mutants.ForgetsTheNeighbour, crowds_are_notified_once, MST, crowds_with_cut_links()),
     (medym_mutants.SendsToTheDead, crowds_are_notified_once, MST, crowds_with_dead_brokers()),
+    (medym_mutants.PassesNothingOn, crowds_are_notified_once, MST, crowds()),
+    (medym_mutants.KnowsNoWayRound, checks.delivered_once_at_each_broker, MST, FAULTY),
+    (medym_mutants.TurnsGuestsAway, checks.delivered_once_at_each_broker, MST, FAULTY),
+    (medym_mutants.TakesEachForTheLatest, checks.delivered_once_at_each_broker, MST, FAULTY),
+    (medym_mutants.KeepsFormerSums, checks.delivered_once_at_each_broker, MST, FAULTY),
     (medym_mutants.AnnouncesNothingToTheRestarted, checks.delivered_once_at_each_broker, MST, FAULTY),
     (medym_mutants.AnnouncesNoWithdrawals, no_broker_receives_in_vain, MST, cases(settled=True)),
     (medym_mutants.AnnouncesNoWithdrawals, nothing_remains, MST, cases(withdrawn=True)),

@@ -9,31 +9,39 @@ a comparison and changes no result.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from broker_service.language import Subscription
 from broker_service.language.formatting import format_subscription
 from broker_service.messages import Message
 from broker_service.routing.common.decoding import decode_subscription
 from broker_service.routing.common.distances import Servers
 from broker_service.routing.matcher import Matcher
-from broker_service.routing.medym.messages import Announcement, WholeSum
+
+
+class SumChange(NamedTuple):
+    """A change of a server's sum."""
+
+    added: tuple[bytes, ...] = ()
+    withdrawn: tuple[bytes, ...] = ()
 
 
 class OwnSum:
-    """The sum of the subscriptions of this server's clients, and the part of it that has been announced.
+    """The sum of the subscriptions of this server's clients, and the part of it that has been announced."""
 
-    Announcements are numbered from 1 on, and each holds the changes since the one before.
-    """
-
-    def __init__(self, incarnation: int) -> None:
-        self._incarnation = incarnation
-        self._number = 0
+    def __init__(self) -> None:
         self._clients: Counter[bytes] = Counter()
         """Number of clients' subscriptions that are equal."""
         self._announced: dict[bytes, None] = {}
         self._touched: dict[bytes, None] = {}
+
+    @property
+    def announced(self) -> tuple[bytes, ...]:
+        """The subscriptions that have been announced and not withdrawn."""
+        return tuple(self._announced)
 
     def add(self, subscription: bytes) -> None:
         """A client has this subscription."""
@@ -47,23 +55,16 @@ class OwnSum:
             del self._clients[subscription]
         self._touched[subscription] = None
 
-    def announcement(self) -> Announcement | None:
-        """The changes that have not been announced; None when there are none."""
+    def announce(self) -> SumChange:
+        """The changes since the call before, which are announced now."""
         clients, announced = self._clients, self._announced
         touched, self._touched = self._touched, {}
         added = tuple(key for key in touched if key in clients and key not in announced)
         withdrawn = tuple(key for key in touched if key in announced and key not in clients)
-        if not (added or withdrawn):
-            return None
         announced.update(dict.fromkeys(added))
         for subscription in withdrawn:
             del announced[subscription]
-        self._number += 1
-        return Announcement(self._incarnation, self._number, added, withdrawn)
-
-    def whole(self) -> WholeSum:
-        """All that has been announced."""
-        return WholeSum(self._incarnation, self._number, tuple(self._announced))
+        return SumChange(added, withdrawn)
 
 
 class OtherSums:
@@ -76,39 +77,47 @@ class OtherSums:
         self._holders: dict[bytes, int] = {}
         """Servers that announced each subscription: bit n is set for server n. A thousand servers hold the sums of a
         thousand others, and sets would take a hundred times as much memory."""
-        self._applied: dict[int, int] = {}
-        """Number of the last announcement of each server that was applied."""
 
-    def apply(self, server: int, announcement: Announcement) -> bool:
-        """Applies an announcement once; False when one before it is missing.
+    def decoded(self, subscriptions: Iterable[bytes]) -> Mapping[bytes, Subscription]:
+        """Those of some subscriptions that no other server has announced yet, decoded.
 
-        Raises `MalformedMessageError` when a subscription cannot be decoded.
+        Raises `MalformedMessageError` when one cannot be decoded.
         """
-        expected = self._applied.get(server, 0) + 1
-        if announcement.number > expected:
-            return False
-        if announcement.number == expected:
-            self._add(server, announcement.added)
-            self._withdraw(server, announcement.withdrawn)
-            self._applied[server] = announcement.number
-        return True
+        holders = self._holders
+        return {key: decode_subscription(key) for key in subscriptions if key not in holders}
 
-    def replace(self, server: int, whole: WholeSum) -> None:
-        """Takes a whole sum in place of what is known, unless later announcements have been applied already.
+    def change(self, server: int, change: SumChange, decoded: Mapping[bytes, Subscription]) -> None:
+        """Applies the change of a server's sum.
 
-        Raises `MalformedMessageError` when a subscription cannot be decoded.
+        `decoded` has the subscriptions that have not been known to be decodable before; others may have been withdrawn
+        since.
         """
-        if whole.number < self._applied.get(server, 0):
-            return
-        wanted = set(whole.subscriptions)
-        self._add(server, whole.subscriptions)
-        self._withdraw(server, [subscription for subscription in self._held_by(server) if subscription not in wanted])
-        self._applied[server] = whole.number
+        holders, bit = self._holders, 1 << server
+        for key in change.added:
+            held = holders.get(key)
+            if held is None:
+                self._matcher.add(key, decoded[key] if key in decoded else decode_subscription(key))
+                holders[key] = bit
+            else:
+                holders[key] = held | bit
+        for key in change.withdrawn:
+            held = holders.get(key, 0)
+            if held == bit:
+                del holders[key]
+                self._matcher.remove(key)
+            elif held & bit:
+                holders[key] = held ^ bit
 
-    def forget(self, server: int) -> None:
-        """The server was restarted, and begins anew with an empty sum."""
-        self._withdraw(server, self._held_by(server))
-        self._applied.pop(server, None)
+    def replace(self, server: int, subscriptions: Sequence[bytes], decoded: Mapping[bytes, Subscription]) -> None:
+        """Takes a whole sum in place of what is known of a server. `decoded` is as in `change`."""
+        wanted = set(subscriptions)
+        former = tuple(subscription for subscription in self.held_by(server) if subscription not in wanted)
+        self.change(server, SumChange(tuple(subscriptions), former), decoded)
+
+    def held_by(self, server: int) -> list[bytes]:
+        """The sum of a server."""
+        bit = 1 << server
+        return [subscription for subscription, holders in self._holders.items() if holders & bit]
 
     def matching(self, message: Message, publication_server: int) -> Servers:
         """The publication server and all others with a subscription that matches a publication, in ascending order."""
@@ -122,33 +131,7 @@ class OtherSums:
         """Subscriptions of each server that has any, for people; the servers' names are in the order of their
         numbers."""
         texts = {
-            server: [format_subscription(decode_subscription(subscription)) for subscription in self._held_by(number)]
+            server: [format_subscription(decode_subscription(subscription)) for subscription in self.held_by(number)]
             for number, server in enumerate(servers)
         }
         return {server: sorted(subscriptions) for server, subscriptions in texts.items() if subscriptions}
-
-    def _held_by(self, server: int) -> list[bytes]:
-        bit = 1 << server
-        return [subscription for subscription, holders in self._holders.items() if holders & bit]
-
-    def _add(self, server: int, subscriptions: Iterable[bytes]) -> None:
-        decoded = {
-            subscription: decode_subscription(subscription)
-            for subscription in subscriptions
-            if subscription not in self._holders
-        }
-        for key, subscription in decoded.items():
-            self._matcher.add(key, subscription)
-        bit = 1 << server
-        for key in subscriptions:
-            self._holders[key] = self._holders.get(key, 0) | bit
-
-    def _withdraw(self, server: int, subscriptions: Iterable[bytes]) -> None:
-        bit = 1 << server
-        for subscription in subscriptions:
-            holders = self._holders.get(subscription, 0)
-            if holders == bit:
-                del self._holders[subscription]
-                self._matcher.remove(subscription)
-            elif holders & bit:
-                self._holders[subscription] = holders ^ bit

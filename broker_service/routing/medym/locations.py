@@ -57,16 +57,17 @@ class Locations:
         """This server's round trips, as they are announced."""
         return self._round_trips[self._own].astype(_ROUND_TRIP, copy=False).tobytes() if len(self._round_trips) else b""
 
-    def learn(self, server: int, round_trips: bytes) -> bool:
-        """Takes another server's round trips. True when they are others than before.
-
-        Raises `MalformedMessageError` for anything but a round trip from 0, or none, for each server.
-        """
+    def check(self, round_trips: bytes) -> None:
+        """Raises `MalformedMessageError` for anything but a round trip from 0, or none, for each server."""
         if len(round_trips) != _ROUND_TRIP.itemsize * len(self._round_trips):
             raise MalformedMessageError(f"{len(round_trips)} bytes of round trips")
         row = np.frombuffer(round_trips, _ROUND_TRIP)
         if ((row < 0) | (row > _LONGEST)).any():
             raise MalformedMessageError("round trips that are no times")
+
+    def learn(self, server: int, round_trips: bytes) -> bool:
+        """Takes another server's round trips, which `check` permits. True when they are others than before."""
+        row = np.frombuffer(round_trips, _ROUND_TRIP)
         if not len(row) or np.array_equal(row, self._round_trips[server], equal_nan=True):
             return False
         self._round_trips[server] = row

@@ -1,43 +1,29 @@
 """Headers of MEDYM's control messages, by which servers learn of each other. They have no body.
 
-Headers of publications are destination lists (`destination_lists`).
+Servers are named by their numbers. Headers of publications are destination lists (`destination_lists`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
 from broker_service.routing.common.decoding import header_decoder
 
 
-class Announcement(msgspec.Struct, frozen=True, array_like=True, tag="sum"):
-    """Changes of the sender's sum of subscriptions. Subscriptions are their encoded predicates."""
-
-    incarnation: int
-    """The sender's."""
-    number: int
-    """From 1 in each incarnation."""
-    added: tuple[bytes, ...]
-    withdrawn: tuple[bytes, ...]
-
-
-class WholeSum(msgspec.Struct, frozen=True, array_like=True, tag="whole"):
-    """The sender's whole sum of subscriptions, in place of the announcements that the receiver has missed."""
+class Version(NamedTuple):
+    """Version of a server's state. Later ones are greater."""
 
     incarnation: int
     number: int
-    """The number of the last announcement that it contains."""
-    subscriptions: tuple[bytes, ...]
+    """The number of announcements that this incarnation of the server has made."""
 
 
-class WholeSumRequest(msgspec.Struct, frozen=True, array_like=True, tag="request"):
-    """The sender has missed an announcement of the receiver's."""
-
-
-class Status(msgspec.Struct, frozen=True, array_like=True, tag="status"):
-    """The sender's location and load (section 4.2.2)."""
+class Status(msgspec.Struct, frozen=True, array_like=True):
+    """A server's location and load (section 4.2.2)."""
 
     round_trips: bytes
     """To all servers by their numbers, in seconds, as 32-bit numbers, the least significant byte first; NaN where
@@ -45,6 +31,51 @@ class Status(msgspec.Struct, frozen=True, array_like=True, tag="status"):
     overloaded: bool
 
 
-Control = Announcement | WholeSum | WholeSumRequest | Status
+class Change(msgspec.Struct, frozen=True, array_like=True, tag="change"):
+    """The change that leads to a version of a server's state from the one before."""
 
-decode_control: Callable[[bytes], Control] = header_decoder(Control)
+    server: int
+    version: Version
+    added: tuple[bytes, ...]
+    """Subscriptions, as their encoded predicates."""
+    withdrawn: tuple[bytes, ...]
+    status: Status | None = None
+    """None: as before."""
+
+
+class State(msgspec.Struct, frozen=True, array_like=True, tag="state"):
+    """The whole state of a server."""
+
+    server: int
+    version: Version
+    subscriptions: tuple[bytes, ...]
+    status: Status | None = None
+    """None: unknown to the sender."""
+
+
+Announcement = Change | State
+
+
+class Bundle(msgspec.Struct, frozen=True, array_like=True, tag="bundle"):
+    """Announcements that are passed on, in the order in which they are to be applied."""
+
+    announcements: tuple[Announcement, ...]
+
+
+class Versions(msgspec.Struct, frozen=True, array_like=True, tag="versions"):
+    """The sender takes the receiver for its neighbour in the tree of announcements, and has these states."""
+
+    versions: tuple[tuple[int, Version], ...]
+    """Servers and versions."""
+
+
+class Parting(msgspec.Struct, frozen=True, array_like=True, tag="parting"):
+    """The sender takes the receiver for its neighbour in the tree no more."""
+
+
+Control = Bundle | Versions | Parting
+
+_DECODED = 64
+"""Bundles that are decoded once for all servers of a process: the children of a server are sent the same one."""
+
+decode_control: Callable[[bytes], Control] = lru_cache(maxsize=_DECODED)(header_decoder(Control))

@@ -29,8 +29,11 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     locations: Literal["measured", "given"] = "measured"
     """Distances between servers: `measured`, the round trips of links, which each server announces; `given`, the delays
     of the overlay's links, which all servers know from the beginning, for comparisons of routes."""
-    announce_every: float = 0.5
-    """Seconds between two announcements of a server's changed subscriptions; the first is sent at once."""
+    announce_every: float = 0.1
+    """Seconds between two times at which a server announces changes of its own and passes on those of others; the first
+    one goes at once."""
+    fan_out: int = 16
+    """Children of a server in the tree along which announcements are passed on."""
     status_every: float = 1.0
     """Seconds between two looks of a server at its round trips and its load, which it announces when they changed."""
     remembered: int = 10_000
@@ -42,13 +45,16 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
         for name in ("candidates", "overload_threshold", "announce_every", "status_every", "remembered"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0")
+        if self.fan_out < 2:
+            raise ValueError("fan_out must be at least 2")
         if self.cached_decisions < 0:
             raise ValueError("cached_decisions must be at least 0")
 
     @property
     def reconciles_within(self) -> float:
-        """A restarted server announces the subscriptions of clients that are back, and is sent all others' at once."""
-        return 2 * self.announce_every
+        """A restarted server announces the subscriptions of clients that are back, which with the default `fan_out`
+        eight servers at most pass on one after another, and is sent all others' at once."""
+        return 10 * self.announce_every
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """Names all servers to each server, so that all number them alike.

@@ -3,9 +3,9 @@
 Fengyun Cao, Jaswinder Pal Singh: "MEDYM: Match-early and dynamic multicast for content-based publish-subscribe service
 networks", Technical Report 692-04, Princeton University, 2004. Rules, with its sections:
 
-1. Every server knows the sum of subscriptions of every other one (3), from announcements of changes (4.2.1). A server
-   sends its announcements to all others itself, numbered; a server that has missed one asks for the whole sum. A
-   restarted neighbour is sent the whole sum, and its own former sum is forgotten.
+1. Every server knows the sum of subscriptions of every other one (3), from announcements of changes (4.2.1), which are
+   numbered (`server_states`) and passed on along a tree (`relay`). A server that has missed one is sent the whole sum.
+   The former sum of a restarted server is forgotten.
 2. Every server knows how far all servers are from each other, and which are overloaded (4.2.2): each one announces the
    round trips of its links, and whether it has sent more publications than `overload_threshold` for each one received.
 3. A publication is matched once, at its publication server, against the sums. The servers whose sums match are its
@@ -19,9 +19,9 @@ networks", Technical Report 692-04, Princeton University, 2004. Rules, with its 
    once. Each copy is passed on by its own list, because another copy may have had another list. The paper leaves this
    open.
 
-The paper does not decide when subscriptions are announced: the first change is announced at once, further ones together
-after `announce_every`. That subscriptions go to servers with matching advertisements only (4.2.1), helpers (3.1.2)
-and coordinates in place of round trips (4.2.2) are left out.
+The paper does not decide when subscriptions are announced: the first change is announced, or passed on, at once, and
+further ones together after `announce_every`. That subscriptions go to servers with matching advertisements only
+(4.2.1), helpers (3.1.2) and coordinates in place of round trips (4.2.2) are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Publication, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
@@ -39,6 +38,7 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Matcher
+from broker_service.routing.medym.announcement_tree import AnnouncementTree
 from broker_service.routing.medym.decisions import Copy, Decisions
 from broker_service.routing.medym.destination_lists import is_rerouted
 from broker_service.routing.medym.interests import OtherSums, OwnSum
@@ -47,26 +47,27 @@ from broker_service.routing.medym.locations import Locations
 from broker_service.routing.medym.mesh import prepared_mesh
 from broker_service.routing.medym.messages import (
     Announcement,
+    Bundle,
+    Change,
     Control,
+    Parting,
+    State,
     Status,
-    WholeSum,
-    WholeSumRequest,
+    Version,
+    Versions,
     decode_control,
 )
 from broker_service.routing.medym.options import MedymOptions
+from broker_service.routing.medym.relay import Relay, bundled
+from broker_service.routing.medym.server_states import Applied, ServerStates
 
-_LABELS: Mapping[type[Control], str] = {
-    Announcement: "subscriptions",
-    WholeSum: "subscriptions",
-    WholeSumRequest: "request",
-    Status: "status",
-}
+_LABELS: Mapping[type[Control], str] = {Bundle: "announcements", Versions: "versions", Parting: "parting"}
 """Purposes of control messages, for the log."""
 
 
 class _Timer(enum.Enum):
     ANNOUNCEMENT = enum.auto()
-    """Further changes of subscriptions are announced when it runs out."""
+    """Further announcements are made and passed on when it runs out."""
     STATUS = enum.auto()
     """Round trips and load are looked at when it runs out."""
 
@@ -83,17 +84,24 @@ class MedymRouter(DispatchingRouter):
         self._clients: Matcher[tuple[ClientId, str]] = context.matcher()
         self._subscriptions: dict[str, bytes] = {}
         """Encoded subscriptions of clients here, by their ids."""
-        self._sum = OwnSum(context.incarnation)
+        self._sum = OwnSum()
+        self._announced = 0
+        """Number of the last announcement of this server."""
         self._others = OtherSums(context.matcher(), len(self._mesh.servers))
-        self._incarnations: dict[BrokerId, int] = {}
         self._locations = Locations(self._mesh, self._own)
         self._load = Load(self._options.overload_threshold)
         self._decisions = Decisions(self._options, self._mesh, self._own, self._locations)
+        self._states = ServerStates(self._own, len(self._mesh.servers), self._others, self._locations, self._decisions)
+        self._relay = Relay(self._own, AnnouncementTree(len(self._mesh.servers), self._options.fan_out))
+        self._changed_status: Status | None = None
+        """A status that is yet to be announced."""
         self._received: dict[str, bool] = {}
         """Ids of the latest publications that have come here; True for those whose copy was rerouted."""
-        self._running: set[_Timer] = set()
+        self._running: set[TimerKey] = set()
         for neighbour, link in context.links.items():
             self._decisions.set_reachable(self._mesh.numbers[neighbour], link.up)
+            if context.incarnation > 1 and not link.up:
+                self._relay.set_failed(self._mesh.numbers[neighbour], True)
 
     # Clients
 
@@ -140,15 +148,14 @@ class MedymRouter(DispatchingRouter):
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         self._decisions.set_reachable(self._mesh.numbers[neighbour], False)
-        return [Recall(neighbour)]
+        return [Recall(neighbour), *self._choose_neighbours(neighbour)]
 
     def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
-        return [action for message in messages for action in self._sends_again(neighbour, message)]
+        """Sends publications again. Neighbours exchange versions when the link works again, instead of the rest."""
+        publications = [message for message in messages if message.kind is Kind.PUBLISH]
+        return [action for message in publications for action in self._sends_again(neighbour, message)]
 
     def _sends_again(self, neighbour: BrokerId, message: Message) -> Iterator[Action]:
-        if message.kind is not Kind.PUBLISH:
-            yield Send(neighbour, message)
-            return
         for receiver, header in self._decisions.rerouted(message.header):
             label = message.label if receiver == neighbour else "rerouted"
             yield Send(receiver, msgspec.structs.replace(message, header=header), label)
@@ -158,25 +165,23 @@ class MedymRouter(DispatchingRouter):
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         server = self._mesh.numbers[neighbour]
         self._decisions.set_reachable(server, True)
-        former = self._incarnations.get(neighbour)
-        self._incarnations[neighbour] = incarnation
-        actions = self._start_status()
-        if former is not None and former != incarnation:
-            self._others.forget(server)
-            actions += [
-                Send(neighbour, self._message(self._sum.whole())),
-                Send(neighbour, self._message(self._status())),
-            ]
-        return actions
+        actions = [*self._start_status(), *self._choose_neighbours(neighbour)]
+        restarted = State(server, Version(incarnation, 0), ())
+        if server in self._states.versions and self._states.apply(restarted, {}) is Applied.NEW:
+            self._relay.add(restarted, self._own)
+        if server in self._relay.neighbours:
+            actions.append(Send(neighbour, self._message(self._versions())))
+        return [*actions, *self._announce_soon()]
 
     def timer(self, key: TimerKey) -> Actions:
+        self._running.discard(key)
         if key is _Timer.ANNOUNCEMENT:
-            self._running.discard(_Timer.ANNOUNCEMENT)
             return self._announce_soon()
         changed = self._load.has_changed()
         changed |= self._measure()
-        again = SetTimer(_Timer.STATUS, self._options.status_every)
-        return [again, *(self._to_all(self._status()) if changed else ())]
+        if changed:
+            self._changed_status = self._status()
+        return [*self._start_status(), *self._announce_soon()]
 
     def tables(self) -> Mapping[str, object]:
         return {"subscription_sums": self._others.texts(self._mesh.servers)}
@@ -185,40 +190,85 @@ class MedymRouter(DispatchingRouter):
         control = decode_control(message.header)
         server = self._mesh.numbers[neighbour]
         match control:
-            case Announcement():
-                self._check_incarnation(neighbour, control)
-                if not self._others.apply(server, control):
-                    return [Send(neighbour, self._message(WholeSumRequest()))]
-            case WholeSum():
-                self._check_incarnation(neighbour, control)
-                self._others.replace(server, control)
-            case WholeSumRequest():
-                return [Send(neighbour, self._message(self._sum.whole()))]
-            case Status():
-                if self._locations.learn(server, control.round_trips):
-                    self._decisions.forget()
-                self._decisions.set_overloaded(server, control.overloaded)
-        return ()
+            case Bundle():
+                return self._receive_announcements(neighbour, control.announcements)
+            case Versions():
+                return self._send_lacking(neighbour, control)
+            case Parting():
+                self._relay.dismiss(server)
+                return ()
 
-    def _check_incarnation(self, neighbour: BrokerId, control: Announcement | WholeSum) -> None:
-        if control.incarnation != self._incarnations.get(neighbour):
-            raise MalformedMessageError(f"subscriptions of incarnation {control.incarnation} of {neighbour}")
+    def _receive_announcements(self, neighbour: BrokerId, announcements: Sequence[Announcement]) -> Actions:
+        """Applies announcements and passes on the new ones; asks for the states of which one before is missing."""
+        states, server = self._states, self._mesh.numbers[neighbour]
+        decoded = states.decoded(announcements)
+        results = [(announcement, states.apply(announcement, decoded)) for announcement in announcements]
+        for announcement, result in results:
+            if result is Applied.NEW:
+                self._relay.add(announcement, server)
+        is_missing = any(result is Applied.MISSING for _, result in results)
+        request = [Send(neighbour, self._message(self._versions()))] if is_missing else []
+        return [*request, *self._announce_soon()]
+
+    def _send_lacking(self, neighbour: BrokerId, received: Versions) -> Actions:
+        """Takes a server for a neighbour, and sends it the states that it lacks, with this server's own."""
+        for server, version in received.versions:
+            self._states.check(server, version)
+        self._relay.admit(self._mesh.numbers[neighbour])
+        versions = dict(received.versions)
+        own = Version(self._context.incarnation, self._announced)
+        lacking = list(self._states.lacking(versions))
+        if own > versions.get(self._own, Version(own.incarnation, 0)):
+            lacking.append(State(self._own, own, self._sum.announced, self._status() if self._uses_status else None))
+        return [Send(neighbour, self._message(bundle)) for bundle in bundled(lacking)]
+
+    def _choose_neighbours(self, neighbour: BrokerId) -> Iterator[Action]:
+        """Neighbours in the tree of announcements, now that a link has failed or works again."""
+        server = self._mesh.numbers[neighbour]
+        joined, parted = self._relay.set_failed(server, not self._context.links[neighbour].up)
+        for other in sorted(joined - {server}):
+            yield Send(self._mesh.servers[other], self._message(self._versions()))
+        for other in sorted(parted):
+            yield Send(self._mesh.servers[other], self._message(Parting()))
+
+    def _versions(self) -> Versions:
+        own = (self._own, Version(self._context.incarnation, self._announced))
+        return Versions((own, *self._states.versions.items()))
 
     def _announce_soon(self) -> list[Action]:
-        """Announces changes now, or together when `announce_every` since the last announcement is over."""
+        """Makes and passes on announcements now, or when `announce_every` since the last ones is over."""
         if _Timer.ANNOUNCEMENT in self._running:
             return []
-        announcement = self._sum.announcement()
-        if announcement is None:
+        self._announce_changes()
+        if not self._relay.waits:
             return []
         self._running.add(_Timer.ANNOUNCEMENT)
         interval = SetTimer(_Timer.ANNOUNCEMENT, self._options.announce_every, awaited=True)
-        return [*self._to_all(announcement), interval]
+        return [*self._passed_on(), interval]
+
+    def _announce_changes(self) -> None:
+        """Announces the changes of this server's own state, if there are any."""
+        added, withdrawn = self._sum.announce()
+        status, self._changed_status = self._changed_status, None
+        if added or withdrawn or status is not None:
+            self._announced += 1
+            version = Version(self._context.incarnation, self._announced)
+            self._relay.add(Change(self._own, version, added, withdrawn, status), self._own)
+
+    def _passed_on(self) -> Iterator[Action]:
+        for neighbours, bundle in self._relay.bundles():
+            message = self._message(bundle)
+            for neighbour in neighbours:
+                yield Send(self._mesh.servers[neighbour], message)
+
+    @property
+    def _uses_status(self) -> bool:
+        """True when servers use the locations or the loads of others."""
+        return self._options.locations == "measured" or self._options.algorithm == "balanced"
 
     def _start_status(self) -> list[Action]:
-        """Begins to look at round trips and load, unless no server uses them."""
-        needed = self._options.locations == "measured" or self._options.algorithm == "balanced"
-        if not needed or _Timer.STATUS in self._running:
+        """Has this server look at its round trips and its load in a while."""
+        if not self._uses_status or _Timer.STATUS in self._running:
             return []
         self._running.add(_Timer.STATUS)
         return [SetTimer(_Timer.STATUS, self._options.status_every)]
@@ -231,11 +281,6 @@ class MedymRouter(DispatchingRouter):
 
     def _status(self) -> Status:
         return Status(self._locations.announced(), self._load.overloaded)
-
-    def _to_all(self, control: Control) -> Iterator[Action]:
-        message = self._message(control)
-        for neighbour in self._context.links:
-            yield Send(neighbour, message)
 
     def _message(self, control: Control) -> Message:
         return Message(Kind.CONTROL, self._context.broker, b"", encode_header(control), 1, _LABELS[type(control)])

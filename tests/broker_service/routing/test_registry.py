@@ -28,8 +28,8 @@ def test_the_time_to_reconcile_is_the_protocols_option(name: str) -> None:
     assert read_options(name, {"reconcile_after": 2.5}).reconciles_within == 2.5
 
 
-def test_sums_are_whole_after_two_announcements() -> None:
-    assert read_options("medym", {"announce_every": 2.5}).reconciles_within == 5
+def test_sums_are_whole_after_ten_announcements() -> None:
+    assert read_options("medym", {"announce_every": 2.5}).reconciles_within == 25
 
 
 @pytest.mark.parametrize("name", [name for name in PROTOCOLS if name != "channelization"])

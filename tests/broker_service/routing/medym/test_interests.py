@@ -13,8 +13,7 @@ from broker_service.language.notation import parse_publication, parse_subscripti
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing.matcher import Comparisons, Matcher
-from broker_service.routing.medym.interests import OtherSums, OwnSum
-from broker_service.routing.medym.messages import Announcement
+from broker_service.routing.medym.interests import OtherSums, OwnSum, SumChange
 from broker_service.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 
@@ -35,28 +34,32 @@ def published(value: int) -> Message:
     return Message(Kind.PUBLISH, "p", encode_publication(parse_publication(f"[class,'E'],[value,{value}]")))
 
 
+def changed(others: OtherSums, server: int, change: SumChange) -> None:
+    others.change(server, change, others.decoded(change.added))
+
+
 def test_equal_subscriptions_are_announced_once_and_withdrawn_with_the_last() -> None:
-    own = OwnSum(1)
+    own = OwnSum()
     own.add(A)
     own.add(A)
-    assert own.announcement() == Announcement(1, 1, (A,), ())
+    assert own.announce() == SumChange((A,), ())
     own.remove(A)
-    assert own.announcement() is None
+    assert own.announce() == SumChange()
     own.remove(A)
-    assert own.announcement() == Announcement(1, 2, (), (A,))
-    assert own.whole().subscriptions == ()
+    assert own.announce() == SumChange((), (A,))
+    assert own.announced == ()
 
 
 def test_what_is_taken_back_before_it_was_announced_is_not_announced() -> None:
-    own = OwnSum(1)
+    own = OwnSum()
     own.add(A)
     own.remove(A)
-    assert own.announcement() is None
+    assert own.announce() == SumChange()
 
 
-@given(st.lists(st.tuples(st.sampled_from("+-!"), st.sampled_from(SUBSCRIPTIONS)), max_size=40))
+@given(st.lists(st.tuples(st.sampled_from("+-!="), st.sampled_from(SUBSCRIPTIONS)), max_size=40))
 def test_others_know_the_sum_as_it_was_announced(steps: list[tuple[str, bytes]]) -> None:
-    own, others, clients = OwnSum(1), sums(), list[bytes]()
+    own, others, clients = OwnSum(), sums(), list[bytes]()
     for step, subscription in [*steps, ("!", A)]:
         if step == "+":
             clients.append(subscription)
@@ -64,52 +67,43 @@ def test_others_know_the_sum_as_it_was_announced(steps: list[tuple[str, bytes]])
         elif step == "-" and subscription in clients:
             clients.remove(subscription)
             own.remove(subscription)
-        elif step == "!" and (announcement := own.announcement()):
-            assert others.apply(3, announcement)
+        elif step == "!":
+            changed(others, 3, own.announce())
+        elif step == "=":
+            others.replace(3, own.announced, others.decoded(own.announced))
+            assert sorted(others.held_by(3)) == sorted(own.announced)
     wanted = {number for number, subscription in enumerate(SUBSCRIPTIONS) if subscription in clients}
     for value in range(4):
         destinations = others.matching(published(value), 7).tolist()
         assert destinations == ([3, 7] if any(bound <= value for bound in wanted) else [7])
 
 
-def test_an_announcement_is_applied_once_and_in_order() -> None:
+def test_a_whole_sum_takes_the_place_of_what_was_known() -> None:
     others = sums()
-    assert others.apply(3, Announcement(1, 1, (A,), ()))
-    assert others.apply(3, Announcement(1, 2, (B,), (A,)))
-    assert others.apply(3, Announcement(1, 1, (A,), ()))
-    assert others.matching(published(0), 0).tolist() == [0]
-    assert others.matching(published(1), 0).tolist() == [0, 3]
-    assert not others.apply(3, Announcement(1, 4, (A,), ()))
-    assert others.matching(published(0), 0).tolist() == [0]
-
-
-def test_a_whole_sum_makes_up_for_what_was_missed() -> None:
-    own, others = OwnSum(1), sums()
-    own.add(A)
-    assert others.apply(3, first) if (first := own.announcement()) else False
-    own.remove(A)
-    own.announcement()
-    own.add(B)
-    missed = own.announcement()
-    assert missed is not None
-    assert not others.apply(3, missed)
-    others.replace(3, own.whole())
+    changed(others, 3, SumChange((A,)))
+    others.replace(3, (B,), others.decoded((B,)))
     assert others.texts([f"B{number}" for number in range(SERVERS)]) == {"B3": ["[value,>=,1]"]}
-    others.replace(3, OwnSum(1).whole())
-    assert others.matching(published(1), 0).tolist() == [0, 3]
+    others.replace(3, (), {})
+    assert others.matching(published(1), 0).tolist() == [0]
 
 
-def test_a_forgotten_server_takes_no_other_with_it() -> None:
+def test_the_sum_of_one_server_takes_no_other_with_it() -> None:
     others = sums()
     for server in (3, 4):
-        others.apply(server, Announcement(1, 1, (A,), ()))
-    others.forget(3)
+        changed(others, server, SumChange((A,)))
+    others.replace(3, (), {})
     assert others.matching(published(0), 0).tolist() == [0, 4]
-    assert others.apply(3, Announcement(2, 1, (A,), ()))
 
 
-def test_a_subscription_that_cannot_be_decoded_changes_nothing() -> None:
+def test_a_subscription_that_was_withdrawn_since_it_was_read_is_read_again() -> None:
     others = sums()
+    changed(others, 3, SumChange((A,)))
+    decoded = others.decoded((A,))
+    others.change(3, SumChange((), (A,)), decoded)
+    others.change(4, SumChange((A,)), decoded)
+    assert others.matching(published(0), 0).tolist() == [0, 4]
+
+
+def test_a_subscription_that_cannot_be_decoded_is_malformed() -> None:
     with pytest.raises(MalformedMessageError):
-        others.apply(3, Announcement(1, 1, (A, b"nonsense"), ()))
-    assert others.matching(published(0), 0).tolist() == [0]
+        sums().decoded((A, b"nonsense"))

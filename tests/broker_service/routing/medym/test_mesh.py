@@ -44,3 +44,8 @@ def test_an_overlay_that_lacks_a_link_is_refused() -> None:
 def test_options_that_must_be_positive(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be more than 0"):
         read_options("medym", {name: 0})
+
+
+def test_an_announcement_tree_needs_two_children() -> None:
+    with pytest.raises(ValueError, match="fan_out must be at least 2"):
+        read_options("medym", {"fan_out": 1})

@@ -24,10 +24,13 @@ from broker_service.routing.medym import MedymOptions, MedymRouter
 from broker_service.routing.medym.destination_lists import as_rerouted, destinations, encode_list, is_rerouted
 from broker_service.routing.medym.messages import (
     Announcement,
+    Bundle,
+    Change,
     Control,
+    State,
     Status,
-    WholeSum,
-    WholeSumRequest,
+    Version,
+    Versions,
     decode_control,
 )
 from broker_service.service import no_service
@@ -67,6 +70,7 @@ class Alone:
         )
         self.router = MedymRouter(context)
         started = [action for name in self.links for action in self.router.link_up(name, 1)]
+        self.started = controls(started)
         (self._status_due,) = [action.key for action in started if isinstance(action, SetTimer)]
 
     def publish(self, id: str = "p") -> list[Action]:
@@ -80,14 +84,27 @@ class Alone:
     def learn(self, control: Control, neighbour: str = "B") -> list[Action]:
         return list(self.router.receive(neighbour, Message(Kind.CONTROL, "", header=encode_header(control))))
 
+    def announced(self, *announcements: Announcement, neighbour: str = "B") -> list[Action]:
+        return self.learn(Bundle(announcements), neighbour)
+
     def look(self) -> list[bool]:
         """Loads that the router announces when it looks at its round trips and its load."""
-        announced = controls(self.router.timer(self._status_due))
-        return [control.overloaded for _, control in announced if isinstance(control, Status)]
+        actions = list(self.router.timer(self._status_due))
+        for key in [action.key for action in actions if isinstance(action, SetTimer)]:
+            if key != self._status_due:
+                assert not self.router.timer(key)
+        announced = [control for _, control in controls(actions) if isinstance(control, Bundle)]
+        statuses = [announcement.status for bundle in announced for announcement in bundle.announcements]
+        return [status.overloaded for status in statuses if status is not None]
 
 
 def server_list(*numbers: int) -> bytes:
     return encode_list(np.array(numbers, np.uint16))
+
+
+def wants_it(server: int, incarnation: int = 1, number: int = 1) -> Change:
+    """The announcement of a server whose client has subscribed."""
+    return Change(server, Version(incarnation, number), (ENCODED,), ())
 
 
 def sent(actions: Iterable[Action]) -> Iterator[tuple[str, list[int]]]:
@@ -111,8 +128,7 @@ def delivered(actions: Iterable[Action]) -> list[tuple[str, ...]]:
 
 def test_a_publication_goes_to_the_servers_whose_sums_match() -> None:
     server = Alone()
-    server.learn(Announcement(1, 1, (ENCODED,), ()), "B")
-    server.learn(Announcement(1, 1, (ENCODED,), ()), "D")
+    server.announced(wants_it(1), wants_it(3))
     assert dict(sent(server.publish())) == {"B": [1], "D": [3]}
 
 
@@ -172,51 +188,102 @@ def test_what_a_failed_neighbour_did_not_take_goes_round_it_and_a_copy_waits() -
     assert all(action.message.hops == 1 for action in again if isinstance(action, Send))
 
 
-def test_control_messages_of_a_failed_neighbour_wait_for_it() -> None:
+def test_versions_take_the_place_of_control_messages_that_a_failed_neighbour_did_not_take() -> None:
     server = Alone()
-    message = Message(Kind.CONTROL, "", header=encode_header(WholeSumRequest()))
-    assert server.router.returned("B", [message]) == [Send("B", message)]
+    message = Message(Kind.CONTROL, "", header=encode_header(Bundle((wants_it(2),))))
+    assert not server.router.returned("B", [message])
+    assert controls(server.router.link_up("B", 1)) == [("B", Versions(((0, Version(1, 0)),)))]
 
 
 def test_the_first_change_is_announced_at_once_and_further_ones_together() -> None:
     server = Alone()
     other = parse_subscription("[class,eq,'F']")
     first = server.router.subscribe("S", "s1", WANTED)
-    assert controls(first) == [(name, Announcement(1, 1, (ENCODED,), ())) for name in "BCD"]
+    assert controls(first) == [(name, Bundle((wants_it(0),))) for name in "BCD"]
     (timer,) = [action for action in first if isinstance(action, SetTimer)]
     assert timer.awaited
     assert not server.router.subscribe("S", "s2", other)
     assert not server.router.unsubscribe("S", "s1")
-    changes = Announcement(1, 2, (encode_predicates(other.predicates),), (ENCODED,))
-    assert {control for _, control in controls(server.router.timer(timer.key))} == {changes}
+    changes = Change(0, Version(1, 2), (encode_predicates(other.predicates),), (ENCODED,))
+    assert {control for _, control in controls(server.router.timer(timer.key))} == {Bundle((changes,))}
     assert not server.router.timer(timer.key)
 
 
-def test_a_missed_announcement_is_made_up_for_by_the_whole_sum() -> None:
+def test_announcements_of_others_are_passed_on_once_and_together() -> None:
     server = Alone()
-    assert controls(server.learn(Announcement(1, 2, (ENCODED,), ()))) == [("B", WholeSumRequest())]
+    first = server.announced(wants_it(1))
+    assert controls(first) == [(name, Bundle((wants_it(1),))) for name in "BCD"]
+    (timer,) = [action for action in first if isinstance(action, SetTimer)]
+    assert not server.announced(wants_it(1), wants_it(2), neighbour="C")
+    assert not server.announced(wants_it(3), neighbour="D")
+    further = Bundle((wants_it(2), wants_it(3)))
+    assert controls(server.router.timer(timer.key)) == [(name, further) for name in "BCD"]
+
+
+def test_a_missed_announcement_is_made_up_for_by_the_whole_state() -> None:
+    server = Alone()
+    request = Versions(((0, Version(1, 0)),))
+    assert controls(server.announced(wants_it(2, number=2))) == [("B", request)]
     assert not list(sent(server.publish("p1")))
-    server.learn(WholeSum(1, 2, (ENCODED,)))
-    assert dict(sent(server.publish("p2"))) == {"B": [1]}
-    server.router.subscribe("S", "s", WANTED)
-    assert controls(server.learn(WholeSumRequest())) == [("B", WholeSum(1, 1, (ENCODED,)))]
+    server.announced(State(2, Version(1, 2), (ENCODED,)))
+    assert dict(sent(server.publish("p2"))) == {"C": [2]}
 
 
-@pytest.mark.parametrize("control", [Announcement(2, 1, (ENCODED,), ()), WholeSum(2, 1, (ENCODED,))])
-def test_subscriptions_of_another_incarnation_are_malformed(control: Control) -> None:
-    with pytest.raises(MalformedMessageError):
-        Alone().learn(control)
-
-
-def test_a_restarted_neighbour_is_sent_all_and_its_former_sum_is_forgotten() -> None:
+def test_a_neighbour_is_sent_the_states_that_it_lacks() -> None:
     server = Alone()
     server.router.subscribe("S", "s", WANTED)
-    server.learn(Announcement(1, 1, (ENCODED,), ()))
-    whole, status = controls(server.router.link_up("B", 2))
-    assert whole == ("B", WholeSum(1, 1, (ENCODED,)))
-    assert isinstance(status[1], Status)
+    server.announced(wants_it(1), wants_it(2))
+    known = Versions(((1, Version(1, 1)), (2, Version(0, 7))))
+    states = State(2, Version(1, 1), (ENCODED,)), State(0, Version(1, 1), (ENCODED,), ANY_STATUS)
+    ((receiver, bundle),) = controls(server.learn(known, "D"))
+    assert receiver == "D"
+    assert isinstance(bundle, Bundle)
+    assert [without_status(state) for state in bundle.announcements] == [without_status(state) for state in states]
+    assert not server.learn(Versions(((0, Version(1, 1)), (1, Version(1, 1)), (2, Version(2, 0)))), "D")
+
+
+ANY_STATUS = Status(b"", overloaded=False)
+
+
+def without_status(announcement: Announcement) -> Announcement:
+    return msgspec.structs.replace(announcement, status=None)
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        Bundle((wants_it(1), wants_it(4))),
+        Bundle((wants_it(1), wants_it(-1))),
+        Bundle((wants_it(1), wants_it(2, incarnation=-1))),
+        Bundle((wants_it(1), Change(2, Version(1, 1), (b"nonsense",), ()))),
+        Bundle((wants_it(1), Change(2, Version(1, 1), (), (), Status(b"no times", overloaded=False)))),
+        Versions(((4, Version(1, 1)),)),
+    ],
+)
+def test_hostile_announcements_are_malformed_and_change_nothing(control: Control) -> None:
+    server = Alone()
+    with pytest.raises(MalformedMessageError):
+        server.learn(control)
     assert not list(sent(server.publish()))
-    assert not server.router.link_up("B", 2)
+
+
+def test_a_restarted_neighbour_is_sent_versions_and_its_former_sum_is_forgotten_everywhere() -> None:
+    server = Alone()
+    server.announced(wants_it(1))
+    actions = list(server.router.link_up("B", 2))
+    assert controls(actions) == [("B", Versions(((0, Version(1, 0)), (1, Version(2, 0)))))]
+    assert not list(sent(server.publish()))
+    (timer,) = [action.key for action in server.announced(wants_it(2)) if isinstance(action, SetTimer)] or [None]
+    assert timer is None  # the announcement of wants_it(1) set it
+
+
+def test_a_later_incarnation_begins_with_an_empty_sum() -> None:
+    server = Alone()
+    server.announced(wants_it(1), wants_it(2))
+    server.announced(Change(1, Version(3, 1), (), ()))
+    assert dict(sent(server.publish())) == {"C": [2]}
+    server.announced(wants_it(1, incarnation=2, number=9))
+    assert dict(sent(server.publish("p2"))) == {"C": [2]}
 
 
 def test_round_trips_and_load_are_announced_when_they_change() -> None:
@@ -233,8 +300,8 @@ def test_round_trips_and_load_are_announced_when_they_change() -> None:
 def test_an_overloaded_neighbour_is_no_next_hop() -> None:
     server = Alone(algorithm="balanced")
     near_b = np.array([1, 0, 0.1, 0.1], "<f4").tobytes()
-    server.learn(Status(near_b, overloaded=False))
+    server.announced(Change(1, Version(1, 1), (), (), Status(near_b, overloaded=False)))
     server.look()
     assert dict(sent(server.receive(server_list(0, 1, 2), "p1"))) == {"B": [1, 2]}
-    server.learn(Status(near_b, overloaded=True))
+    server.announced(Change(1, Version(1, 2), (), (), Status(near_b, overloaded=True)))
     assert dict(sent(server.receive(server_list(0, 1, 2), "p2"))) == {"C": [1, 2]}

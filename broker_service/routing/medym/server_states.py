@@ -1,0 +1,99 @@
+"""States of all other servers: their sums of subscriptions, locations and loads, each in the latest version known here.
+
+A version is an incarnation of the server and the number of its announcements. A change is applied to the version before
+its own, and once. A later incarnation begins at number 0, with an empty sum.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+
+from broker_service.errors import MalformedMessageError
+from broker_service.language import Subscription
+from broker_service.routing.medym.decisions import Decisions
+from broker_service.routing.medym.interests import OtherSums, SumChange
+from broker_service.routing.medym.locations import Locations
+from broker_service.routing.medym.messages import Announcement, Change, State, Status, Version
+
+_UNKNOWN = Version(0, 0)
+"""Lower than every version."""
+
+
+class Applied(enum.Enum):
+    """Result of applying an announcement."""
+
+    NEW = enum.auto()
+    KNOWN = enum.auto()
+    """The version, or a later one, has been applied before."""
+    MISSING = enum.auto()
+    """One before it has not been applied, and neither was this one."""
+
+
+class ServerStates:
+    """See the module."""
+
+    def __init__(self, own: int, servers: int, sums: OtherSums, locations: Locations, decisions: Decisions) -> None:
+        """`own` is this server's number, `servers` the number of all servers.
+
+        Locations and loads are passed on to `locations` and `decisions`.
+        """
+        self._own = own
+        self._servers = servers
+        self._sums = sums
+        self._locations = locations
+        self._decisions = decisions
+        self._statuses: dict[int, Status] = {}
+        self.versions: dict[int, Version] = {}
+        """Of the servers that something is known of."""
+
+    def decoded(self, announcements: Sequence[Announcement]) -> Mapping[bytes, Subscription]:
+        """The subscriptions in announcements that are new here.
+
+        Raises `MalformedMessageError` for announcements that no correct server sends.
+        """
+        found: dict[bytes, Subscription] = {}
+        for announcement in announcements:
+            self.check(announcement.server, announcement.version)
+            if announcement.status is not None:
+                self._locations.check(announcement.status.round_trips)
+            stated = announcement.added if isinstance(announcement, Change) else announcement.subscriptions
+            found.update(self._sums.decoded(stated))
+        return found
+
+    def check(self, server: int, version: Version) -> None:
+        """Raises `MalformedMessageError` for a server, or a version of its state, that cannot be."""
+        if not 0 <= server < self._servers or min(version) < 0:
+            raise MalformedMessageError(f"version {version.incarnation}.{version.number} of server {server}")
+
+    def apply(self, announcement: Announcement, decoded: Mapping[bytes, Subscription]) -> Applied:
+        """Applies an announcement, of which `decoded` has the new subscriptions."""
+        server, version = announcement.server, announcement.version
+        known = self.versions.get(server, _UNKNOWN)
+        if version <= known or server == self._own:
+            return Applied.KNOWN
+        if isinstance(announcement, State):
+            self._sums.replace(server, announcement.subscriptions, decoded)
+        elif version.number != (known.number + 1 if version.incarnation == known.incarnation else 1):
+            return Applied.MISSING
+        else:
+            if version.incarnation != known.incarnation:
+                self._sums.replace(server, (), {})
+            self._sums.change(server, SumChange(announcement.added, announcement.withdrawn), decoded)
+        self.versions[server] = version
+        if announcement.status is not None:
+            self._learn(server, announcement.status)
+        return Applied.NEW
+
+    def lacking(self, versions: Mapping[int, Version]) -> Iterator[State]:
+        """The states that a server with these `versions` lacks."""
+        for server, version in self.versions.items():
+            theirs = versions.get(server)
+            if version.number if theirs is None else version > theirs:
+                yield State(server, version, tuple(self._sums.held_by(server)), self._statuses.get(server))
+
+    def _learn(self, server: int, status: Status) -> None:
+        self._statuses[server] = status
+        if self._locations.learn(server, status.round_trips):
+            self._decisions.forget()
+        self._decisions.set_overloaded(server, status.overloaded)
