@@ -89,6 +89,7 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
                     "candidates": 2,
                     "overload_threshold": 1.2,
                     "announce_every": 0.05,
+                    "pass_on_every": 0.01,
                     "fan_out": 2,
                     "status_every": 0.05,
                 },

@@ -15,7 +15,7 @@ from broker_service.routing.preparation import Preparation
 class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The scenario's `routing` section for this protocol."""
 
-    times: ClassVar = ("announce_every", "status_every")
+    times: ClassVar = ("announce_every", "pass_on_every", "status_every")
 
     algorithm: Literal["mst", "close", "balanced", "source"] = "close"
     """The function that splits destination lists (section 4.1): `mst`, `close` (CloseMST) or `balanced` (BalancedMST)
@@ -29,9 +29,11 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     locations: Literal["measured", "given"] = "measured"
     """Distances between servers: `measured`, the round trips of links, which each server announces; `given`, the delays
     of the overlay's links, which all servers know from the beginning, for comparisons of routes."""
-    announce_every: float = 0.1
-    """Seconds between two times at which a server announces changes of its own and passes on those of others; the first
-    one goes at once."""
+    announce_every: float = 0.5
+    """Seconds between two announcements of a server's changed subscriptions; the first is made at once."""
+    pass_on_every: float = 0.1
+    """Seconds between two times at which a server sends the announcements of others and its own; the first go at
+    once."""
     fan_out: int = 16
     """Children of a server in the tree along which announcements are passed on."""
     status_every: float = 1.0
@@ -42,7 +44,14 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     """Destination lists of which a server keeps the next hops (section 4.1.1)."""
 
     def __post_init__(self) -> None:
-        for name in ("candidates", "overload_threshold", "announce_every", "status_every", "remembered"):
+        for name in (
+            "candidates",
+            "overload_threshold",
+            "announce_every",
+            "pass_on_every",
+            "status_every",
+            "remembered",
+        ):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0")
         if self.fan_out < 2:
@@ -54,7 +63,7 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     def reconciles_within(self) -> float:
         """A restarted server announces the subscriptions of clients that are back, which with the default `fan_out`
         eight servers at most pass on one after another, and is sent all others' at once."""
-        return 10 * self.announce_every
+        return 2 * self.announce_every + 8 * self.pass_on_every
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """Names all servers to each server, so that all number them alike.

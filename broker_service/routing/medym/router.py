@@ -19,9 +19,10 @@ networks", Technical Report 692-04, Princeton University, 2004. Rules, with its 
    once. Each copy is passed on by its own list, because another copy may have had another list. The paper leaves this
    open.
 
-The paper does not decide when subscriptions are announced: the first change is announced, or passed on, at once, and
-further ones together after `announce_every`. That subscriptions go to servers with matching advertisements only
-(4.2.1), helpers (3.1.2) and coordinates in place of round trips (4.2.2) are left out.
+The paper does not decide when subscriptions are announced: the first change is announced at once, and further ones
+together after `announce_every`; likewise, announcements are passed on at once or together, after `pass_on_every`. That
+subscriptions go to servers with matching advertisements only (4.2.1), helpers (3.1.2) and coordinates in place of round
+trips (4.2.2) are left out.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ _LABELS: Mapping[type[Control], str] = {Bundle: "announcements", Versions: "vers
 
 class _Timer(enum.Enum):
     ANNOUNCEMENT = enum.auto()
-    """Further announcements are made and passed on when it runs out."""
+    """Further changes of this server's state are announced when it runs out."""
+    PASSING_ON = enum.auto()
+    """Further announcements are sent when it runs out."""
     STATUS = enum.auto()
     """Round trips and load are looked at when it runs out."""
 
@@ -175,7 +178,7 @@ class MedymRouter(DispatchingRouter):
 
     def timer(self, key: TimerKey) -> Actions:
         self._running.discard(key)
-        if key is _Timer.ANNOUNCEMENT:
+        if key is not _Timer.STATUS:
             return self._announce_soon()
         changed = self._load.has_changed()
         changed |= self._measure()
@@ -236,30 +239,35 @@ class MedymRouter(DispatchingRouter):
         return Versions((own, *self._states.versions.items()))
 
     def _announce_soon(self) -> list[Action]:
-        """Makes and passes on announcements now, or when `announce_every` since the last ones is over."""
-        if _Timer.ANNOUNCEMENT in self._running:
-            return []
-        self._announce_changes()
-        if not self._relay.waits:
-            return []
-        self._running.add(_Timer.ANNOUNCEMENT)
-        interval = SetTimer(_Timer.ANNOUNCEMENT, self._options.announce_every, awaited=True)
-        return [*self._passed_on(), interval]
+        """Announces changes and passes on what waits: now, or when the interval since the last time is over."""
+        actions: list[Action] = []
+        if _Timer.ANNOUNCEMENT not in self._running and self._announce_changes():
+            actions.append(self._awaited(_Timer.ANNOUNCEMENT, self._options.announce_every))
+        if _Timer.PASSING_ON not in self._running and self._relay.waits:
+            actions += self._pass_on()
+            actions.append(self._awaited(_Timer.PASSING_ON, self._options.pass_on_every))
+        return actions
 
-    def _announce_changes(self) -> None:
-        """Announces the changes of this server's own state, if there are any."""
+    def _announce_changes(self) -> bool:
+        """Announces the changes of this server's own state. False when there are none."""
         added, withdrawn = self._sum.announce()
         status, self._changed_status = self._changed_status, None
-        if added or withdrawn or status is not None:
-            self._announced += 1
-            version = Version(self._context.incarnation, self._announced)
-            self._relay.add(Change(self._own, version, added, withdrawn, status), self._own)
+        if not (added or withdrawn or status is not None):
+            return False
+        self._announced += 1
+        version = Version(self._context.incarnation, self._announced)
+        self._relay.add(Change(self._own, version, added, withdrawn, status), self._own)
+        return True
 
-    def _passed_on(self) -> Iterator[Action]:
+    def _pass_on(self) -> Iterator[Action]:
         for neighbours, bundle in self._relay.bundles():
             message = self._message(bundle)
             for neighbour in neighbours:
                 yield Send(self._mesh.servers[neighbour], message)
+
+    def _awaited(self, timer: _Timer, after: float) -> SetTimer:
+        self._running.add(timer)
+        return SetTimer(timer, after, awaited=True)
 
     @property
     def _uses_status(self) -> bool:

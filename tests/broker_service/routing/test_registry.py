@@ -28,8 +28,8 @@ def test_the_time_to_reconcile_is_the_protocols_option(name: str) -> None:
     assert read_options(name, {"reconcile_after": 2.5}).reconciles_within == 2.5
 
 
-def test_sums_are_whole_after_ten_announcements() -> None:
-    assert read_options("medym", {"announce_every": 2.5}).reconciles_within == 25
+def test_sums_are_whole_when_two_announcements_have_been_passed_on() -> None:
+    assert read_options("medym", {"announce_every": 2.5, "pass_on_every": 1}).reconciles_within == 13
 
 
 @pytest.mark.parametrize("name", [name for name in PROTOCOLS if name != "channelization"])

@@ -40,7 +40,9 @@ def test_an_overlay_that_lacks_a_link_is_refused() -> None:
         read_options("medym", {}).prepare(preparation([PlannedLink("A", "B", 0, 0), PlannedLink("B", "C", 0, 0)]))
 
 
-@pytest.mark.parametrize("name", ["candidates", "overload_threshold", "announce_every", "status_every", "remembered"])
+@pytest.mark.parametrize(
+    "name", ["candidates", "overload_threshold", "announce_every", "pass_on_every", "status_every", "remembered"]
+)
 def test_options_that_must_be_positive(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be more than 0"):
         read_options("medym", {name: 0})

@@ -18,7 +18,7 @@ from broker_service.language.wire import decode_publication, encode_predicates, 
 from broker_service.messages import Kind, Message
 from broker_service.routing import read_options
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send, SetTimer
+from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter
 from broker_service.routing.medym.destination_lists import as_rerouted, destinations, encode_list, is_rerouted
@@ -90,9 +90,8 @@ class Alone:
     def look(self) -> list[bool]:
         """Loads that the router announces when it looks at its round trips and its load."""
         actions = list(self.router.timer(self._status_due))
-        for key in [action.key for action in actions if isinstance(action, SetTimer)]:
-            if key != self._status_due:
-                assert not self.router.timer(key)
+        for key in [key for key in due(actions) if key != self._status_due]:
+            assert not self.router.timer(key)
         announced = [control for _, control in controls(actions) if isinstance(control, Bundle)]
         statuses = [announcement.status for bundle in announced for announcement in bundle.announcements]
         return [status.overloaded for status in statuses if status is not None]
@@ -100,6 +99,12 @@ class Alone:
 
 def server_list(*numbers: int) -> bytes:
     return encode_list(np.array(numbers, np.uint16))
+
+
+def due(actions: Iterable[Action]) -> list[TimerKey]:
+    """Timers that were set, in the order in which they run out."""
+    timers = sorted((action for action in actions if isinstance(action, SetTimer)), key=lambda timer: timer.after)
+    return [timer.key for timer in timers]
 
 
 def wants_it(server: int, incarnation: int = 1, number: int = 1) -> Change:
@@ -200,24 +205,26 @@ def test_the_first_change_is_announced_at_once_and_further_ones_together() -> No
     other = parse_subscription("[class,eq,'F']")
     first = server.router.subscribe("S", "s1", WANTED)
     assert controls(first) == [(name, Bundle((wants_it(0),))) for name in "BCD"]
-    (timer,) = [action for action in first if isinstance(action, SetTimer)]
-    assert timer.awaited
+    assert all(action.awaited for action in first if isinstance(action, SetTimer))
+    passing_on, announcing = due(first)
+    assert not server.router.timer(passing_on)
     assert not server.router.subscribe("S", "s2", other)
     assert not server.router.unsubscribe("S", "s1")
     changes = Change(0, Version(1, 2), (encode_predicates(other.predicates),), (ENCODED,))
-    assert {control for _, control in controls(server.router.timer(timer.key))} == {Bundle((changes,))}
-    assert not server.router.timer(timer.key)
+    further = server.router.timer(announcing)
+    assert {control for _, control in controls(further)} == {Bundle((changes,))}
+    assert all(not server.router.timer(key) for key in due(further))
 
 
 def test_announcements_of_others_are_passed_on_once_and_together() -> None:
     server = Alone()
     first = server.announced(wants_it(1))
     assert controls(first) == [(name, Bundle((wants_it(1),))) for name in "BCD"]
-    (timer,) = [action for action in first if isinstance(action, SetTimer)]
+    (timer,) = due(first)
     assert not server.announced(wants_it(1), wants_it(2), neighbour="C")
     assert not server.announced(wants_it(3), neighbour="D")
     further = Bundle((wants_it(2), wants_it(3)))
-    assert controls(server.router.timer(timer.key)) == [(name, further) for name in "BCD"]
+    assert controls(server.router.timer(timer)) == [(name, further) for name in "BCD"]
 
 
 def test_a_missed_announcement_is_made_up_for_by_the_whole_state() -> None:
@@ -269,12 +276,12 @@ def test_hostile_announcements_are_malformed_and_change_nothing(control: Control
 
 def test_a_restarted_neighbour_is_sent_versions_and_its_former_sum_is_forgotten_everywhere() -> None:
     server = Alone()
-    server.announced(wants_it(1))
+    passed_on = server.announced(wants_it(1))
     actions = list(server.router.link_up("B", 2))
     assert controls(actions) == [("B", Versions(((0, Version(1, 0)), (1, Version(2, 0)))))]
     assert not list(sent(server.publish()))
-    (timer,) = [action.key for action in server.announced(wants_it(2)) if isinstance(action, SetTimer)] or [None]
-    assert timer is None  # the announcement of wants_it(1) set it
+    (timer,) = due(passed_on)
+    assert {control for _, control in controls(server.router.timer(timer))} == {Bundle((State(1, Version(2, 0), ()),))}
 
 
 def test_a_later_incarnation_begins_with_an_empty_sum() -> None:
