@@ -19,10 +19,9 @@ from broker_service.routing.matcher import Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter, decisions, router
 from broker_service.routing.medym.interests import OtherSums, SumChange
 from broker_service.routing.medym.locations import Locations
-from broker_service.routing.medym.messages import Announcement, State, Version
+from broker_service.routing.medym.messages import Announcement
 from broker_service.routing.medym.multicast import Branch
-from broker_service.routing.medym.relay import Neighbours, Relay
-from broker_service.routing.medym.server_states import Applied, ServerStates
+from broker_service.routing.medym.relay import Relay
 from tests.properties.mutants import in_place_of
 
 Function = Callable[..., list[Branch]]
@@ -172,38 +171,6 @@ class PassesNothingOn(Relay):
             super().add(announcement, source)
 
 
-class KnowsNoWayRound(Relay):
-    """Sends announcements to nobody in place of a failed neighbour."""
-
-    def set_failed(self, server: int, failed: bool) -> Neighbours:
-        return Neighbours(set(), set())
-
-
-class TurnsGuestsAway(Relay):
-    """Sends nothing to servers that take this one for their neighbour."""
-
-    def admit(self, server: int) -> None:
-        pass
-
-
-class TakesEachForTheLatest(ServerStates):
-    """Applies announcements in the order in which they come."""
-
-    def apply(self, announcement: Announcement, decoded: Mapping[bytes, Subscription]) -> Applied:
-        self.versions.pop(announcement.server, None)
-        first = msgspec.structs.replace(announcement, version=Version(1, 1))
-        return super().apply(first, decoded)
-
-
-class KeepsFormerSums(ServerStates):
-    """Keeps the sum of a former incarnation."""
-
-    def apply(self, announcement: Announcement, decoded: Mapping[bytes, Subscription]) -> Applied:
-        if isinstance(announcement, State) and not announcement.subscriptions:
-            return Applied.KNOWN
-        return super().apply(announcement, decoded)
-
-
 class NotifiesAllClients(MedymRouter):
     """Notifies all of its clients that ever subscribed of whatever comes."""
 
@@ -240,7 +207,7 @@ class BelievesTheFirst(Locations):
 
 # Their place
 
-Part = type[OtherSums] | type[Locations] | type[Relay] | type[ServerStates]
+Part = type[OtherSums] | type[Locations] | type[Relay]
 Variant = Callable[[Function], Function] | type[MedymRouter] | Part
 
 
