@@ -15,6 +15,7 @@ from analysis.run_files.logs import Dilations, bring_to_scenario_time
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.deliveries import Notification
+from analysis.tables.detections import Detection, DetectionFigures
 from analysis.tables.results import read_table
 from analysis.tables.summary import Matching, read_summary
 from analysis.tables.timeline import PhaseTimes
@@ -28,7 +29,7 @@ from topology.model import Overlay
 
 _PUBLICATIONS = "routing.publications"
 
-_Row = TypeVar("_Row", Notification, BrokerMessages, BrokerLoad, PhaseTimes)
+_Row = TypeVar("_Row", Notification, Detection, BrokerMessages, BrokerLoad, PhaseTimes)
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class MeasuredVariant:
     messages: tuple[BrokerMessages, ...]
     loads: tuple[BrokerLoad, ...] = ()
     """Processor time and memory of each broker in each second of the phase `run`."""
+    detections: tuple[Detection, ...] = ()
+    """First notifications of each set of publications that completes a composite subscription."""
+    detection_figures: DetectionFigures | msgspec.UnsetType = msgspec.UNSET
+    """The oracle's findings on detections, where clients made composite subscriptions."""
+    run_began_ns: int = 0
+    """Start of the phase `run`, by the clock of the records."""
 
     @property
     def others(self) -> frozenset[tuple[str, str]]:
@@ -112,14 +119,14 @@ def open_measured(directory: Path) -> MeasuredRun:
     """Reads an analysed run. Raises `UserError` when it was not analysed."""
     manifest = read_manifest(directory)
     summaries = {summary.name: summary for summary in read_summary(directory).variants}
+    composed = any(summary.delivery.detections is not msgspec.UNSET for summary in summaries.values())
     notifications = _by_variant(read_table(directory / RESULTS, Notification))
+    detections = _by_variant(read_table(directory / RESULTS, Detection) if composed else ())
     messages = _by_variant(read_table(directory / RESULTS, BrokerMessages))
     loads = _by_variant(read_table(directory / RESULTS, BrokerLoad))
     phases = _by_variant(read_table(directory / RESULTS, PhaseTimes))
-    run_seconds = {
-        name: sum(row.end_s - row.start_s for row in rows if row.phase == PhaseName.RUN)
-        for name, rows in phases.items()
-    }
+    running = {name: [row for row in rows if row.phase == PhaseName.RUN] for name, rows in phases.items()}
+    run_seconds = {name: sum(row.end_s - row.start_s for row in rows) for name, rows in running.items()}
     return MeasuredRun(
         directory,
         tuple(
@@ -136,6 +143,13 @@ def open_measured(directory: Path) -> MeasuredRun:
                 ),
                 messages=tuple(messages.get(variant.name, ())),
                 loads=tuple(row for row in loads.get(variant.name, ()) if 0 <= row.second < run_seconds[variant.name]),
+                detections=tuple(
+                    row
+                    for row in detections.get(variant.name, ())
+                    if row.repeat == 0 and row.delay_ms is not None and row.second is not None
+                ),
+                detection_figures=summaries[variant.name].delivery.detections,
+                run_began_ns=min((row.start_ns for row in running[variant.name]), default=0),
             )
             for variant in manifest.variants
         ),

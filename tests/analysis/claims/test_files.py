@@ -14,6 +14,12 @@ from analysis.claims.model import leaves
 
 PAPER = {"id": "tid", "system": "PADRES", "year": 2008, "file": "tid.txt"}
 RECIPE = {"scenario": "tid/tid-5a.yaml", "measure": "relative delay"}
+READ_IN_THE_TEXT = {
+    "tid-busiest",
+    "tid-once",
+    *(f"tid-cs-{name}" for name in ("downstream", "topology", "place", "balance", "order", "swap", "longer")),
+}
+"""Claims that the texts of papers make, and the collection of facts does not hold."""
 FACTS = Path(__file__).resolve().parents[4] / "shared" / "papers" / "claims.yaml"
 
 
@@ -31,7 +37,7 @@ def write(
 
 def test_the_shipped_claims_of_five_papers() -> None:
     claims = load_claims()
-    assert len(claims.claims) == 63
+    assert len(claims.claims) == 72
     assert (
         {claim.paper for claim in claims.claims}
         == set(claims.papers)
@@ -108,6 +114,9 @@ def test_a_file_of_something_else(tmp_path: Path, text: str) -> None:
 @pytest.mark.skipif(not FACTS.exists(), reason=f"needs the papers' facts in {FACTS}")
 def test_no_fact_was_changed() -> None:
     facts = yaml.safe_load(FACTS.read_text())["claims"]
+    stated = {fact["id"] for fact in facts}
+    claims = load_claims().claims
     assert [(fact["id"], fact["kind"], fact.get("published")) for fact in facts] == [
-        (claim.id, claim.kind.value, claim.published) for claim in load_claims().claims
+        (claim.id, claim.kind.value, claim.published) for claim in claims if claim.id in stated
     ]
+    assert {claim.id for claim in claims} - stated == READ_IN_THE_TEXT

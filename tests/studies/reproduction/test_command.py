@@ -38,7 +38,7 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     ("arguments", "message"),
     [
         (["tid-5x"], "brokerlab: there is no claim 'tid-5x'"),
-        (["tid-cs-delay"], "brokerlab: tid-cs-delay: brokerlab has no scenario for it yet"),
+        (["gry-5"], "brokerlab: gry-5: brokerlab has no scenario for it yet"),
         (["tid-5a", "--runtime", "cloud"], "brokerlab: --runtime cloud: choose container, process, simulated"),
     ],
 )

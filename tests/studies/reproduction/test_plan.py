@@ -215,6 +215,23 @@ def test_publishers_join_until_the_second_from_which_stability_counts() -> None:
     assert recipe.arguments == (max(joins),)
 
 
+def test_composite_subscriptions_stand_on_the_same_assumptions() -> None:
+    """The rates of the two publishers are exchanged on the same overlay, and the longer paths have the same clients."""
+    first, swapped, longer = (
+        load(SCENARIOS / "tid" / f"{name}.yaml") for name in ("tid-cs", "tid-cs-swap", "tid-cs-longer")
+    )
+    assert swapped.topology == first.topology
+    assert swapped.brokers == first.brokers
+    assert longer.brokers.limits == first.brokers.limits
+    for scenario in (first, swapped, longer):
+        assert len(scenario.overlay().brokers) == 30
+        assert scenario.workload.publications is not None
+        assert scenario.workload.publications.rate == first.workload.publications.rate
+        assert scenario.workload.subscriptions.subscribers + len(scenario.workload.operations) == 30
+        (composite,) = scenario.workload.operations
+        assert (composite.composite, composite.within) == (first.workload.operations[0].composite, 0.05)
+
+
 def _general(scenario: Scenario) -> QuoteSubscriptions | None:
     """The figure's subscribers, without the few whom it puts at a distance from a publisher."""
     subscriptions = scenario.workload.subscriptions

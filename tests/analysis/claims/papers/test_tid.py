@@ -216,6 +216,13 @@ def test_simulated_brokers_have_no_memory() -> None:
     assert measure("overhead", variant("fixed"), variant("dynamic")) == (None, None)
 
 
+def test_the_busiest_broker_and_the_others() -> None:
+    """Means over seconds: B1 works 0.6 of the time, B2 and B3 0.1 and 0.3."""
+    dynamic = variant("dynamic", loads=[load(0.5, 1), load(0.7, 1, second=2), load(0.1, 1, "B2"), load(0.3, 1, "B3")])
+    assert measure("busiest broker", variant("fixed"), dynamic) == (pytest.approx(0.6), pytest.approx(0.2))
+    assert measure("busiest broker", variant("dynamic")) == (None, None)
+
+
 def test_a_publication_received_twice(tmp_path: Path) -> None:
     def received(publication: str, peer: str | None, variant_: str = "fixed") -> TraceRecord:
         return TraceRecord(
@@ -231,6 +238,37 @@ def test_a_publication_received_twice(tmp_path: Path) -> None:
     write_logs(twice, *arrivals, received("b", "B3"))
     found = measure("received twice", variant("fixed"), directory=twice)
     assert found == Measurement(values=(1.0,), checked=3, example="fixed: B2 received b 2 times")
+
+
+def test_copies_of_subscriptions(tmp_path: Path) -> None:
+    """B2 may send B3 as many copies as it has received, here two, and as a subscriber's broker one."""
+
+    def record(node: str, event: Event, id: str, peer: str | None) -> TraceRecord:
+        return TraceRecord(time=0, node=node, variant="fixed", event=event, kind="subscribe", id=id, peer=peer)
+
+    passed_on = [
+        record("B1", Event.RECEIVED, "s1", None),
+        record("B1", Event.SENT, "B1.1.1", "B2"),
+        *(record("B2", Event.RECEIVED, "B1.1.1", peer) for peer in ("B1", "B4")),
+        *(record("B2", Event.SENT, "B1.1.1", "B3") for _ in range(2)),
+    ]
+    write_logs(tmp_path, *passed_on)
+    assert measure("once", variant("fixed"), directory=tmp_path) == Measurement(values=(0.0,), checked=2)
+    for name, more in (("home", record("B1", Event.SENT, "B1.1.1", "B2")), ("relay", passed_on[-1])):
+        doubled = tmp_path / name
+        doubled.mkdir()
+        write_logs(doubled, *passed_on, more)
+        found = measure("once", variant("fixed"), directory=doubled)
+        assert found.values == (1.0,)
+        assert found.example == f"fixed: {more.node} sent {more.peer} more copies of B1.1.1 than it has received"
+
+
+def test_several_brokers_that_compare_a_content(tmp_path: Path) -> None:
+    write_logs(tmp_path)
+    fixed = variant("fixed")
+    fixed = dataclasses.replace(fixed, matching=msgspec.structs.replace(fixed.matching, at_several_brokers=3))
+    found = measure("once", fixed, directory=tmp_path)
+    assert found == Measurement(values=(3.0,), example="3 publications were compared at several brokers")
 
 
 def test_the_same_subscribers_are_notified() -> None:
