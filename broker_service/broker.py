@@ -170,6 +170,7 @@ class Broker:
             prepared=config.prepared,
             stored=self._storage.values,
             stored_bytes=config.limits.stored_bytes,
+            detection_lateness=config.limits.detection_lateness,
             random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
             matcher=self._make_matcher,
             report_dropped=self._report_dropped,

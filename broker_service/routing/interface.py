@@ -243,6 +243,8 @@ class RouterContext(Generic[Options]):
     in which their keys were stored first. It is lost with the host and not with the broker process."""
     stored_bytes: int
     """Bytes that its keys and values may take together (`limits.stored_bytes`)."""
+    detection_lateness: float
+    """Seconds for which detectors keep a match beyond its window (`limits.detection_lateness`)."""
     random: random.Random
     matcher: Callable[[], Matcher[Any]]
     """Makes an empty index of subscriptions, which logs its own comparisons."""

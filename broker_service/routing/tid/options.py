@@ -11,7 +11,7 @@ from record.promises import Order, Promises
 class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The scenario's `routing` section for this protocol."""
 
-    times: ClassVar = ("reconcile_after", "status_interval", "statistics_interval")
+    times: ClassVar = ("reconcile_after", "status_interval", "statistics_interval", "placement_interval")
 
     publications: Literal["fixed", "dynamic"] = "fixed"
     load: Literal["utilisation", "congestion"] = "utilisation"
@@ -31,12 +31,18 @@ class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fiel
     statistics_interval: float = 5.0
     """Seconds between descriptions of publications for DCSR, and between reports of brokers' times."""
 
+    placement_interval: float = 10.0
+    """Seconds after which a broker that detects a unit looks for a better place to detect it; 0: it never does."""
+    placement_margin: float = 0.1
+    """Share of the present cost that a move has to save. Below 0, units move at a loss, too, which tests need."""
+
     def __post_init__(self) -> None:
         for name in ("utilisation_margin", "status_interval", "statistics_interval"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0")
-        if self.congestion_threshold < 0:
-            raise ValueError("congestion_threshold must be at least 0")
+        for name in ("congestion_threshold", "placement_interval"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be at least 0")
 
     @property
     def promises(self) -> Promises:

@@ -51,8 +51,7 @@ from broker_service.routing.tid.messages import (
     decode_unsubscribe,
 )
 from broker_service.routing.tid.options import TidOptions
-from broker_service.routing.tid.placement.exchange import Tick
-from broker_service.routing.tid.placement.messages import PlacementMessage, UnitPlaced, UnitWithdrawn
+from broker_service.routing.tid.placement.messages import PlacementMessage
 from broker_service.routing.tid.placement.setup import make_units
 from broker_service.routing.tid.propagation import Propagation
 from broker_service.routing.tid.publications import Publications
@@ -178,9 +177,7 @@ class TidRouter(DispatchingRouter):
             return self._forget_former_incarnations(news, neighbour)
         if isinstance(news, Lost):
             return self._receive_lost(neighbour, news.tid)
-        if isinstance(news, (UnitPlaced, UnitWithdrawn)):
-            return self._units.receive_news(neighbour, news)
-        return self._exchange.receive(neighbour, news)
+        return self._units.receive_control(neighbour, news)
 
     def _receive_lost(self, neighbour: BrokerId, tid: TreeId) -> Actions:
         """The neighbour has lost a tree, and with it the subscriptions that it has passed on along it."""
@@ -279,9 +276,8 @@ class TidRouter(DispatchingRouter):
         return [self._reconciliation.set_timer(neighbour)] if self._ending_through(neighbour) else []
 
     def timer(self, key: TimerKey) -> Actions:
-        if isinstance(key, Tick):
-            return self._exchange.tick()
-        assert isinstance(key, Reconcile)
+        if not isinstance(key, Reconcile):
+            return self._units.timer(key)
         neighbour = key.neighbour
         actions: list[Action] = []
         if not self._reconciliation.is_up(neighbour):
@@ -384,7 +380,7 @@ class TidRouter(DispatchingRouter):
                 self._subscriptions.remove(entry)
                 self._index(entry)
         message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode_header(restarted))
-        return [*self._broadcast(message, source), *actions, *self._units.restarted()]
+        return [*self._broadcast(message, source), *actions, *self._units.restarted(restarted.broker)]
 
     def _is_void(self, tid: TreeId) -> bool:
         """True when a tree has ended for good."""

@@ -16,7 +16,8 @@ Decisions where the paper leaves something open:
 4. A broker that the unit has been at is no destination, so that a unit visits no broker twice, whatever trees and costs
    change meanwhile.
 5. Of equal costs this broker's wins, because nothing has to move; then that of the smaller name.
-6. Topology-based routing differs in (c) alone, where it always takes this broker, the first one at which the sources
+6. A join point that decides again also compares the neighbour that the unit came from.
+7. Topology-based routing differs in (c) alone, where it always takes this broker, the first one at which the sources
    lie in different directions.
 """
 
@@ -41,6 +42,7 @@ class Reason(enum.Enum):
     VISITED = "common destination, where the unit has been"
     DIVERGENCE = "first broker at which the operands' sources lie in different directions"
     COST = "least total routing cost"
+    RETURNED = "returned by the join point before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Candidates:
     """A node whose operands have different destinations."""
 
     places: Sequence[BrokerId]
-    """This broker first, then the operands' destinations in ascending order."""
+    """This broker first, then the others in ascending order."""
     flows: Flows
     detections: float
     surroundings: Surroundings
@@ -119,7 +121,7 @@ class Choice:
             return Decision(pattern, frozenset(), Reason.UNADVERTISED, nothing, {}, operands=operands)
         matches = self._combine(pattern, [operand.matches for operand in taking_part])
         every = frozenset().union(*(operand.destinations for operand in taking_part))
-        others = sorted(every - surroundings.visited - {here})
+        others = sorted((every | surroundings.candidates) - surroundings.visited - {here})
         costs: tuple[TotalCost, ...] = ()
         if len(every) == 1:
             (place,) = every

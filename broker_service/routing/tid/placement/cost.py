@@ -11,7 +11,8 @@ for one that it sends:
 - A part comes from its neighbour N_i to this broker, and, if another neighbour joins, is relayed to that one.
 - The neighbour that joins handles what comes from its own direction, and the parts relayed; those are extra traffic,
   and change its T_in (`queueing`).
-- Detections go to where the subscription came from; those of a neighbour pass this broker first.
+- Detections go to where the subscription came from; those of a neighbour pass this broker first. Those that are made
+  where the subscription came from need not go there, and whatever way they have from there is the same for all places.
 
 So with equal times everywhere, and far from saturation, the join moves from this broker to the neighbour l of two parts
 exactly when |P(l)| > |P(r)| + |P(CS)|.
@@ -43,6 +44,8 @@ class Surroundings:
     """The neighbour that the subscription came from; None for a client of this broker."""
     visited: frozenset[BrokerId] = frozenset()
     """Brokers that the subscription has been at before this one; it never goes to one of them again."""
+    candidates: frozenset[BrokerId] = frozenset()
+    """Neighbours that are candidates whatever the directions of the parts are."""
 
     def times_at(self, broker: BrokerId) -> BrokerTimes:
         """Times of this broker or of a neighbour."""
@@ -69,16 +72,21 @@ class TotalCost:
 
 def total_cost(place: BrokerId, flows: Flows, detections: float, surroundings: Surroundings) -> TotalCost:
     """Cost of a join of these flows at this broker or at a neighbour, which makes so many detections a second."""
-    here = surroundings.broker
+    here, previous = surroundings.broker, surroundings.previous
     own = surroundings.times
     costs: dict[BrokerId, float] = {}
     arriving = sum(rate for source, rate in flows.items() if source != place or place == here)
-    costs[here] = _load(own.handling, arriving) + _load(surroundings.output_to(surroundings.previous), detections)
+    costs[here] = _load(own.handling, arriving)
+    if place != previous:
+        costs[here] += _load(surroundings.output_to(previous), detections)
     if place != here:
-        costs[here] += _load(surroundings.output_to(place), arriving) + _load(own.handling, detections)
+        costs[here] += _load(surroundings.output_to(place), arriving)
         joining = surroundings.times_at(place)
         handling = joining.waiting_with(arriving) + joining.service
-        costs[place] = _load(handling, sum(flows.values())) + _load(joining.output, detections)
+        costs[place] = _load(handling, sum(flows.values()))
+        if place != previous:
+            costs[here] += _load(own.handling, detections)
+            costs[place] += _load(joining.output, detections)
     for source, rate in flows.items():
         if source not in (here, place):
             times = surroundings.times_at(source)

@@ -10,8 +10,13 @@ from broker_service.routing.interface import RouterContext
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.placement.cardinality import paper
 from broker_service.routing.tid.placement.choice import Choice, divergence, least_cost
+from broker_service.routing.tid.placement.confirmation import Confirmations
 from broker_service.routing.tid.placement.exchange import Exchange
+from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.measurement import Measurement
+from broker_service.routing.tid.placement.movement import MovementRules
+from broker_service.routing.tid.placement.prospects import Prospects
+from broker_service.routing.tid.placement.rows import UnitRow
 from broker_service.routing.tid.placement.units import Units
 from broker_service.routing.tid.reconciliation import KnownIncarnations
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable
@@ -23,15 +28,35 @@ def make_units(
     incarnations: KnownIncarnations,
     intersects: Callable[[AdvertisementRow, Subscription], bool],
 ) -> Units:
-    """The units of one broker, with an exchange of their own; the arguments are as in `Units`."""
+    """The units of one broker, with an exchange of their own. `intersects` compares an advertisement with a part."""
+    options, home = context.options, Home(context.broker, context.incarnation)
     measurement = Measurement(context.links, context.service)
-    exchange = Exchange(advertisements, measurement, interval=context.options.statistics_interval, now=context.now)
-    return Units(
-        Home(context.broker, context.incarnation),
-        Choice(divergence if context.options.composites == "topology" else least_cost, paper),
+    exchange = Exchange(advertisements, measurement, interval=options.statistics_interval, now=context.now)
+    prospects = Prospects(
+        context.broker,
+        Choice(divergence if options.composites == "topology" else least_cost, paper),
         advertisements=advertisements,
-        incarnations=incarnations,
         intersects=intersects,
         exchange=exchange,
         measurement=measurement,
+    )
+    confirmations = Confirmations(context.broker, context.links, advertisements)
+    rows: dict[str, UnitRow] = {}
+    join_points = JoinPoints(
+        home,
+        rows,
+        prospects=prospects,
+        rules=MovementRules(context.broker, options.placement_interval, options.placement_margin),
+        confirmations=confirmations,
+        now=context.now,
+        lateness=context.detection_lateness,
+    )
+    return Units(
+        home,
+        rows,
+        join_points=join_points,
+        prospects=prospects,
+        confirmations=confirmations,
+        exchange=exchange,
+        incarnations=incarnations,
     )

@@ -64,6 +64,7 @@ class Alone:
             prepared=msgspec.msgpack.encode([SERVERS]),
             stored={},
             stored_bytes=0,
+            detection_lateness=30.0,
             random=random.Random(0),
             matcher=lambda: Matcher(Comparisons(time.perf_counter_ns, decode_publication, recorder)),
             report_dropped=lambda message, reason: None,

@@ -27,8 +27,8 @@ def kind(name: str) -> Predicate:
     return Predicate("class", Operator.STRING_EQUAL, name)
 
 
-def overlay_of(composites: str) -> CoreOverlay:
-    overlay = CoreOverlay(TREE, options={"composites": composites})
+def overlay_of(composites: str, **options: object) -> CoreOverlay:
+    overlay = CoreOverlay(TREE, options={"composites": composites, **options})
     for client, broker, name in (("P", "B1", "A"), ("Q", "B2", "B")):
         overlay.attach(client, broker)
         overlay.advertise(client, "a", [kind(name)])
@@ -155,7 +155,7 @@ BODY = encode_composite(CompositeSubscription(parse_composite(PATTERN), 10))
 def unit(
     path: tuple[Home, ...] = (Home("B6", 1),), parts: int = 2, body: bytes = BODY, id: str = UNIT
 ) -> tuple[Kind, str, bytes, bytes]:
-    return Kind.COMPOSE, id, body, encode_header(ComposeHeader("S", "c", 1, path, ((),) * parts))
+    return Kind.COMPOSE, id, body, encode_header(ComposeHeader("S", "c", 1, 0, None, path, ((),) * parts))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_nonsense_is_dropped_and_nothing_kept(message: tuple[Kind, str, bytes, b
     ("sender", "kind", "header"),
     [
         ("B6", Kind.CONTROL, UnitWithdrawn(UNIT, 1)),
-        ("B6", Kind.CONTROL, UnitPlaced(UNIT, 1, ())),
+        ("B6", Kind.CONTROL, UnitPlaced(UNIT, 1, 0, ())),
         ("B6", Kind.DETECTION, DetectionHeader(1, ("p",))),
     ],
 )

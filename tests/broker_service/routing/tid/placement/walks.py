@@ -14,6 +14,8 @@ def walked_cost(place: BrokerId, flows: Mapping[BrokerId, float], detections: fl
     total = 0.0
     for source, rate in flows.items():
         total += _walk(_way(source, place, around.broker), rate, place, extra, around)
+    if place == around.previous:
+        return total
     total += _walk(_way(place, around.broker, around.broker), detections, place, extra, around, handled_first=False)
     if around.previous is not None:
         total += around.outputs.get(around.previous, 0.0) * detections

@@ -1,0 +1,51 @@
+"""Broken movements of join points, each wrong in one way, to see that the properties notice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from broker_service.messages import BrokerId, ConstituentPublication, Message
+from broker_service.routing.interface import Action, Notify
+from broker_service.routing.tid.placement.join_points import JoinPoints
+from broker_service.routing.tid.placement.overlap import Overlap
+from broker_service.routing.tid.placement.rows import Ending, UnitRow
+from broker_service.routing.tid.placement.units import Units
+from broker_service.routing.tid.routes import TreeId
+
+_move, _remove, _receive_detection = JoinPoints.move, Units._remove, Units.receive_detection
+_ends_at = Overlap.ends_at
+
+
+def stops_at_once(self: JoinPoints, row: UnitRow, *arguments: Any) -> list[Action]:
+    return [*_move(self, row, *arguments), *self.cease(row, Ending.TAKEN_OVER)]
+
+
+def notifies_of_all(self: Units, row: UnitRow, publications: tuple[ConstituentPublication, ...]) -> list[Action]:
+    return [Notify(row.unit, publications)]
+
+
+def is_deaf_to_former_join_points(self: Units, neighbour: BrokerId, message: Message) -> list[Action]:
+    row = self._rows.get(message.id)
+    if row is not None:
+        row.former.clear()
+    return _receive_detection(self, neighbour, message)
+
+
+def withdraws_along_the_path_alone(self: Units, row: UnitRow, ending: Ending) -> list[Action]:
+    row.former.clear()
+    return _remove(self, row, ending)
+
+
+def withdraws_at_a_former_join_point_alone(self: Units, row: UnitRow, ending: Ending) -> list[Action]:
+    if row.overlap is not None:
+        row.next_hop = None
+    return _remove(self, row, ending)
+
+
+def forgets_the_window(self: Overlap, trees: Collection[TreeId], span: float) -> float | None:
+    return _ends_at(self, trees, 0.0)
+
+
+def never_ends(self: Overlap, trees: Collection[TreeId], span: float) -> float | None:
+    return None
