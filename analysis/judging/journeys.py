@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from analysis.judging.judged import Receipt
@@ -24,8 +24,7 @@ class Drop(NamedTuple):
     reason: str
 
 
-@dataclass(slots=True, kw_only=True)
-class Journey:
+class Journey(msgspec.Struct, kw_only=True, gc=False):
     """Everything logged of one publication in one variant."""
 
     publication: str = ""
@@ -43,7 +42,7 @@ class Journey:
     log's sample it is the last time it was known to have waited, because a comparison may have followed."""
     reached: Sequence[str] = ()
     """The brokers it arrived at, in the order of links travelled."""
-    receipts: Mapping[str, list[Receipt]] = field(default_factory=dict)
+    receipts: Mapping[str, list[Receipt]] = {}
     """Its notifications by client, in order of time."""
     dropped: Sequence[Drop] = ()
     seen_last: int = 0
@@ -97,7 +96,7 @@ class Journeys:
             yield Journey(
                 publication=publication,
                 variant=variant,
-                published=min(publishings, key=_publishing_order, default=None),
+                published=publishings[0] if len(publishings) == 1 else _first(publishings),
                 rejected=rejected[number],
                 accepted=accepted[number],
                 refused=refused[number],
@@ -203,5 +202,5 @@ def _receipts(notified: Events, paths: Paths, names: Sequence[str]) -> list[Rece
     ]
 
 
-def _publishing_order(published: Published) -> tuple[int, str]:
-    return published.time, published.client or ""
+def _first(publishings: Sequence[Published]) -> Published | None:
+    return min(publishings, key=lambda published: (published.time, published.client or ""), default=None)
