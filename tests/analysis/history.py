@@ -121,22 +121,22 @@ class History:
             DRIVER, Event.NOTIFIED, at, client=client, id=id, kind="detection", peer="B3", publications=list(ids)
         )
 
-    def join(self, *path: str, at: float, id: str = "c1", epoch: int = 1, move: int = 0) -> History:
-        """The last broker of the path becomes the join point of a unit."""
-        return self._place(Event.JOINED, path, at, id, epoch, move, "least total routing cost")
+    def join(self, *path: str, at: float, id: str = "c1", epoch: int = 1, former: str | None = None) -> History:
+        """The last broker of the path becomes the join point of a unit, which may have moved from a former one."""
+        return self._place(Event.JOINED, path, at, id, epoch, text="least total routing cost", peer=former)
 
-    def leave(self, *path: str, at: float, id: str = "c1", epoch: int = 1, move: int = 0) -> History:
+    def leave(self, *path: str, at: float, id: str = "c1", epoch: int = 1) -> History:
         """The last broker of the path detects a unit no more."""
-        return self._place(Event.LEFT, path, at, id, epoch, move, "routed anew")
+        return self._place(Event.LEFT, path, at, id, epoch, text="routed anew")
 
     def _place(
-        self, event: Event, path: tuple[str, ...], at: float, id: str, epoch: int, move: int, reason: str
+        self, event: Event, path: tuple[str, ...], at: float, id: str, epoch: int, **fields: str | None
     ) -> History:
         placement = PlacementRecord(
-            unit=f"B1.1.{id}", epoch=epoch, move=move, path=path, matches=0.5, parts=(1.0, 1.0),
+            unit=f"B1.1.{id}", epoch=epoch, path=path, matches=0.5, parts=(1.0, 1.0),
             costs=(PlaceCost(path[-1], 2.0), PlaceCost("B9", 3.0)),
         )  # fmt: skip
-        return self.add(path[-1], event, at, kind="compose", client="S", id=id, text=reason, placement=placement)
+        return self.add(path[-1], event, at, kind="compose", client="S", id=id, placement=placement, **fields)
 
     def drop_detections(self, publication: str, at: float, id: str = "c1") -> History:
         text = f"partial matches full: composite {id}"

@@ -124,7 +124,11 @@ RIGHT = [
     ),
     DetectionCase(
         _with_a_crash("the former join point failed before it left", joined_at("B1", "B2", "B3"), "B3")
-        .join("B1", "B2", at=109, move=1), ["correct"], _counts(excused=1),
+        .join("B1", "B2", at=107, former="B3"), ["correct"], _counts(excused=1),
+    ),
+    DetectionCase(
+        _with_a_crash("a broker failed before the new path was known", joined_at("B1", "B2"), "B3")
+        .leave("B1", "B2", at=109).join("B1", "B2", at=109, epoch=2), ["correct"], _counts(excused=1),
     ),
     DetectionCase(
         _with_a_crash("a broker failed before the path was known", joined_at("B1", "B2", at=108.5), "B3"), ["correct"],
@@ -172,7 +176,7 @@ WRONG = [
     ),
     DetectionCase(
         _with_a_crash("a broker failed that the unit had left", joined_at("B1", "B2", at=96), "B2")
-        .leave("B1", "B2", at=107).join("B1", at=100, move=1), ["detection lost"], _counts(expected=1, lost=1),
+        .leave("B1", "B2", at=107).join("B1", at=100, former="B2"), ["detection lost"], _counts(expected=1, lost=1),
     ),
     DetectionCase(
         _with_a_crash("a broker of another unit's path failed", joined_at("B1", "B2"), "B3")
@@ -185,7 +189,7 @@ WRONG = [
     ),
     DetectionCase(
         _with_a_crash("a unit moved and forgot its matches", joined_at("B1", "B2"), "B3")
-        .join("B1", at=110.5, move=1).leave("B1", "B2", at=111), ["detection lost"], _counts(expected=1, lost=1),
+        .join("B1", at=110.5, former="B2").leave("B1", "B2", at=111), ["detection lost"], _counts(expected=1, lost=1),
     ),
     DetectionCase(
         pair("one fills two parts, by two names").compose(HIGH, id="c2", at=96).detect("P:1", "P:2", at=112.1),

@@ -30,7 +30,7 @@ def placements(tmp_path: Path, history: History) -> list[Placement]:
 
 def test_a_row_for_each_join_point(tmp_path: Path) -> None:
     """A run phase from 100 to 160 s: 20 s at B2, then 40 at B3. The last second of B2 has a detection of each."""
-    history = composed("base").join("B1", "B2", at=95).leave("B1", "B2", at=120.5).join("B1", "B3", at=120, move=1)
+    history = composed("base").join("B1", "B2", at=95).leave("B1", "B2", at=120.5).join("B1", "B3", at=120, former="B2")
     first, second = placements(tmp_path, detected(detected(history, "B2", 101, 120.2), "B3", 120.7, 130, 131.5, 140))
     assert (first.broker, first.path, first.former, first.unit) == ("B2", ["B1", "B2"], None, "B1.1.c1")
     assert (first.joined_s, first.left_s, first.reason, first.ending) == (
@@ -38,7 +38,7 @@ def test_a_row_for_each_join_point(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (first.cost, first.estimated_per_s, first.detections) == (2.0, 0.5, 2)
     assert first.detected_per_s == pytest.approx(2 / 20.5)
-    assert (second.broker, second.left_s, second.detections) == ("B3", None, 4)
+    assert (second.broker, second.former, second.left_s, second.detections) == ("B3", "B2", None, 4)
     assert second.detected_per_s == pytest.approx(0.1)
 
 
