@@ -21,9 +21,10 @@ from emulation.live_overlay.preparation import Declarations, prepared_by
 from studies.conformance.model import LONGEST_WAIT, Case, Declaration
 from studies.conformance.protocols import ConformanceProtocol
 
-LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15, detection_window=LONGEST_WAIT)
+LIMITS = Limits(heartbeat=0.15, reconnect_last=0.15, detection_window=LONGEST_WAIT, detection_lateness=5.0)
 """Neighbours notice the failure of a broker or link within a second, and its return as soon, to keep cases short. A
-composite subscription without a window detects publications however far apart a case makes them."""
+composite subscription without a window detects publications however far apart a case makes them. No publication of a
+case is as late as the lateness, so that a former join point ends while a case can wait for it."""
 
 
 class CaseRun(Protocol):

@@ -43,20 +43,16 @@ class ConformanceProtocol:
 
 _RECONCILE_AFTER = 1.0
 """Seconds. Less than scenarios use, so that cases need not wait long for what depends on it."""
+_UNITS = {"reconcile_after": _RECONCILE_AFTER, "statistics_interval": 0.5, "placement_interval": 1.0}
+"""Times in seconds for composite subscriptions that are routed as units; less than scenarios use, too."""
 
 PROTOCOLS: Mapping[str, ConformanceProtocol] = {
     protocol.name: protocol
     for protocol in (
         ConformanceProtocol("tid-fixed", "tid", {"publications": "fixed", "reconcile_after": _RECONCILE_AFTER}),
         ConformanceProtocol("tid-dynamic", "tid", {"publications": "dynamic", "reconcile_after": _RECONCILE_AFTER}),
-        ConformanceProtocol(
-            "tid-topology",
-            "tid",
-            {"publications": "fixed", "composites": "topology", "reconcile_after": _RECONCILE_AFTER},
-        ),
-        ConformanceProtocol(
-            "tid-dcsr", "tid", {"publications": "dynamic", "composites": "dcsr", "reconcile_after": _RECONCILE_AFTER}
-        ),
+        ConformanceProtocol("tid-topology", "tid", {"publications": "fixed", "composites": "topology", **_UNITS}),
+        ConformanceProtocol("tid-dcsr", "tid", {"publications": "dynamic", "composites": "dcsr", **_UNITS}),
         ConformanceProtocol("octopia-spr", "octopia", {"publications": "static", "reconcile_after": _RECONCILE_AFTER}),
         ConformanceProtocol(
             "octopia-idr", "octopia", {"publications": "inter-cluster-dynamic", "reconcile_after": _RECONCILE_AFTER}
