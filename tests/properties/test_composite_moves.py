@@ -4,7 +4,7 @@
 |---|---|
 | the former join point stops at once, with its matches | settled cases |
 | it stops when it learns that the present one is confirmed, and forgets the window | moves and time |
-| it stops unconfirmed | `test_movement`: a former join point goes on while a tree does not know of the present one |
+| it stops unconfirmed | `test_join_points`: a former join point goes on while a tree does not know of the present one |
 | both notify the client | settled cases |
 | the brokers between do not pass on detections of a former join point that has returned the unit | settled cases |
 | a withdrawal does not reach brokers that have returned the unit | nothing remains |

@@ -28,11 +28,9 @@ and all subscriptions whose trees lead to it. State that is not announced again 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, ConstituentPublication, Kind, Message
 from broker_service.routing.common.decoding import encode_header, header_decoder
@@ -41,6 +39,7 @@ from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
 from broker_service.routing.interface import Action, Actions, CompositeUnit, RouterContext, Send, TimerKey
 from broker_service.routing.matcher import Matcher
+from broker_service.routing.tid.bindings import Bindings
 from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (
     Lost,
@@ -81,13 +80,16 @@ class TidRouter(DispatchingRouter):
         self._matching: Matcher[SubscriptionRow] = context.matcher()
         """The subscriptions bound to a tree rooted here, because only publications of these trees are matched here."""
         self._propagation = Propagation(self._advertisements, self._subscriptions)
+        self._bindings = Bindings(
+            self._advertisements, self._subscriptions, self._matching, self._propagation, context.report_dropped
+        )
         self._incarnations = KnownIncarnations(self._home)
         self._reconciliation: Reconciliation[Announcement] = Reconciliation(
             context.links, context.options.reconcile_after
         )
         forwarding = make_forwarding(context.options, context.links)
         self._publications = Publications(context, forwarding, self._subscriptions, self._matching)
-        self._units = make_units(context, self._advertisements, self._incarnations, self._intersects)
+        self._units = make_units(context, self._advertisements, self._incarnations, self._bindings.intersects)
         self._exchange = self._units.exchange
         super().__init__(
             {
@@ -109,7 +111,7 @@ class TidRouter(DispatchingRouter):
         entry = AdvertisementRow(id, body, None, (), self._home, advertisement)
         self._advertisements.add(entry)
         self._exchange.announced(id)
-        return [*self._broadcast(self._advertise_message(entry, 0), None), *self._bind_local(entry)]
+        return [*self._broadcast(self._advertise_message(entry, 0), None), *self._bindings.bind_local(entry)]
 
     def unadvertise(self, client: ClientId, id: str) -> Actions:
         return self._withdraw_advertisement(id, None)
@@ -119,16 +121,16 @@ class TidRouter(DispatchingRouter):
         home, number = split_id(id)
         entry = SubscriptionRow(id, body, home, number, client, True, _subscription=subscription)
         self._subscriptions.add(entry)
-        tids = [row.id for row in self._advertisements if self._intersects(row, subscription)]
+        tids = [row.id for row in self._advertisements if self._bindings.intersects(row, subscription)]
         self._subscriptions.bind(entry, tids, None)
-        self._index(entry)
+        self._bindings.index(entry)
         return self._propagation.forward(entry, tids, 0)
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
         entry = self._subscriptions.get(id)
         if entry is None:
             return []
-        return self._withdraw_subscription(entry, tuple(entry.tids), None)
+        return self._bindings.withdraw(entry, tuple(entry.tids), None)
 
     @property
     def routes_units(self) -> bool:
@@ -154,7 +156,7 @@ class TidRouter(DispatchingRouter):
     def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
         tids = dict.fromkeys(decode_unsubscribe(message.header).tids)
         entry = self._subscriptions.get(message.id)
-        return [] if entry is None else self._withdraw_subscription(entry, tids, neighbour)
+        return [] if entry is None else self._bindings.withdraw(entry, tids, neighbour)
 
     def _receive_unadvertisement(self, neighbour: BrokerId, message: Message) -> Actions:
         """A tree ends from its root outwards: a copy from elsewhere may have overtaken publications on the tree.
@@ -186,7 +188,7 @@ class TidRouter(DispatchingRouter):
             return self._give_up_tree(row)
         actions: list[Action] = []
         for entry in self._subscriptions.bound_to(tid):
-            actions += self._withdraw_subscription(entry, (tid,), neighbour)
+            actions += self._bindings.withdraw(entry, (tid,), neighbour)
         return actions + self._offer(neighbour, row) if row is not None else actions
 
     def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
@@ -210,7 +212,7 @@ class TidRouter(DispatchingRouter):
         onward = self._advertise_message(entry, message.hops)
         return [
             *self._broadcast(onward, neighbour),
-            *self._bind_local(entry),
+            *self._bindings.bind_local(entry),
             *self._propagation.renew(neighbour, (entry.id,)),
             *self._exchange.announced(entry.id),
         ]
@@ -250,7 +252,7 @@ class TidRouter(DispatchingRouter):
         self._subscriptions.bind(entry, news, route)
         if not entry.tids:
             self._subscriptions.remove(entry)
-        self._index(entry)
+        self._bindings.index(entry)
         return self._propagation.forward(entry, news, message.hops)
 
     # Links
@@ -293,7 +295,7 @@ class TidRouter(DispatchingRouter):
         for binding in sorted(item for item in overdue if isinstance(item, Binding)):
             entry = self._subscriptions.get(binding.subscription)
             if entry is not None:
-                actions += self._withdraw_subscription(entry, (binding.tid,), neighbour)
+                actions += self._bindings.withdraw(entry, (binding.tid,), neighbour)
         return actions
 
     def _ending_through(self, neighbour: BrokerId) -> list[AdvertisementRow]:
@@ -311,40 +313,9 @@ class TidRouter(DispatchingRouter):
 
     # Advertisements and subscriptions of clients and neighbours
 
-    def _bind_local(self, row: AdvertisementRow) -> list[Action]:
-        """Binds the subscriptions of this broker's clients to a tree that is new here."""
-        actions: list[Action] = []
-        for entry in self._subscriptions:
-            if entry.local and self._intersects(row, entry.subscription):
-                self._subscriptions.bind(entry, (row.id,), None)
-                self._index(entry)
-                actions += self._propagation.forward(entry, (row.id,), 0)
-        return actions
-
-    def _intersects(self, row: AdvertisementRow, subscription: Subscription) -> bool:
-        """Most brokers never have to decode an advertisement; one that proves to be malformed intersects nothing."""
-        try:
-            return intersects(row.advertisement, subscription)
-        except MalformedMessageError as error:
-            self._context.report_dropped(Message(Kind.ADVERTISE, row.id, row.body), f"malformed: {error}")
-            return False
-
-    def _withdraw_subscription(
-        self, entry: SubscriptionRow, tids: Collection[TreeId], source: BrokerId | None
-    ) -> Actions:
-        """Removes the routes that `source` announced (None: the subscriber itself), here and up the trees."""
-        if source is not None:
-            routes = entry.routes.by_tid
-            tids = [tid for tid in tids if (route := routes.get(tid)) is not None and route.last_hop == source]
-        self._subscriptions.unbind(entry, tids)
-        if source is None or not entry.tids:
-            self._subscriptions.remove(entry)
-        self._index(entry)
-        return self._propagation.withdraw(entry, tids, source)
-
     def _withdraw_advertisement(self, tid: TreeId, source: BrokerId | None) -> list[Action]:
         known = self._advertisements.withdraw(tid)
-        self._unbind_all(tid)
+        self._bindings.unbind_all(tid)
         if known is None:
             return []
         return [*self._broadcast(Message(Kind.UNADVERTISE, tid), source), *self._exchange.forget(tid)]
@@ -354,16 +325,9 @@ class TidRouter(DispatchingRouter):
         if row.ending:
             return self._withdraw_advertisement(row.id, None)
         self._advertisements.remove(row.id)
-        self._unbind_all(row.id)
+        self._bindings.unbind_all(row.id)
         lost = Message(Kind.CONTROL, row.id, b"", encode_header(Lost(row.id)))
         return [*self._broadcast(lost, None), *self._exchange.forget(row.id)]
-
-    def _unbind_all(self, tid: TreeId) -> None:
-        for entry in self._subscriptions.bound_to(tid):
-            self._subscriptions.unbind(entry, (tid,))
-            if not entry.local and not entry.tids:
-                self._subscriptions.remove(entry)
-            self._index(entry)
 
     def _forget_former_incarnations(self, restarted: Restarted, source: BrokerId) -> list[Action]:
         """All state of a broker's earlier incarnations is void. Their trees end too, without an unadvertisement."""
@@ -373,26 +337,18 @@ class TidRouter(DispatchingRouter):
         for tid in {row.id for row in self._advertisements} | self._subscriptions.trees():
             if self._is_void(tid):
                 self._advertisements.remove(tid)
-                self._unbind_all(tid)
+                self._bindings.unbind_all(tid)
                 actions += self._exchange.forget(tid)
         for entry in tuple(self._subscriptions):
             if self._incarnations.is_former(entry.home):
                 self._subscriptions.remove(entry)
-                self._index(entry)
+                self._bindings.index(entry)
         message = Message(Kind.CONTROL, f"{restarted.broker}.{restarted.incarnation}", b"", encode_header(restarted))
         return [*self._broadcast(message, source), *actions, *self._units.restarted(restarted.broker)]
 
     def _is_void(self, tid: TreeId) -> bool:
         """True when a tree has ended for good."""
         return self._advertisements.is_withdrawn(tid) or self._incarnations.is_former(split_id(tid)[0])
-
-    def _index(self, entry: SubscriptionRow) -> None:
-        """Keeps in the matching index exactly the subscriptions that are bound to a tree rooted here."""
-        wanted = any(self._advertisements.is_local(tid) for tid in entry.tids)
-        if wanted and entry not in self._matching:
-            self._matching.add(entry, entry.subscription)
-        elif not wanted and entry in self._matching:
-            self._matching.remove(entry)
 
     # Messages
 

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_service.routing.tid.placement.notified_sets import NotifiedSets
+
+SPAN = 10.0
+
+
+class Clock:
+    """Seconds that a test lets pass."""
+
+    time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+def test_a_set_is_new_once() -> None:
+    sets = NotifiedSets(SPAN, Clock())
+    assert [sets.add(one) for one in (("p", "q"), ("p", "q"), ("p",), ("q", "p"))] == [True, False, True, True]
+
+
+@given(st.lists(st.tuples(st.floats(0, 25), st.integers(0, 3))))
+def test_a_set_is_remembered_for_the_span_and_forgotten_after_three(steps: list[tuple[float, int]]) -> None:
+    clock = Clock()
+    sets = NotifiedSets(SPAN, clock)
+    added: dict[int, float] = {}
+    for pause, number in steps:
+        clock.time += pause
+        new = sets.add((str(number),))
+        if number in added and clock.time - added[number] <= SPAN:
+            assert not new
+        if new:
+            added[number] = clock.time
+    clock.time += 3 * SPAN + 1
+    sets.add(("another",))
+    assert len(sets) == 1
+
+
+def test_no_more_than_the_bound_are_remembered_and_the_latest_half_are() -> None:
+    sets = NotifiedSets(SPAN, Clock(), most=10)
+    for number in range(100):
+        sets.add((str(number),))
+        assert len(sets) <= 10
+    assert not any(sets.add((str(number),)) for number in range(95, 100))
