@@ -26,6 +26,8 @@ from record.manifest import PhaseName
 from topology.files import load
 from topology.link_properties import BrokerId
 from topology.model import Overlay
+from topology.underlay import Underlay
+from topology.underlay_files import load_underlay
 
 _PUBLICATIONS = "routing.publications"
 
@@ -53,6 +55,8 @@ class MeasuredVariant:
     """The oracle's findings on detections, where clients made composite subscriptions."""
     run_began_ns: int = 0
     """Start of the phase `run`, by the clock of the records."""
+    underlay: Underlay | None = None
+    """The network of routers under the overlay; None for a topology without one."""
 
     @property
     def others(self) -> frozenset[tuple[str, str]]:
@@ -127,13 +131,16 @@ def open_measured(directory: Path) -> MeasuredRun:
     phases = _by_variant(read_table(directory / RESULTS, PhaseTimes))
     running = {name: [row for row in rows if row.phase == PhaseName.RUN] for name, rows in phases.items()}
     run_seconds = {name: sum(row.end_s - row.start_s for row in rows) for name, rows in running.items()}
+    overlays = {file: load(directory / file) for file in sorted({variant.topology for variant in manifest.variants})}
+    files = {variant.underlay for variant in manifest.variants if variant.underlay is not msgspec.UNSET}
+    underlays = {file: load_underlay(directory / file) for file in sorted(files)}
     return MeasuredRun(
         directory,
         tuple(
             MeasuredVariant(
                 name=variant.name,
                 settings=variant.settings,
-                overlay=load(directory / variant.topology),
+                overlay=overlays[variant.topology],
                 matching=summaries[variant.name].matching,
                 run_seconds=run_seconds[variant.name],
                 notifications=tuple(
@@ -150,6 +157,7 @@ def open_measured(directory: Path) -> MeasuredRun:
                 ),
                 detection_figures=summaries[variant.name].delivery.detections,
                 run_began_ns=min((row.start_ns for row in running[variant.name]), default=0),
+                underlay=underlays[variant.underlay] if variant.underlay is not msgspec.UNSET else None,
             )
             for variant in manifest.variants
         ),

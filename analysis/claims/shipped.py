@@ -12,14 +12,20 @@ from pathlib import Path
 from analysis.claims.files import read_claims
 from analysis.claims.measure import Measure
 from analysis.claims.model import Claims
-from analysis.claims.papers import octopia, tid, tid_composites, tid_copies
+from analysis.claims.papers import medym, octopia, tid, tid_composites, tid_copies
 
 FILES = tuple(
     Path(__file__).parent / "papers" / f"{paper}.yaml"
     for paper in ("tid", "octopia", "medym", "gryphon", "semi_probabilistic")
 )
 
-MEASURES: Mapping[str, Measure] = {**tid.MEASURES, **tid_copies.MEASURES, **tid_composites.MEASURES, **octopia.MEASURES}
+MEASURES: Mapping[str, Measure] = {
+    **tid.MEASURES,
+    **tid_copies.MEASURES,
+    **tid_composites.MEASURES,
+    **octopia.MEASURES,
+    **medym.MEASURES,
+}
 """Every measure by the name that recipes use."""
 
 

@@ -38,14 +38,14 @@ def test_every_scenario_is_listed() -> None:
     assert named == FILES
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if not file.startswith(("tid/", "octopia/"))])
+@pytest.mark.parametrize("file", [file for file in FILES if not file.startswith(("tid/", "octopia/", "medym/med-"))])
 def test_the_listed_duration_is_the_scenarios(file: str) -> None:
     variants = [variant.scenario for variant in load(DIRECTORY / file).variants()]
     assert seconds(row_of(file)[2]) == [variant.timeline.duration * variant.time_dilation for variant in variants]
 
 
 def test_claims_are_where_they_are_measured() -> None:
-    listed = {claim: file for file in FILES for claim in re.findall(r"`((?:tid|oct)-[\w-]+)`", row_of(file)[2])}
+    listed = {claim: file for file in FILES for claim in re.findall(r"`((?:tid|oct|med)-[\w-]+)`", row_of(file)[2])}
     for claim in load_claims().claims:
         if claim.measured_by is not None:
             assert f"`{claim.measured_by.scenario}`" in row_of(listed[claim.id])[0]

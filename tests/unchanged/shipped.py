@@ -8,7 +8,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 CHANGES: Mapping[str, tuple[str, ...]] = {
-    "scenarios/medym/med-t2.yaml": ("topology.brokers=20", "timeline.run=50s"),
+    "scenarios/medym/med-10.yaml": (
+        "topology.brokers=20",
+        "timeline.run=10s",
+        "faults=[{at: run+2s, kill: random(2)}]",
+    ),
+    "scenarios/medym/med-11.yaml": ("workload.values=10", "timeline.run=2s"),
+    "scenarios/medym/med-6.yaml": ("topology.brokers=20",),
+    "scenarios/medym/med-7.yaml": ("topology.brokers=15", "timeline.run=5s"),
+    "scenarios/medym/med-ratios.yaml": ("topology.brokers=15",),
+    "scenarios/medym/med-t1.yaml": ("topology.brokers=50",),
+    "scenarios/medym/med-t2.yaml": ("topology.brokers=20",),
+    "scenarios/medym/table-2.yaml": ("topology.brokers=20", "timeline.run=50s"),
     "scenarios/octopia-burst.yaml": ("workload.subscriptions.subscribers=500", "timeline.run=4s"),
     "scenarios/octopia/oct-burst-100k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),
     "scenarios/octopia/oct-burst-40k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),

@@ -15,11 +15,16 @@ from analysis.claims.model import leaves
 PAPER = {"id": "tid", "system": "PADRES", "year": 2008, "file": "tid.txt"}
 RECIPE = {"scenario": "tid/tid-5a.yaml", "measure": "relative delay"}
 READ_IN_THE_TEXT = {
+    "med-t2-balance",
+    "med-t2-links",
+    "med-11-paths",
     "tid-busiest",
     "tid-once",
     *(f"tid-cs-{name}" for name in ("downstream", "topology", "place", "balance", "order", "swap", "longer")),
 }
 """Claims that the texts of papers make, and the collection of facts does not hold."""
+STATEMENTS = {"med-6", "med-8"}
+"""Facts of the kind `value` that state no number, and are measured as statements."""
 FACTS = Path(__file__).resolve().parents[4] / "shared" / "papers" / "claims.yaml"
 
 
@@ -37,7 +42,7 @@ def write(
 
 def test_the_shipped_claims_of_five_papers() -> None:
     claims = load_claims()
-    assert len(claims.claims) == 72
+    assert len(claims.claims) == 75
     assert (
         {claim.paper for claim in claims.claims}
         == set(claims.papers)
@@ -116,7 +121,7 @@ def test_no_fact_was_changed() -> None:
     facts = yaml.safe_load(FACTS.read_text())["claims"]
     stated = {fact["id"] for fact in facts}
     claims = load_claims().claims
-    assert [(fact["id"], fact["kind"], fact.get("published")) for fact in facts] == [
-        (claim.id, claim.kind.value, claim.published) for claim in claims if claim.id in stated
-    ]
+    assert [
+        (fact["id"], "order" if fact["id"] in STATEMENTS else fact["kind"], fact.get("published")) for fact in facts
+    ] == [(claim.id, claim.kind.value, claim.published) for claim in claims if claim.id in stated]
     assert {claim.id for claim in claims} - stated == READ_IN_THE_TEXT

@@ -1,0 +1,125 @@
+"""Claims about the load of the network (MEDYM, section 5.2.2): figure 7, and the links of Table 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from analysis.claims.measured_run import MeasuredRun
+from analysis.claims.model import ClaimsError, Recipe
+from analysis.claims.papers.medym.network_usage import (
+    Network,
+    broadcast_usage,
+    networks,
+    normalized_usage,
+    unicast_usage,
+)
+from analysis.claims.papers.medym.traffic import traffic_of
+from analysis.claims.papers.medym.variants import (
+    BALANCED,
+    CBF,
+    CHANNELIZATION,
+    CLOSE,
+    MST,
+    SCHEMES,
+    by_point,
+    matching_ratio,
+)
+from analysis.claims.verdict import Measurement
+from broker_service.routing.common.distances import Distances
+from broker_service.routing.common.spanning_tree import spanning_tree
+
+BROADCAST, UNICAST = "broadcast", "unicast"
+UNIFORM, ZIPF, MULTIMODAL, REGIONAL = DISTRIBUTIONS = ("uniform", "zipf", "multimodal", "regional")
+
+Usages = Mapping[str, float]
+"""NRU by scheme, `BROADCAST` and `UNICAST` included."""
+
+
+def normalized_usages(run: MeasuredRun) -> Mapping[str, Usages]:
+    """NRU of every scheme at each point of a run; points without a delivery are left out."""
+    found, under = traffic_of(run), networks(run.variants)
+    usages: dict[str, Usages] = {}
+    trees: dict[int, float] = {}
+    for point, schemes in by_point(run, SCHEMES).items():
+        measured: dict[str, float | None] = {}
+        for scheme in SCHEMES:
+            variant = schemes[scheme]
+            traffic, network = found[variant.name], under[variant.name]
+            wanted = traffic.destinations(variant)
+            measured[scheme] = normalized_usage(traffic, network, wanted)
+            if scheme == CBF:
+                tree = trees.setdefault(id(network), _broadcast_tree(network))
+                measured[BROADCAST] = broadcast_usage(traffic, network, wanted, tree)
+                measured[UNICAST] = unicast_usage(traffic, network, wanted)
+        given = {scheme: value for scheme, value in measured.items() if value is not None}
+        if len(given) == len(measured):
+            usages[point] = given
+    return usages
+
+
+def normalized_resource_usage(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Margins of the statements about figure 7, in the order of the claim's parts. Points are
+    `<distribution>+<matching ratio>`; the low ratio is the smallest one, and the middle one decides about
+    channelization, because all schemes converge to broadcast at high ones.
+
+    1. and 2. MST below each other scheme at all points, CBF excepted, and CBF below channelization.
+    3. and 4. CloseMST and BalancedMST below CBF at the low ratio, under each distribution.
+    5. Both below channelization there.
+    6. Channelization nearer to broadcast than to CBF, at the middle ratio on average over distributions.
+    7. Channelization lowest with the multimodal distribution, relative to CBF.
+    8. Channelization highest with the Zipf and the regional one, relative to CBF.
+    """
+    usages = normalized_usages(run)
+    ratios = sorted({matching_ratio(point) for point in usages})
+    if len(ratios) < 3 or len(usages) < len(DISTRIBUTIONS) * len(ratios):
+        raise ClaimsError(f"{run.directory}: needs at least three matching ratios of each distribution")
+    low, middle = ratios[0], ratios[len(ratios) // 2]
+    at_low = [usage for point, usage in usages.items() if matching_ratio(point) == low]
+    at_middle = {point.partition("+")[0]: usage for point, usage in usages.items() if matching_ratio(point) == middle}
+    wasted = {name: usage[CHANNELIZATION] / usage[CBF] for name, usage in at_middle.items()}
+    nearness = [(usage[CHANNELIZATION] - usage[CBF]) / (usage[BROADCAST] - usage[CBF]) for usage in at_middle.values()]
+    return Measurement(
+        values=(
+            min(_excess(usage, other, MST) for usage in usages.values() for other in (CLOSE, BALANCED, CHANNELIZATION)),
+            min(_excess(usage, CHANNELIZATION, CBF) for usage in usages.values()),
+            min(_excess(usage, CBF, CLOSE) for usage in at_low),
+            min(_excess(usage, CBF, BALANCED) for usage in at_low),
+            min(_excess(usage, CHANNELIZATION, own) for usage in at_low for own in (CLOSE, BALANCED)),
+            sum(nearness) / len(nearness) - 0.5,
+            min(wasted[name] for name in (UNIFORM, ZIPF, REGIONAL)) / wasted[MULTIMODAL] - 1,
+            min(wasted[name] for name in (ZIPF, REGIONAL)) / max(wasted[UNIFORM], wasted[MULTIMODAL]) - 1,
+        )
+    )
+
+
+def link_stress(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Margins of statements about the links in Table 2, each the smallest over the matching ratios that it names.
+
+    1. Content-based forwarding uses fewer links than any other scheme below a ratio of 100%.
+    2. The most loaded link under BalancedMST carries less than that under any other scheme.
+    """
+    found, under = traffic_of(run), networks(run.variants)
+    fewer, lower = [], []
+    for point, schemes in by_point(run, SCHEMES).items():
+        if not all(found[schemes[scheme].name].events for scheme in SCHEMES):
+            return Measurement(values=(None, None))
+        stress = {scheme: under[schemes[scheme].name].stress(found[schemes[scheme].name]) for scheme in SCHEMES}
+        used = {scheme: np.count_nonzero(stress[scheme]) for scheme in SCHEMES}
+        largest = {scheme: float(stress[scheme].max()) for scheme in SCHEMES}
+        lower += [largest[other] / largest[BALANCED] - 1 for other in SCHEMES if other != BALANCED]
+        if matching_ratio(point) < 1:
+            fewer += [used[other] / used[CBF] - 1 for other in SCHEMES if other != CBF]
+    return Measurement(values=(min(fewer), min(lower)))
+
+
+def _excess(usage: Usages, higher: str, lower: str) -> float:
+    return usage[higher] / usage[lower] - 1
+
+
+def _broadcast_tree(network: Network) -> float:
+    """Usage of a copy along each edge of the minimum spanning tree of all servers, in seconds."""
+    distances = Distances(network.latencies)
+    edges = spanning_tree(distances, 0, np.arange(1, len(distances), dtype=np.uint16))
+    return sum(float(network.latencies[parent, child]) for parent, child in edges)
