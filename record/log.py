@@ -33,7 +33,8 @@ class Event(enum.StrEnum):
     DETECTED = "detected"
     """The broker detected a set of publications that together match a composite subscription. kind: `detection`; id:
     the client's name for the composite; publications: the set; duration: its spread, which is the time between the
-    earliest and the latest `publish` of the set."""
+    earliest and the latest `publish` of the set. While a unit moves, several brokers may detect the same set, of which
+    the client is notified once."""
     JOINED = "joined"
     """The broker became the join point of a composite subscription that is routed as a unit: it detects the composite
     from now on. kind: `compose`; id: the client's name for the composite; placement: the decision, of which `text`

@@ -87,9 +87,9 @@ class Prospects:
     ) -> Decision:
         measured = self._measurement.latest
         times = measured.times if measured.times.handling else GUESSED_TIMES
-        around = Surroundings(
-            self._broker, times, measured.outputs, self._exchange.times, row.previous, visited, candidates
-        )
+        # A neighbour that has handled nothing reports no times, and would seem to cost nothing.
+        neighbours = {neighbour: reported for neighbour, reported in self._exchange.times.items() if reported.handling}
+        around = Surroundings(self._broker, times, measured.outputs, neighbours, row.previous, visited, candidates)
         return self._choice.decide(row.unit.composite.pattern, [self._seen_from_here(part) for part in parts], around)
 
     def note(self, row: UnitRow, decision: Decision, parts: PartRates) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from broker_service.language import Operator, Predicate
 from broker_service.messages import Operation
 from record.log import Event
 from record.time_units import SECOND
+from tests.broker_service.language.strategies import unhurried
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.tid.placement.test_units import (
     PATTERN,
@@ -85,11 +88,11 @@ def test_the_former_join_point_ends_when_the_window_and_lateness_have_passed() -
 
 
 def test_a_former_join_point_goes_on_while_a_tree_does_not_know_of_the_present_one() -> None:
-    """The link to B2 is cut, so that the subscription of B1 does not reach it."""
+    """The link to B2 is cut, so that the subscription of B1 does not reach it. Q counts as publishing once a second."""
     overlay = overlay_of("dcsr")
     compose(overlay)
     publish(overlay, "Q", "q0")
-    for number in range(20):
+    for number in range(40):
         publish(overlay, "P", f"p{number}")
     overlay.cut("B4", "B2")
     pass_time(overlay, 10)
@@ -165,6 +168,28 @@ def test_units_stay_where_the_interval_is_zero() -> None:
     pass_time(overlay, 10)
     pass_time(overlay, 10)
     assert (detecting(overlay), with_units(overlay)) == (["B4"], ["B4", "B5", "B6"])
+
+
+@settings(unhurried, max_examples=8)
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=2), st.lists(st.integers(0, 5), min_size=2, max_size=2))
+def test_moves_stop_while_rates_stay_and_each_promises_to_save_costs(first: list[int], then: list[int]) -> None:
+    """P and Q publish as many times in each interval, before and after a change."""
+    overlay = overlay_of("dcsr")
+    compose(overlay)
+    for counts in (first, then):
+        for interval in range(11):
+            if interval == 8:
+                moves = len(overlay.records(Event.MOVED))
+            for client, count in zip("PQ", counts, strict=True):
+                for number in range(count):
+                    overlay.publish(client, f"{client}{overlay.time}.{number}", {"class": {"P": "A", "Q": "B"}[client]})
+            overlay.settle()
+            pass_time(overlay, 10)
+        assert len(overlay.records(Event.MOVED)) == moves
+    for move in overlay.records(Event.MOVED):
+        assert move.placement is not None and move.peer is not None
+        costs = {place.broker: place.cost or 0.0 for place in move.placement.costs}
+        assert costs[move.peer] < 0.9 * costs[move.node]
 
 
 @pytest.mark.parametrize("broker", ["B4", "B3", "B1"])
