@@ -30,7 +30,7 @@ from broker_service.routing.medym.destination_lists import (
     is_rerouted,
     tree_of,
 )
-from broker_service.routing.medym.locations import Locations
+from broker_service.routing.medym.locations import KnownLocations
 from broker_service.routing.medym.mesh import Mesh
 from broker_service.routing.medym.multicast import Multicast, balanced_mst, close_mst, mst
 from broker_service.routing.medym.options import MedymOptions
@@ -49,7 +49,7 @@ class Copy(NamedTuple):
 class Decisions:
     """The decisions of one server."""
 
-    def __init__(self, options: MedymOptions, mesh: Mesh, own: int, locations: Locations) -> None:
+    def __init__(self, options: MedymOptions, mesh: Mesh, own: int, locations: KnownLocations) -> None:
         """`own` is this server's number."""
         self._mesh = mesh
         self._own = own

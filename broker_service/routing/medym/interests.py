@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,9 @@ from broker_service.messages import Message
 from broker_service.routing.common.decoding import decode_subscription
 from broker_service.routing.common.distances import Servers
 from broker_service.routing.matcher import Matcher
+
+_decoded = lru_cache(maxsize=4096)(decode_subscription)
+"""Subscriptions that several servers have, decoded once; servers of one process share them."""
 
 
 class SumChange(NamedTuple):
@@ -84,7 +88,7 @@ class OtherSums:
         Raises `MalformedMessageError` when one cannot be decoded.
         """
         holders = self._holders
-        return {key: decode_subscription(key) for key in subscriptions if key not in holders}
+        return {key: _decoded(key) for key in subscriptions if key not in holders}
 
     def change(self, server: int, change: SumChange, decoded: Mapping[bytes, Subscription]) -> None:
         """Applies the change of a server's sum.
@@ -96,7 +100,7 @@ class OtherSums:
         for key in change.added:
             held = holders.get(key)
             if held is None:
-                self._matcher.add(key, decoded[key] if key in decoded else decode_subscription(key))
+                self._matcher.add(key, decoded[key] if key in decoded else _decoded(key))
                 holders[key] = bit
             else:
                 holders[key] = held | bit

@@ -8,7 +8,8 @@ destination directly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +24,37 @@ _NOTABLE = 0.1
 """Relative change of a round trip that is worth an announcement."""
 _FAR, _FARTHER = 2.0, 4.0
 """Distances of unknown pairs with this server and without it, in multiples of the longest known one."""
-_LONGEST = 1e6
+LONGEST = 1e6
 """Seconds. No server may announce a longer round trip."""
-_ROUND_TRIP = np.dtype("<f4")
+NUMBER = np.dtype("<f4")
+"""A round trip or a coordinate in an announcement."""
+
+
+class KnownLocations(Protocol):
+    """The locations of all servers, as one server knows them. `announced` of one is for `learn` of the others."""
+
+    def unmeasured(self, links: Mapping[BrokerId, LinkStatus]) -> Iterator[BrokerId]:
+        """Neighbours over links that have to carry a message, so that their round trips are measured."""
+
+    def measure(self, links: Mapping[BrokerId, LinkStatus]) -> bool:
+        """Reads the round trips of this server's links. True when others should learn of this server's location."""
+
+    def announced(self) -> bytes:
+        """This server's location."""
+
+    def check(self, server: int, location: bytes) -> None:
+        """Raises `MalformedMessageError` for a location that a correct server would not announce."""
+
+    def learn(self, server: int, location: bytes) -> bool:
+        """Takes another server's location, which `check` permits. True when distances are others than before."""
+
+    @property
+    def distances(self) -> Distances:
+        """Of all pairs, with assumptions for those that are unknown."""
 
 
 class Locations:
-    """The distances between all servers, as this server knows them."""
+    """Round trips, which servers measure and announce, or which are given to all of them: `KnownLocations`."""
 
     def __init__(self, mesh: Mesh, own: int) -> None:
         """`own` is this server's number."""
@@ -40,34 +65,37 @@ class Locations:
         """Announced ones; a row for each server. Not used where distances are given."""
         self._distances = mesh.given
 
+    def unmeasured(self, links: Mapping[BrokerId, LinkStatus]) -> Iterator[BrokerId]:
+        """None: a message over each link would open all links of a large mesh."""
+        return iter(())
+
     def measure(self, links: Mapping[BrokerId, LinkStatus]) -> bool:
         """Reads the round trips of this server's links. True when they have changed so that others should know."""
         if not len(self._round_trips):
             return False
-        measured = np.array([_round_trip(links.get(server)) for server in self._servers], np.float32)
-        known = self._round_trips[self._own]
-        changed = ~np.isnan(measured) & ~(np.abs(measured - known) <= _NOTABLE * known)
+        now, known = measured(links, self._servers), self._round_trips[self._own]
+        changed = differs(now, known)
         if not changed.any():
             return False
-        self._round_trips[self._own] = np.where(changed, measured, known)
+        self._round_trips[self._own] = np.where(changed, now, known)
         self._distances = None
         return True
 
     def announced(self) -> bytes:
         """This server's round trips, as they are announced."""
-        return self._round_trips[self._own].astype(_ROUND_TRIP, copy=False).tobytes() if len(self._round_trips) else b""
+        return self._round_trips[self._own].astype(NUMBER, copy=False).tobytes() if len(self._round_trips) else b""
 
-    def check(self, round_trips: bytes) -> None:
+    def check(self, server: int, location: bytes) -> None:
         """Raises `MalformedMessageError` for anything but a round trip from 0, or none, for each server."""
-        if len(round_trips) != _ROUND_TRIP.itemsize * len(self._round_trips):
-            raise MalformedMessageError(f"{len(round_trips)} bytes of round trips")
-        row = np.frombuffer(round_trips, _ROUND_TRIP)
-        if ((row < 0) | (row > _LONGEST)).any():
+        if len(location) != NUMBER.itemsize * len(self._round_trips):
+            raise MalformedMessageError(f"{len(location)} bytes of round trips")
+        row = np.frombuffer(location, NUMBER)
+        if ((row < 0) | (row > LONGEST)).any():
             raise MalformedMessageError("round trips that are no times")
 
-    def learn(self, server: int, round_trips: bytes) -> bool:
+    def learn(self, server: int, location: bytes) -> bool:
         """Takes another server's round trips, which `check` permits. True when they are others than before."""
-        row = np.frombuffer(round_trips, _ROUND_TRIP)
+        row = np.frombuffer(location, NUMBER)
         if not len(row) or np.array_equal(row, self._round_trips[server], equal_nan=True):
             return False
         self._round_trips[server] = row
@@ -78,17 +106,30 @@ class Locations:
     def distances(self) -> Distances:
         """Of all pairs, with assumptions for those that are unknown."""
         if self._distances is None:
-            self._distances = Distances(self._assumed())
+            there, back = self._round_trips, self._round_trips.T
+            pairs = np.where(np.isnan(there), back, np.where(np.isnan(back), there, (there + back) / 2))
+            self._distances = Distances(with_assumptions(pairs, self._own))
         return self._distances
 
-    def _assumed(self) -> NDArray[np.float32]:
-        there, back = self._round_trips, self._round_trips.T
-        pairs = np.where(np.isnan(there), back, np.where(np.isnan(back), there, (there + back) / 2))
-        unknown = np.isnan(pairs)
-        longest = max(1e-6, float(np.max(pairs, initial=0.0, where=~unknown)))
-        assumed = np.full_like(pairs, _FARTHER * longest)
-        assumed[self._own, :] = assumed[:, self._own] = _FAR * longest
-        return np.where(unknown, assumed, pairs)
+
+def measured(links: Mapping[BrokerId, LinkStatus], servers: Sequence[BrokerId]) -> NDArray[np.float32]:
+    """The round trips of the links to some servers, NaN where unknown."""
+    return np.array([_round_trip(links.get(server)) for server in servers], np.float32)
+
+
+def differs(now: NDArray[np.float32], before: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """True for each round trip that is known and differs notably from the former one."""
+    differing: NDArray[np.bool_] = ~np.isnan(now) & ~(np.abs(now - before) <= _NOTABLE * before)
+    return differing
+
+
+def with_assumptions(pairs: NDArray[np.float32], own: int) -> NDArray[np.float32]:
+    """Distances of all pairs, assumed where they are NaN, as the server with the number `own` assumes them."""
+    unknown = np.isnan(pairs)
+    longest = max(1e-6, float(np.max(pairs, initial=0.0, where=~unknown)))
+    assumed = np.full_like(pairs, _FARTHER * longest)
+    assumed[own, :] = assumed[:, own] = _FAR * longest
+    return np.where(unknown, assumed, pairs)
 
 
 def _round_trip(link: LinkStatus | None) -> float:

@@ -25,9 +25,9 @@ class Version(NamedTuple):
 class Status(msgspec.Struct, frozen=True, array_like=True):
     """A server's location and load (section 4.2.2)."""
 
-    round_trips: bytes
-    """To all servers by their numbers, in seconds, as 32-bit numbers, the least significant byte first; NaN where
-    unknown."""
+    location: bytes
+    """Round trips to all servers by their numbers, in seconds, or coordinates (`coordinate_locations`): 32-bit numbers,
+    the least significant byte first; NaN where unknown."""
     overloaded: bool
 
 

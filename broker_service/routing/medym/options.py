@@ -26,9 +26,10 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     overload_threshold: float = 5.0
     """OT of `balanced`: a server is overloaded when it has sent more than this many publications to neighbours for each
     one that it received from them or from its clients, since its start."""
-    locations: Literal["measured", "given"] = "measured"
-    """Distances between servers: `measured`, the round trips of links, which each server announces; `given`, the delays
-    of the overlay's links, which all servers know from the beginning, for comparisons of routes."""
+    locations: Literal["measured", "given", "gnp"] = "measured"
+    """Distances between servers: `measured`, the round trips of links, which each server announces; `gnp`, those of
+    network coordinates, which each server computes from its round trips to a few others and announces; `given`, the
+    delays of the overlay's links, which all servers know from the beginning, for comparisons of routes."""
     announce_every: float = 0.5
     """Seconds between two announcements of a server's changed subscriptions; the first is made at once."""
     pass_on_every: float = 0.1

@@ -116,7 +116,7 @@ def bundled(announcements: Iterable[Announcement]) -> Iterator[Bundle]:
 
 
 def _size(announcement: Announcement) -> int:
-    status = 0 if announcement.status is None else len(announcement.status.round_trips)
+    status = 0 if announcement.status is None else len(announcement.status.location)
     if isinstance(announcement, Change):
         listed = (*announcement.added, *announcement.withdrawn)
     else:

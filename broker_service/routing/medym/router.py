@@ -7,7 +7,8 @@ networks", Technical Report 692-04, Princeton University, 2004. Rules, with its 
    numbered (`server_states`) and passed on along a tree (`relay`). A server that has missed one is sent the whole sum.
    The former sum of a restarted server is forgotten.
 2. Every server knows how far all servers are from each other, and which are overloaded (4.2.2): each one announces the
-   round trips of its links, and whether it has sent more publications than `overload_threshold` for each one received.
+   round trips of its links, or its network coordinates, and whether it has sent more publications than
+   `overload_threshold` for each one received.
 3. A publication is matched once, at its publication server, against the sums. The servers whose sums match are its
    destination list, which travels in the header (3).
 4. A server that gets a publication notifies its own clients, by their own subscriptions, and splits the rest of the
@@ -21,8 +22,7 @@ networks", Technical Report 692-04, Princeton University, 2004. Rules, with its 
 
 The paper does not decide when subscriptions are announced: the first change is announced at once, and further ones
 together after `announce_every`; likewise, announcements are passed on at once or together, after `pass_on_every`. That
-subscriptions go to servers with matching advertisements only (4.2.1), helpers (3.1.2) and coordinates in place of round
-trips (4.2.2) are left out.
+subscriptions go to servers with matching advertisements only (4.2.1), and helpers (3.1.2), are left out.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.medym.announcement_tree import AnnouncementTree
+from broker_service.routing.medym.coordinate_locations import CoordinateLocations
 from broker_service.routing.medym.decisions import Copy, Decisions
 from broker_service.routing.medym.destination_lists import is_rerouted
 from broker_service.routing.medym.interests import OtherSums, OwnSum
 from broker_service.routing.medym.load import Load
-from broker_service.routing.medym.locations import Locations
+from broker_service.routing.medym.locations import KnownLocations, Locations
 from broker_service.routing.medym.mesh import prepared_mesh
 from broker_service.routing.medym.messages import (
     Announcement,
@@ -91,11 +92,17 @@ class MedymRouter(DispatchingRouter):
         self._announced = 0
         """Number of the last announcement of this server."""
         self._others = OtherSums(context.matcher(), len(self._mesh.servers))
-        self._locations = Locations(self._mesh, self._own)
+        self._locations: KnownLocations = (
+            CoordinateLocations(self._mesh, self._own)
+            if self._options.locations == "gnp"
+            else Locations(self._mesh, self._own)
+        )
         self._load = Load(self._options.overload_threshold)
         self._decisions = Decisions(self._options, self._mesh, self._own, self._locations)
         self._states = ServerStates(self._own, len(self._mesh.servers), self._others, self._locations, self._decisions)
         self._relay = Relay(self._own, AnnouncementTree(len(self._mesh.servers), self._options.fan_out))
+        self._interrupted: set[int] = set()
+        """Servers whose links have failed. At the first meeting of two others, neither has missed anything."""
         self._changed_status: Status | None = None
         """A status that is yet to be announced."""
         self._received: dict[str, bool] = {}
@@ -151,6 +158,7 @@ class MedymRouter(DispatchingRouter):
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         self._decisions.set_reachable(self._mesh.numbers[neighbour], False)
+        self._interrupted.add(self._mesh.numbers[neighbour])
         return [Recall(neighbour), *self._choose_neighbours(neighbour)]
 
     def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
@@ -172,7 +180,8 @@ class MedymRouter(DispatchingRouter):
         restarted = State(server, Version(incarnation, 0), ())
         if server in self._states.versions and self._states.apply(restarted, {}) is Applied.NEW:
             self._relay.add(restarted, self._own)
-        if server in self._relay.neighbours:
+        first = incarnation == self._context.incarnation == 1 and server not in self._interrupted
+        if not first and server in self._relay.neighbours:
             actions.append(Send(neighbour, self._message(self._versions())))
         return [*actions, *self._announce_soon()]
 
@@ -184,7 +193,10 @@ class MedymRouter(DispatchingRouter):
         changed |= self._measure()
         if changed:
             self._changed_status = self._status()
-        return [*self._start_status(), *self._announce_soon()]
+        # A message opens a link that is made on demand, and its round trip is measured.
+        message = self._message(Bundle(()))
+        opened = [Send(neighbour, message) for neighbour in self._locations.unmeasured(self._context.links)]
+        return [*opened, *self._start_status(), *self._announce_soon()]
 
     def tables(self) -> Mapping[str, object]:
         return {"subscription_sums": self._others.texts(self._mesh.servers)}
@@ -272,7 +284,7 @@ class MedymRouter(DispatchingRouter):
     @property
     def _uses_status(self) -> bool:
         """True when servers use the locations or the loads of others."""
-        return self._options.locations == "measured" or self._options.algorithm == "balanced"
+        return self._options.locations != "given" or self._options.algorithm == "balanced"
 
     def _start_status(self) -> list[Action]:
         """Has this server look at its round trips and its load in a while."""

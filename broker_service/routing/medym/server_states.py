@@ -13,7 +13,7 @@ from broker_service.errors import MalformedMessageError
 from broker_service.language import Subscription
 from broker_service.routing.medym.decisions import Decisions
 from broker_service.routing.medym.interests import OtherSums, SumChange
-from broker_service.routing.medym.locations import Locations
+from broker_service.routing.medym.locations import KnownLocations
 from broker_service.routing.medym.messages import Announcement, Change, State, Status, Version
 
 _UNKNOWN = Version(0, 0)
@@ -33,7 +33,9 @@ class Applied(enum.Enum):
 class ServerStates:
     """See the module."""
 
-    def __init__(self, own: int, servers: int, sums: OtherSums, locations: Locations, decisions: Decisions) -> None:
+    def __init__(
+        self, own: int, servers: int, sums: OtherSums, locations: KnownLocations, decisions: Decisions
+    ) -> None:
         """`own` is this server's number, `servers` the number of all servers.
 
         Locations and loads are passed on to `locations` and `decisions`.
@@ -56,14 +58,14 @@ class ServerStates:
         for announcement in announcements:
             self.check(announcement.server, announcement.version)
             if announcement.status is not None:
-                self._locations.check(announcement.status.round_trips)
+                self._locations.check(announcement.server, announcement.status.location)
             stated = announcement.added if isinstance(announcement, Change) else announcement.subscriptions
             found.update(self._sums.decoded(stated))
         return found
 
     def check(self, server: int, version: Version) -> None:
         """Raises `MalformedMessageError` for a server, or a version of its state, that cannot be."""
-        if not 0 <= server < self._servers or min(version) < 0:
+        if not (0 <= server < self._servers and version.incarnation >= 0 and version.number >= 0):
             raise MalformedMessageError(f"version {version.incarnation}.{version.number} of server {server}")
 
     def apply(self, announcement: Announcement, decoded: Mapping[bytes, Subscription]) -> Applied:
@@ -72,14 +74,17 @@ class ServerStates:
         known = self.versions.get(server, _UNKNOWN)
         if version <= known or server == self._own:
             return Applied.KNOWN
-        if isinstance(announcement, State):
-            self._sums.replace(server, announcement.subscriptions, decoded)
-        elif version.number != (known.number + 1 if version.incarnation == known.incarnation else 1):
-            return Applied.MISSING
+        if isinstance(announcement, Change):
+            if version.number != (known.number + 1 if version.incarnation == known.incarnation else 1):
+                return Applied.MISSING
+            change = SumChange(announcement.added, announcement.withdrawn)
         else:
-            if version.incarnation != known.incarnation:
-                self._sums.replace(server, (), {})
-            self._sums.change(server, SumChange(announcement.added, announcement.withdrawn), decoded)
+            change = SumChange(announcement.subscriptions)
+        begins_anew = isinstance(announcement, State) or version.incarnation != known.incarnation
+        if begins_anew and known.number:
+            self._sums.replace(server, change.added, decoded)
+        else:
+            self._sums.change(server, change, decoded)
         self.versions[server] = version
         if announcement.status is not None:
             self._learn(server, announcement.status)
@@ -94,6 +99,6 @@ class ServerStates:
 
     def _learn(self, server: int, status: Status) -> None:
         self._statuses[server] = status
-        if self._locations.learn(server, status.round_trips):
+        if self._locations.learn(server, status.location):
             self._decisions.forget()
         self._decisions.set_overloaded(server, status.overloaded)

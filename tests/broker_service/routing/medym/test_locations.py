@@ -76,4 +76,4 @@ def test_given_distances_are_neither_measured_nor_announced() -> None:
 @pytest.mark.parametrize("announced", [b"", b"123", row(1, 2, 3), row(0, 0, 0, -1), row(0, 0, 0, 3e38)])
 def test_other_rows_are_malformed(announced: bytes) -> None:
     with pytest.raises(MalformedMessageError):
-        Locations(mesh(), 0).check(announced)
+        Locations(mesh(), 0).check(1, announced)
