@@ -57,6 +57,7 @@ MUTANTS: list[tuple[Variant, checks.Property, str, st.SearchStrategy[Case]]] = [
 """Each broken variant, and the property, the algorithm and the workloads that catch it."""
 
 
+@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("variant", "holds", "protocol", "strategy"), MUTANTS)
 def test_a_broken_variant_is_caught(
     variant: Variant, holds: checks.Property, protocol: str, strategy: st.SearchStrategy[Case]
