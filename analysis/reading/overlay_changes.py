@@ -56,7 +56,8 @@ class OverlayChanges:
         self._run_start = self._begin if variant.run_start is None else variant.run_start
         within = (change for change in sorted(changes) if self._begin <= change.at.time < self._end)
         brokers = {broker.id for broker in start.brokers}
-        self._changes = [(change, *ends) for change in within if (ends := link_ends(change.link, brokers)) is not None]
+        named = ((change, *ends) for change in within if (ends := link_ends(change.link, brokers)) is not None)
+        self._changes = list(_possible(named, start))
         overlay = Overlay(start.name, start.brokers, tuple(start.links), may_be_partitioned=True)
         self._evolution = Evolution(overlay, tuple(self._change(*change) for change in self._changes))
 
@@ -179,6 +180,18 @@ class OverlayChanges:
             part = min(end, second + 1.0)
             yield second, part - begin
             begin = part
+
+
+def _possible(
+    changes: Iterable[tuple[LinkChange, BrokerId, BrokerId]], start: Overlay
+) -> Iterator[tuple[LinkChange, BrokerId, BrokerId]]:
+    """The changes without those of links that are as they say already, which only a damaged log has."""
+    present = {frozenset((link.a, link.b)) for link in start.links}
+    for change, a, b in changes:
+        pair = frozenset((a, b))
+        if a != b and (pair in present) is not change.appeared:
+            present ^= {pair}
+            yield change, a, b
 
 
 def changes_of(

@@ -43,6 +43,22 @@ def test_lifetimes(run: Path) -> None:
     assert (rows[1].vanished_ns, rows[2].appeared_ns) == (110 * SECOND, 112_500_000_000)
 
 
+def test_changes_that_cannot_be_are_passed_over(run: Path, tmp_path: Path) -> None:
+    """Links that appear although they are there, or vanish although they are not, as a damaged log has them."""
+    damaged = moved()
+    for at, event, link in (
+        (105, Event.APPEARED, "B1-B2"),
+        (111, Event.VANISHED, "B2-B3"),
+        (112, Event.VANISHED, "B1-B3"),
+        (113, Event.APPEARED, "B1-B1"),
+    ):
+        damaged.add("emulator", event, at, peer=link, duration=0)
+    made = write_run(tmp_path / "damaged", [damaged])
+    analyze(made, PlainEngine())
+    for row in (LinkLifetime, Connectivity, DegreeOverTime):
+        assert read_table(made / "results", row) == read_table(run / "results", row)
+
+
 def test_connectivity(run: Path) -> None:
     rows = {row.second: row for row in read_table(run / "results", Connectivity)}
     assert max(rows) == DRAIN_END - RUN_START - 1
