@@ -6,6 +6,7 @@ Trials, each in a process of its own, logs included and with the shipped calibra
 * *relay*: publications that pass through a line of ten brokers, which do little but pass messages on.
 * *busy*: the same overlay with ten times its publications and five times its subscriptions' selectivity, in
   which making, matching and delivering publications takes its share.
+* *semi-probabilistic*: 300 brokers of degree 5 that route events with a horizon of 1 and of 3, at a threshold of 0.25.
 * *large*: 1,000 brokers and 100,000 publications, for the greatest resident memory.
 
 An event is a record of a message in a broker's log: received, matched, sent or delivered. Rates count CPU seconds of
@@ -40,6 +41,8 @@ SPEED = Target("virtual time of thirty lightly loaded brokers in a second", Boun
 RELAY_RATE = Target("events of ten relaying brokers", Bound.AT_LEAST, 300_000, "events/CPU s")
 BUSY_RATE = Target("events of thirty busy brokers", Bound.AT_LEAST, 250_000, "events/CPU s")
 LARGE_RATE = Target("events of 1,000 simulated brokers", Bound.AT_LEAST, 150_000, "events/CPU s")
+NEAR_RATE = Target("events of 300 brokers with a subscription horizon of 1", Bound.AT_LEAST, 150_000, "events/CPU s")
+FAR_RATE = Target("events of 300 brokers with a subscription horizon of 3", Bound.AT_LEAST, 100_000, "events/CPU s")
 MEMORY = Target("memory of 1,000 simulated brokers with 100,000 publications", Bound.AT_MOST, 4096, "MB")
 
 EVENTS = (Event.RECEIVED, Event.MATCHED, Event.SENT, Event.DELIVERED)
@@ -57,6 +60,14 @@ seed: 1
 """
 RELAYING = {3: 60, 10: 60, 300: 2}
 """Seconds of the run by the number of relaying brokers, so that the longest line has no more events than the judged."""
+SEMI_PROBABILISTIC = """
+name: semi-probabilistic
+topology: {{kind: random-regular, brokers: 300, degree: 5, link: {{delay: 1ms}}}}
+routing: {{protocol: semi-probabilistic, horizon: {horizon}, threshold: 0.25}}
+workload: {{kind: patterns, publications: {{rate: 5/s, receivers: 10%}}}}
+timeline: {{join: 2s, run: 3s, drain: 1s}}
+seed: 1
+"""
 LARGE = """
 name: large
 topology: {{kind: cyclic, brokers: {brokers}, degree: 4, link: {{delay: 2ms..10ms, jitter: 5%, bandwidth: 10mbit}}}}
@@ -168,6 +179,15 @@ def _event_rate(name: str, trial: SimulatedRun) -> float:
     return trial.events / trial.cpu
 
 
+def semi_probabilistic(directory: Path) -> list[Judgement]:
+    judgements = []
+    for horizon, target in ((1, NEAR_RATE), (3, FAR_RATE)):
+        scenario = directory / "semi-probabilistic.yaml"
+        scenario.write_text(SEMI_PROBABILISTIC.format(horizon=horizon))
+        judgements.append(target.judge(_event_rate(f"a horizon of {horizon}", run_trial(scenario, {}))))
+    return judgements
+
+
 def large(directory: Path) -> list[Judgement]:
     memory, rates = {}, {}
     for brokers in SIZES:
@@ -186,7 +206,13 @@ def large(directory: Path) -> list[Judgement]:
     ]
 
 
-TRIALS: Mapping[str, Trial] = {"light": light_growth, "relay": relay_growth, "busy": busy, "large": large}
+TRIALS: Mapping[str, Trial] = {
+    "light": light_growth,
+    "relay": relay_growth,
+    "busy": busy,
+    "semi-probabilistic": semi_probabilistic,
+    "large": large,
+}
 QUICK_TRIALS: Mapping[str, Trial] = {"light": light, "relay": relay}
 
 

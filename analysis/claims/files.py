@@ -99,8 +99,10 @@ def _problems(claim: Claim, known: set[str]) -> Iterator[str]:
 
 def _recipe_problems(claim: Claim, recipe: Recipe) -> Iterator[str]:
     numbers, parts = claim.numbers, claim.parts
-    if claim.kind is ClaimKind.VALUE and claim.published is None:
-        yield "published: missing; a claim of kind value that is measured needs it"
+    if recipe.in_words and (claim.published is not None or claim.kind is not ClaimKind.VALUE):
+        yield "measured_by.in_words: only for a claim of kind value that has no `published` numbers"
+    elif claim.kind is ClaimKind.VALUE and None in numbers:
+        yield "published: missing; a claim of kind value that is measured needs it, or measured_by.in_words"
     elif len(numbers) != len(parts):
         yield f"measured_by.parts: {len(parts)} for {len(numbers)} published numbers; give each its name"
     if claim.kind is ClaimKind.ORDER and not recipe.parts:

@@ -17,7 +17,7 @@ from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.deliveries import Notification
 from analysis.tables.detections import Detection, DetectionFigures
 from analysis.tables.results import read_table
-from analysis.tables.summary import Matching, read_summary
+from analysis.tables.summary import BestEffort, Delivery, Matching, read_summary
 from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages
 from record.files import LOGS, RESULTS, log_file
@@ -47,6 +47,10 @@ class MeasuredVariant:
     notifications: tuple[Notification, ...]
     """First notifications of each publication and client whose delay is known."""
     messages: tuple[BrokerMessages, ...]
+    published: int = 0
+    """Publications that clients made."""
+    delivery_ratio: float | None = None
+    """Of best-effort routing; None for others, and where nothing was due."""
     loads: tuple[BrokerLoad, ...] = ()
     """Processor time and memory of each broker in each second of the phase `run`."""
     detections: tuple[Detection, ...] = ()
@@ -149,6 +153,8 @@ def open_measured(directory: Path) -> MeasuredRun:
                     if row.repeat == 0 and row.delay_ms is not None and row.second is not None
                 ),
                 messages=tuple(messages.get(variant.name, ())),
+                published=summaries[variant.name].delivery.published,
+                delivery_ratio=_ratio(summaries[variant.name].delivery),
                 loads=tuple(row for row in loads.get(variant.name, ()) if 0 <= row.second < run_seconds[variant.name]),
                 detections=tuple(
                     row
@@ -163,6 +169,10 @@ def open_measured(directory: Path) -> MeasuredRun:
         ),
         {variant.name: variant.time_dilation for variant in manifest.variants},
     )
+
+
+def _ratio(delivery: Delivery) -> float | None:
+    return delivery.best_effort.ratio if isinstance(delivery.best_effort, BestEffort) else None
 
 
 def _by_variant(rows: Iterable[_Row]) -> dict[str, list[_Row]]:

@@ -59,6 +59,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     parts: tuple[str, ...] = ()
     """Names of the claim's numbers, in the order of `published`, or of the statements of an `order`. Empty for a
     claim of one number."""
+    in_words: tuple[float, ...] = ()
+    """Numbers that the claim states in words, one for each part, where it has no `published` ones: 2 for "doubles"."""
     arguments: tuple[float, ...] = ()
     """Numbers that the measure needs besides the run; the measure's docstring describes them."""
     runtimes: tuple[str, ...] = ()
@@ -104,6 +106,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def numbers(self) -> tuple[float | None, ...]:
         """The published number of each part; None where only an order or a property was published."""
+        if self.published is None and self.measured_by is not None and self.measured_by.in_words:
+            return self.measured_by.in_words
         if self.published is None:
             return (None,) * len(self.parts)
         return tuple(leaves(self.published))

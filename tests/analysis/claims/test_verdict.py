@@ -87,6 +87,14 @@ def test_a_claim_is_as_good_as_its_worst_part() -> None:
     assert judgement.seeds == 2
 
 
+def test_numbers_that_a_claim_states_in_words_are_judged_as_published_ones() -> None:
+    stated = Recipe(scenario="x.yaml", measure="x", parts=("delivery", "messages"), in_words=(0.9, 4.0))
+    value = Claim(id="x", paper="tid", kind=ClaimKind.VALUE, what="about 90%, almost 4 times", measured_by=stated)
+    judgement = judge(value, [Measurement(values=(0.89, 6.0)), Measurement(values=(0.9, 6.1))])
+    assert [part.published for part in judgement.parts] == [0.9, 4.0]
+    assert [part.verdict for part in judgement.parts] == [R, S]
+
+
 def test_a_part_without_a_number_is_not_measured() -> None:
     both = claim(ClaimKind.RATIO, [-0.2, -0.2], "near", "far")
     judgement = judge(both, [Measurement(values=(-0.2, None)), Measurement(values=(-0.201, None))])
