@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_service.errors import MalformedMessageError
 from broker_service.language.notation import parse_publication, parse_subscription
@@ -237,6 +241,26 @@ def test_what_no_correct_neighbour_sends_is_malformed_and_changes_nothing(messag
         alone.router.receive("B", message)
     assert alone.router.tables() == {"subscription_table": {}}
     assert events(alone.receive("B", EventHeader("X.1", 1, ttl=3)))
+
+
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=5) | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=6),
+    max_leaves=8,
+)
+
+
+@given(
+    kind=st.sampled_from(list(Kind)),
+    id=st.sampled_from(["X.1.1", "A.1.1", "X", ""]) | st.text(max_size=8),
+    body=st.sampled_from([BODY, encode_publication(CONTENT)]) | st.binary(max_size=8),
+    header=st.binary(max_size=12) | _values.map(msgspec.msgpack.encode),
+)
+def test_whatever_a_neighbour_sends_is_handled_or_malformed(kind: Kind, id: str, body: bytes, header: bytes) -> None:
+    alone = Alone(deterministic_ttl=3, probabilistic_ttl=3, spare_leaves=True)
+    with contextlib.suppress(MalformedMessageError):
+        alone.router.receive("B", Message(kind, id, body, header))
+    assert events(alone.publish())
 
 
 def test_one_subscription_has_one_content() -> None:
