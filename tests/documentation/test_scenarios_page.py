@@ -14,6 +14,8 @@ DIRECTORY = ROOT / "scenarios"
 TEXT = (DIRECTORY / "README.md").read_text(encoding="utf-8")
 ROWS = [line for line in TEXT.splitlines() if line.startswith("| `")]
 FILES = sorted(str(path.relative_to(DIRECTORY)) for path in DIRECTORY.rglob("*.yaml"))
+_REPRODUCED = ("tid/", "octopia/", "medym/med-", "semi/")
+"""Scenarios whose rows name claims in place of a duration."""
 _TIME = re.compile(r"(?:(\d+) min)? ?(?:(\d+) s)?")
 
 
@@ -38,14 +40,16 @@ def test_every_scenario_is_listed() -> None:
     assert named == FILES
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if not file.startswith(("tid/", "octopia/", "medym/med-"))])
+@pytest.mark.parametrize("file", [file for file in FILES if not file.startswith(_REPRODUCED)])
 def test_the_listed_duration_is_the_scenarios(file: str) -> None:
     variants = [variant.scenario for variant in load(DIRECTORY / file).variants()]
     assert seconds(row_of(file)[2]) == [variant.timeline.duration * variant.time_dilation for variant in variants]
 
 
 def test_claims_are_where_they_are_measured() -> None:
-    listed = {claim: file for file in FILES for claim in re.findall(r"`((?:tid|oct|med)-[\w-]+)`", row_of(file)[2])}
+    listed = {
+        claim: file for file in FILES for claim in re.findall(r"`((?:tid|oct|med|semi)-[\w-]+)`", row_of(file)[2])
+    }
     for claim in load_claims().claims:
         if claim.measured_by is not None:
             assert f"`{claim.measured_by.scenario}`" in row_of(listed[claim.id])[0]
