@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from broker_service.composites import INTERNAL
 from broker_service.messages import BrokerId, ConstituentPublication, Message
 from broker_service.routing.interface import Action, Notify
+from broker_service.routing.tid.bindings import Bindings
 from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.overlap import Overlap
 from broker_service.routing.tid.placement.rows import Ending, UnitRow
 from broker_service.routing.tid.placement.units import Units
 from broker_service.routing.tid.routes import TreeId
+from broker_service.routing.tid.tables import AdvertisementRow
 
 _move, _remove, _receive_detection = JoinPoints.move, Units._remove, Units.receive_detection
-_ends_at = Overlap.ends_at
+_ends_at, _bind_local = Overlap.ends_at, Bindings.bind_local
 
 
 def stops_at_once(self: JoinPoints, row: UnitRow, *arguments: Any) -> list[Action]:
@@ -41,6 +44,21 @@ def withdraws_at_a_former_join_point_alone(self: Units, row: UnitRow, ending: En
     if row.overlap is not None:
         row.next_hop = None
     return _remove(self, row, ending)
+
+
+def leaves_broken_paths(self: Units, broker: BrokerId) -> list[Action]:
+    return []
+
+
+def binds_no_part_late(self: Bindings, row: AdvertisementRow) -> list[Action]:
+    """Subscriptions of clients only, and not those of composite subscriptions, are bound to a tree that is new."""
+    parts = [entry for entry in self._subscriptions if entry.local and entry.client.startswith(INTERNAL)]
+    for entry in parts:
+        entry.local = False
+    actions = _bind_local(self, row)
+    for entry in parts:
+        entry.local = True
+    return actions
 
 
 def forgets_the_window(self: Overlap, trees: Collection[TreeId], span: float) -> float | None:

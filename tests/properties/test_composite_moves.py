@@ -9,6 +9,9 @@
 | the brokers between do not pass on detections of a former join point that has returned the unit | settled cases |
 | a withdrawal does not reach brokers that have returned the unit | nothing remains |
 | a withdrawal does not follow a unit that moves | nothing remains |
+| a withdrawal overtakes the unit | `test_join_points`: nothing is left of a unit that is withdrawn while it moves |
+| a restart of a broker on the path leaves the home without detections | cases with failures |
+| an advertisement that comes late is not bound to the parts at the join point | settled cases |
 | a former join point never stops | moves and time |
 """
 
@@ -22,6 +25,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker_service.routing.tid.bindings import Bindings
 from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.overlap import Overlap
 from broker_service.routing.tid.placement.units import Units
@@ -45,6 +49,7 @@ pytestmark = pytest.mark.source("routers move units on purpose, by a subclass")
 ROWS = pytest.mark.parametrize("protocol", ["tid-topology", "tid-dcsr"])
 SETTLED = composite_cases(scot=False, settled=True)
 WITHDRAWN = composite_cases(scot=False, withdrawn=True)
+FAILING = composite_cases_with_faults(ALL_FAULTS, scot=False)
 
 
 def moving(property: checks.Property, case: Case, protocol: str) -> None:
@@ -83,7 +88,7 @@ def test_links_that_are_down_during_moves_cost_no_detection(protocol: str, case:
 
 @ROWS
 @settings(unhurried, max_examples=30)
-@given(case=composite_cases_with_faults(ALL_FAULTS, scot=False))
+@given(case=FAILING)
 def test_detections_are_complete_again_when_brokers_have_come_back_from_moves(protocol: str, case: Case) -> None:
     moving(composite_checks.detected_exactly_once, case, protocol)
 
@@ -100,6 +105,8 @@ IN_CASES: list[tuple[type, str, Callable[..., object], checks.Property, st.Searc
     (Units, "receive_detection", broken.is_deaf_to_former_join_points, composite_checks.detected_exactly_once, SETTLED),
     (Units, "_remove", broken.withdraws_along_the_path_alone, composite_checks.nothing_remains, WITHDRAWN),
     (Units, "_remove", broken.withdraws_at_a_former_join_point_alone, composite_checks.nothing_remains, WITHDRAWN),
+    (Units, "restarted", broken.leaves_broken_paths, composite_checks.detected_exactly_once, FAILING),
+    (Bindings, "bind_local", broken.binds_no_part_late, composite_checks.detected_exactly_once, SETTLED),
 ]
 IN_TIME: list[tuple[type, str, Callable[..., object]]] = [
     (Overlap, "ends_at", broken.forgets_the_window),

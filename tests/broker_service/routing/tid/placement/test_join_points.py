@@ -137,10 +137,15 @@ def test_nothing_is_left_of_a_unit_that_is_withdrawn_while_it_moves() -> None:
     compose(overlay)
     for number in range(20):
         publish(overlay, "P", f"p{number}")
-    overlay.time += 10 * SECOND
-    overlay.fire_timers()
-    overlay.fire_timers()
+    overlay.held.add(("B4", "B3"))
+    pass_time(overlay, 10)
+    pass_time(overlay, 0)
+    assert detecting(overlay) == ["B4"]
+    assert len(overlay.records(Event.MOVED)) == 1
     overlay.request("S", Operation.UNSUBSCRIBE, "c")
+    overlay.settle()
+    assert detecting(overlay) == []
+    overlay.held.clear()
     overlay.settle()
     assert {name: broker.tables() for name, broker in overlay.brokers.items()} == before
     assert {key for _, key in overlay.timers if "Overlap" in repr(key)} == set()
