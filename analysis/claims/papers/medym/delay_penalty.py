@@ -6,14 +6,22 @@ publication was due, and the direct latency is that of the overlay's link betwee
 
 from __future__ import annotations
 
-from statistics import fmean
+from collections.abc import Sequence
+from statistics import fmean, median
 from typing import NamedTuple
 
+import numpy as np
+
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
-from analysis.claims.model import Recipe
-from analysis.claims.papers.medym.variants import MULTICASTS
+from analysis.claims.model import ClaimsError, Recipe
+from analysis.claims.papers.medym.variants import CLOSE, MST, MULTICASTS
 from analysis.claims.verdict import Measurement
 
+COORDINATES = "GNP-"
+"""Beginning of the names of variants in which servers locate each other by network coordinates; in the others of MEDYM
+they measure round trips."""
+HIGH = 3.0
+"""Penalty from which a path counts as one of high penalty."""
 _ROUNDING = 1e-6
 """Largest relative error of a delay, because logs have whole nanoseconds."""
 
@@ -48,3 +56,29 @@ def share_below_direct(run: MeasuredRun, recipe: Recipe) -> Measurement:
                 return Measurement(values=(None,))
             shares.append(fmean(penalty < 1 - _ROUNDING for penalty in penalties))
     return Measurement(values=(fmean(shares) if shares else None,))
+
+
+def locations(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """Measured locations against coordinates, and paths of high penalty (figures 12 and 13).
+
+    For each routing function, the 90th percentile of penalties with coordinates over that with measured round trips,
+    minus 1. Then 1 minus the median direct latency of paths with a penalty of `HIGH` or more over that of all paths,
+    with CloseMST and coordinates, as in figure 13.
+    """
+    paths = {variant.name: delays_of(variant) for variant in run.variants}
+    for name in (MST, CLOSE, COORDINATES + MST, COORDINATES + CLOSE):
+        if not paths.get(name):
+            raise ClaimsError(f"{run.directory}: no event came to another server in a variant {name}")
+    located = paths[COORDINATES + CLOSE]
+    high = [path.latency for path in located if path.penalty >= HIGH]
+    typical = median(path.latency for path in located)
+    return Measurement(
+        values=(
+            *(_tail(paths[COORDINATES + scheme]) / _tail(paths[scheme]) - 1 for scheme in (MST, CLOSE)),
+            1 - median(high) / typical if high else None,
+        )
+    )
+
+
+def _tail(paths: Sequence[PathDelay]) -> float:
+    return float(np.percentile([path.penalty for path in paths], 90))

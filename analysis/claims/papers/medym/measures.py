@@ -31,4 +31,5 @@ MEASURES: Mapping[str, Measure] = {
     "bandwidth exponents": bandwidth.exponents,
     "path growth": bandwidth.path_growth,
     "share below direct latency": delay_penalty.share_below_direct,
+    "locations": delay_penalty.locations,
 }
