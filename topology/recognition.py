@@ -18,6 +18,7 @@ import networkx as nx
 
 from topology.link_properties import BrokerId, OverlayError
 from topology.model import Overlay
+from topology.redundant_tree import recognised_nodes, with_nodes
 from topology.scot import Coordinates, scot_of, with_coordinates
 
 _Ends = tuple[BrokerId, BrokerId]
@@ -38,10 +39,12 @@ def recognised(overlay: Overlay) -> Mapping[BrokerId, Coordinates] | None:
 def with_recognised_attributes(overlay: Overlay) -> Overlay:
     """The overlay with the brokers' attributes that its links alone imply; the overlay itself where they imply none.
 
-    At present these are the coordinates of a SCOT.
+    These are the coordinates of a SCOT and the nodes of a redundant tree.
     """
-    coordinates = recognised(overlay)
-    return overlay if coordinates is None else with_coordinates(overlay, coordinates)
+    coordinates, nodes = recognised(overlay), recognised_nodes(overlay)
+    if coordinates is not None:
+        overlay = with_coordinates(overlay, coordinates)
+    return overlay if nodes is None else with_nodes(overlay, nodes)
 
 
 def require_structure(overlay: Overlay) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from topology.link_properties import OverlayError
 from topology.model import Overlay
+from topology.redundant_tree import NODE, redundant_tree_of
 from topology.scot import Scot, scot_of
 
 _LISTED = 12
@@ -100,5 +101,21 @@ def _regions_of(scot: Scot, brokers: Iterable[str]) -> str:
     return listed(dict.fromkeys(scot.coordinates[broker].region for broker in brokers))
 
 
-STRUCTURES: tuple[Structure, ...] = (Structure("scot", ("region", "cluster"), _describe_scot),)
+def _describe_redundant_tree(overlay: Overlay) -> Description:
+    tree = redundant_tree_of(overlay)
+    shared = [node for node, brokers in tree.members.items() if len(brokers) > 1]
+    return Description(
+        lines={
+            "nodes": listed(tree.members),
+            "of several brokers": listed(shared),
+            "edge nodes": listed(tree.edge_nodes),
+        },
+        data={"nodes": tree.members, "edges": tree.edges, "edge_nodes": tree.edge_nodes},
+    )
+
+
+STRUCTURES: tuple[Structure, ...] = (
+    Structure("scot", ("region", "cluster"), _describe_scot),
+    Structure("redundant-tree", (NODE,), _describe_redundant_tree),
+)
 """All structures."""

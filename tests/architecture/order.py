@@ -53,7 +53,7 @@ ROOMS: Mapping[str, Floors] = {
     "topology": _floors(
         "link_properties",
         "model",
-        "bounded_files layers links paths scot shapes",
+        "bounded_files layers links paths redundant_tree scot shapes",
         "layout mesh metrics recognition structures underlay",
         "full_mesh",
         "drawing evolution files inspection mesh_files mesh_overlays planetlab_selection transit_stub underlay_files",
