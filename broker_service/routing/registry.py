@@ -66,6 +66,12 @@ def _semi_probabilistic() -> Protocol:
     return Protocol(SemiProbabilisticRouter, SemiProbabilisticOptions)
 
 
+def _gryphon() -> Protocol:
+    from broker_service.routing.gryphon import GryphonOptions, GryphonRouter  # noqa: PLC0415 - see the module
+
+    return Protocol(GryphonRouter, GryphonOptions)
+
+
 class _Protocols(MutableMapping[str, Protocol]):
     """Protocols by name, each loaded when it is first looked up."""
 
@@ -99,6 +105,7 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
         "medym": _medym,
         "cbf": _cbf,
         "channelization": _channelization,
+        "gryphon": _gryphon,
         "semi-probabilistic": _semi_probabilistic,
     }
 )

@@ -18,6 +18,9 @@ class ConformanceProtocol:
     """A key of `broker_service.routing.registry.PROTOCOLS`."""
     options: Mapping[str, object] = field(default_factory=dict)
     """As in the scenario's `routing` section."""
+    structure: tuple[str, ...] = ()
+    """Attributes that brokers must have besides those of the protocol's options, because the protocol does without them
+    on some overlays only."""
     full_mesh: bool = False
     """True when cases run on the full mesh of their brokers, because the protocol needs a link between any two."""
 
@@ -38,7 +41,7 @@ class ConformanceProtocol:
     @property
     def attributes_needed(self) -> tuple[str, ...]:
         """Attributes that every broker of the overlay must have."""
-        return read_options(self.protocol, self.options).attributes
+        return (*read_options(self.protocol, self.options).attributes, *self.structure)
 
 
 _RECONCILE_AFTER = 1.0
@@ -63,6 +66,7 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
             "cbf",
             {"advertisements": True, "aggregation": "covering", "reconcile_after": _RECONCILE_AFTER},
         ),
+        ConformanceProtocol("gryphon", "gryphon", structure=("node",)),
         ConformanceProtocol("channelization", "channelization", {"channels": 3}, full_mesh=True),
         ConformanceProtocol("semi-probabilistic", "semi-probabilistic", {"horizon": 2, "threshold": 1.0}),
         ConformanceProtocol(

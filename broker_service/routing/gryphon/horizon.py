@@ -1,0 +1,101 @@
+"""The horizon of a leaf in a stream: below it, everything is known and clients have been notified (section 3.6).
+
+1. A leaf follows a stream from the first position whose vector has the start of one of its subscriptions. The digest
+   names that position, whichever publication arrives first.
+2. A position is unknown, silent or a publication. Publications are processed in order, when nothing before them is
+   unknown, and each once. At that moment a subscription has started if the vector has its start time.
+3. A publication that does not fit in the buffer is unknown again, and asked for later.
+4. A leaf without subscriptions follows no stream. What it is told to lack, it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from broker_service.messages import Message
+from broker_service.routing.gryphon.ranges import Range, RangeSet
+from broker_service.routing.gryphon.vectors import Vector
+
+
+class Held(NamedTuple):
+    """A publication at a leaf."""
+
+    position: int
+    message: Message
+    vector: Vector
+
+
+class Horizon:
+    """See the module."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.next: int | None = None
+        """The first position that is not processed; None while the leaf does not follow the stream."""
+        self.attempts = 0
+        """Negative acknowledgements since the horizon moved."""
+        self._end = 0
+        """Behind the last position that is known to have been given."""
+        self._held: dict[int, Held] = {}
+        self._silent = RangeSet()
+        self._bytes = 0
+        self._most_bytes = most_bytes
+
+    def follow(self, position: int) -> None:
+        """Begins to follow, if the leaf does not already."""
+        if self.next is None:
+            self.next = position
+            self._silent.forget_below(position)
+
+    def leave(self) -> None:
+        """Follows the stream no more."""
+        self.next = None
+        self._held.clear()
+        self._silent = RangeSet()
+        self._bytes = 0
+
+    def publication(self, held: Held) -> None:
+        """A publication has arrived."""
+        if self.next is None:
+            return
+        self._end = max(self._end, held.position + 1)
+        fits = self._bytes + held.message.size <= self._most_bytes or held.position == self.next
+        if held.position < self.next or held.position in self._held or not fits:
+            return
+        self._held[held.position] = held
+        self._bytes += held.message.size
+
+    def silence(self, start: int, end: int) -> None:
+        """Positions hold nothing for this leaf."""
+        if self.next is not None:
+            self._silent.add(max(start, self.next), end)
+            self._end = max(self._end, end)
+
+    def head(self, end: int) -> None:
+        """All positions before one have been given."""
+        self._end = max(self._end, end)
+
+    def ready(self) -> Iterator[Held]:
+        """Moves the horizon as far as everything is known, and yields the publications that it passes."""
+        while self.next is not None:
+            position = self.next
+            held = self._held.pop(position, None)
+            if held is not None:
+                self._bytes -= held.message.size
+                self.next, self.attempts = position + 1, 0
+                yield held
+                continue
+            end = self._silent.end_of(position)
+            if end == position:
+                return
+            self._silent.forget_below(end)
+            self.next, self.attempts = end, 0
+
+    def unknown(self, most: int) -> list[Range]:
+        """The first ranges of unknown positions before known ones."""
+        if self.next is None or self.next >= self._end:
+            return []
+        known = RangeSet(self._silent)
+        for position in self._held:
+            known.add(position, position + 1)
+        return known.absent(self.next, self._end)[:most]

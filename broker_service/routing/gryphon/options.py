@@ -1,0 +1,83 @@
+"""Options of Gryphon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from broker_service.messages import BrokerId
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.gryphon.routing_tree import tree_from
+from broker_service.routing.options import ProtocolOptions
+from broker_service.routing.preparation import Preparation
+from record.faults import LOST_STREAMS, FaultKind
+from record.promises import Loss, Order, Promises
+
+_SURVIVES: Mapping[str, Loss] = {
+    **dict.fromkeys((*FaultKind, LOST_STREAMS), Loss.NOTHING),
+    FaultKind.KILL: Loss.UNACCEPTED,
+    FaultKind.STOP: Loss.UNACCEPTED,
+}
+
+
+class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The scenario's `routing` section for this protocol."""
+
+    times: ClassVar = (
+        "batch",
+        "silence_after",
+        "gap_after",
+        "nack_again",
+        "head_every",
+        "acknowledge_every",
+        "forget_after",
+    )
+    recognises_repeats: ClassVar[bool] = True
+
+    filtering: Literal["vectors", "flooding"] = "vectors"
+    """`vectors`: the paper's algorithm; `flooding`: publications go to every broker with subscriptions (section
+    5.2)."""
+    covering: Literal["exact", "identity"] = "exact"
+    """Covering between conjunctions; the paper measures with `identity` (section 5.1)."""
+    paths: Literal["hash", "message", "least-loaded"] = "hash"
+    """Choice among the brokers of a node: by publishers' broker, in turn by publication, or by load of the links."""
+    batch: float = 0.01
+    """Seconds for which a broker collects operations of its clients before it announces their effect."""
+    silence_after: float = 0.002
+    """Seconds after which silent positions are announced that no publication has carried, unless `paths` is `hash`."""
+    gap_after: float = 0.02
+    """Seconds that an unknown position is waited for."""
+    nack_again: float = 0.1
+    """Seconds until a request is repeated; they double up to 2 s."""
+    head_every: float = 0.25
+    """Seconds between announcements of the end of a stream, while positions are not acknowledged."""
+    acknowledge_every: float = 0.1
+    """Seconds for which acknowledgements are collected."""
+    forget_after: float = 60.0
+    """Seconds after which a broker that cannot be reached is owed nothing."""
+    log_bytes: int = 64 << 20
+    """Publications that a publishers' broker keeps, in bytes; beyond, its publishers wait."""
+    cache_bytes: int = 8 << 20
+    """Publications on their way that a broker keeps, in bytes, to answer requests."""
+    reorder_bytes: int = 16 << 20
+    """Publications of one stream that a broker holds back for its clients, in bytes."""
+    recognised: int = 256
+    """Latest publications of each client that its broker recognises when they are repeated."""
+
+    def __post_init__(self) -> None:
+        for name in (*self.times, "log_bytes", "cache_bytes", "reorder_bytes", "recognised"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be more than 0")
+
+    @property
+    def promises(self) -> Promises:
+        """In order and without gaps, through every fault; a failed broker costs its own clients what was in flight."""
+        return Promises(order=Order.PUBLISHER, survives=_SURVIVES)
+
+    @property
+    def reconciles_within(self) -> float:
+        return self.nack_again + self.head_every + self.batch
+
+    def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
+        """The routing tree, for every broker. Raises `ValueError` when the overlay is not a redundant tree."""
+        return dict.fromkeys(preparation.brokers, encode_header(tree_from(preparation)))

@@ -1,0 +1,36 @@
+"""Choice of a broker among those of a node (section 3.1: any of them will do, and any link).
+
+`hash` takes the broker whose place is the number of the stream, modulo the brokers of the node, or the next one that
+can be reached. `message` takes them in turn, by position. `least-loaded` takes the link with the shortest queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from broker_service.messages import BrokerId
+from broker_service.routing.interface import LinkStatus
+
+Links = Mapping[BrokerId, LinkStatus]
+Path = Callable[[Links, Sequence[BrokerId], int, int], BrokerId | None]
+"""The broker for a stream and a position, of a node's brokers; None when no link to them works."""
+
+
+def by_hash(links: Links, members: Sequence[BrokerId], stream: int, position: int) -> BrokerId | None:
+    count = len(members)
+    for place in range(stream, stream + count):
+        if links[members[place % count]].up:
+            return members[place % count]
+    return None
+
+
+def by_message(links: Links, members: Sequence[BrokerId], stream: int, position: int) -> BrokerId | None:
+    return by_hash(links, members, position, 0)
+
+
+def by_load(links: Links, members: Sequence[BrokerId], stream: int, position: int) -> BrokerId | None:
+    reachable = [member for member in members if links[member].up]
+    return min(reachable, key=lambda member: links[member].queue_length, default=None)
+
+
+PATHS: Mapping[str, Path] = {"hash": by_hash, "message": by_message, "least-loaded": by_load}

@@ -1,0 +1,89 @@
+"""Sets of positions as ranges: many neighbouring positions take the room of one."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+Range = tuple[int, int]
+"""Positions from the first number up to, and without, the second."""
+
+
+class RangeSet:
+    """Positions, kept as ranges that neither overlap nor touch."""
+
+    def __init__(self, ranges: Iterable[Range] = ()) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in ranges:
+            self.add(start, end)
+
+    def __iter__(self) -> Iterator[Range]:
+        return zip(self._starts, self._ends, strict=True)
+
+    def __bool__(self) -> bool:
+        return bool(self._starts)
+
+    def __contains__(self, position: int) -> bool:
+        place = bisect_right(self._starts, position) - 1
+        return place >= 0 and position < self._ends[place]
+
+    @property
+    def count(self) -> int:
+        """Number of ranges."""
+        return len(self._starts)
+
+    def add(self, start: int, end: int) -> None:
+        """Adds the positions of a range; an empty one changes nothing."""
+        if start >= end:
+            return
+        starts, ends = self._starts, self._ends
+        first = bisect_right(ends, start - 1)
+        last = bisect_right(starts, end)
+        if first < last:
+            start, end = min(start, starts[first]), max(end, ends[last - 1])
+        starts[first:last] = [start]
+        ends[first:last] = [end]
+
+    def remove(self, start: int, end: int) -> None:
+        """Removes the positions of a range."""
+        kept = [*self.within(-1, start), *self.within(end, self._ends[-1])] if self._ends else []
+        self._starts = [each[0] for each in kept]
+        self._ends = [each[1] for each in kept]
+
+    def start_of(self, position: int) -> int:
+        """The first of the positions that lead without a gap to a position, which counts as present."""
+        place = bisect_right(self._starts, position - 1) - 1
+        return self._starts[place] if place >= 0 and self._ends[place] >= position else position
+
+    def end_of(self, position: int) -> int:
+        """The position behind those that follow without a gap from this one; the position itself when it is absent."""
+        place = bisect_right(self._starts, position) - 1
+        return max(position, self._ends[place]) if place >= 0 else position
+
+    def within(self, start: int, end: int) -> list[Range]:
+        """The parts of ranges that lie in a range."""
+        place = bisect_right(self._ends, start)
+        found = []
+        while place < len(self._starts) and self._starts[place] < end:
+            found.append((max(start, self._starts[place]), min(end, self._ends[place])))
+            place += 1
+        return found
+
+    def absent(self, start: int, end: int) -> list[Range]:
+        """The parts of a range that are not in the set."""
+        found = []
+        for present, behind in self.within(start, end):
+            if start < present:
+                found.append((start, present))
+            start = behind
+        if start < end:
+            found.append((start, end))
+        return found
+
+    def forget_below(self, position: int) -> None:
+        """Removes all positions below one."""
+        place = bisect_right(self._ends, position)
+        del self._starts[:place], self._ends[:place]
+        if self._starts and self._starts[0] < position:
+            self._starts[0] = position

@@ -1,0 +1,116 @@
+"""Retransmission: answers to brokers that lack positions.
+
+A broker answers from its cache, the publishers' broker from its log. What a broker does not know it asks for further
+up, and remembers who asked. An answer is filtered like every publication, and goes to those who asked. Brokers of the
+own node may ask in place of others, so that nothing is filtered for them, and only positions are silent for them that
+hold nothing for anybody further down.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from broker_service.messages import BrokerId
+from broker_service.routing.gryphon.forwarding import Forwarding
+from broker_service.routing.gryphon.ranges import Range, RangeSet
+from broker_service.routing.gryphon.routing_tree import NodeNumber
+from broker_service.routing.gryphon.stream_messages import MOST_RANGES, Nack, require, require_ranges
+from broker_service.routing.gryphon.stream_state import Cached, StreamState
+from broker_service.routing.interface import Action
+
+_MOST_ANSWERED: Final = 500
+"""Publications sent in answer for one range; the rest is asked for again."""
+_MOST_ASKED: Final = 4_000
+"""Ranges that a neighbour may wait for. Beyond, all are forgotten: it asks again."""
+
+
+class Retransmission:
+    """See the module."""
+
+    def __init__(self, forwarding: Forwarding) -> None:
+        self._forwarding = forwarding
+
+    def receive_nack(self, neighbour: BrokerId, nack: Nack) -> list[Action]:
+        """Answers a negative acknowledgement, and asks further up for what is not known here."""
+        require_ranges(nack.ranges)
+        forwarding = self._forwarding
+        state = forwarding.state(nack.stream)
+        is_peer = neighbour in forwarding.view.peers
+        require(is_peer or forwarding.node_of(neighbour) != state.upstream, "sender")
+        actions: list[Action] = []
+        silent: list[Range] = []
+        unknown: list[Range] = []
+        for start, end in nack.ranges:
+            known = self._silent(state, neighbour, start, end)
+            silent += known
+            for first, behind in known.absent(start, end):
+                held = self._held(nack.stream, state, first, behind)
+                for position, cached in held:
+                    actions += self._answer(nack.stream, neighbour, position, cached, silent)
+                unknown += RangeSet((position, position + 1) for position, _ in held).absent(first, behind)
+        actions += forwarding.silences(nack.stream, neighbour, sorted(silent), None)
+        if unknown and nack.stream != forwarding.view.leaf:
+            actions += self._ask_further_up(nack.stream, state, neighbour, unknown)
+        return actions
+
+    def answer_waiting(self, stream: NodeNumber, position: int, cached: Cached) -> list[Action]:
+        """A publication has come that brokers may have asked for."""
+        forwarding = self._forwarding
+        actions: list[Action] = []
+        for neighbour, wanted in forwarding.state(stream).asked.items():
+            if position not in wanted:
+                continue
+            wanted.remove(position, position + 1)
+            if forwarding.links[neighbour].up:
+                silent: list[Range] = []
+                actions += self._answer(stream, neighbour, position, cached, silent)
+                actions += forwarding.silences(stream, neighbour, silent, None)
+        return actions
+
+    def _ask_further_up(
+        self, stream: NodeNumber, state: StreamState, neighbour: BrokerId, unknown: list[Range]
+    ) -> list[Action]:
+        asked = state.asked[neighbour]
+        if asked.count > _MOST_ASKED:
+            asked = state.asked[neighbour] = RangeSet()
+        for start, end in unknown:
+            asked.add(start, end)
+        target = self._forwarding.upstream(state, 0, peers=neighbour not in self._forwarding.view.peers)
+        return [self._forwarding.control(target, Nack(stream, tuple(unknown[:MOST_RANGES])))] if target else []
+
+    def _silent(self, state: StreamState, neighbour: BrokerId, start: int, end: int) -> RangeSet:
+        """Positions of a range that hold nothing for a neighbour, as far as this broker knows."""
+        known = RangeSet(state.silent.within(start, end))
+        known.add(start, min(end, state.first))
+        node = self._forwarding.view.node_of.get(neighbour)
+        for part in state.silent_for[node].within(start, end) if node is not None else ():
+            known.add(*part)
+        return known
+
+    def _held(self, stream: NodeNumber, state: StreamState, start: int, end: int) -> list[tuple[int, Cached]]:
+        """Publications of a range that this broker has, the first ones."""
+        if stream == self._forwarding.view.leaf:
+            return self._forwarding.clients.kept(start, end)[:_MOST_ANSWERED]
+        positions = range(start, end) if end - start <= len(state.cache) else sorted(state.cache)
+        found = [(place, state.cache[place]) for place in positions if start <= place < end and place in state.cache]
+        return [(place, cached) for place, cached in found if cached.digest in state.vectors][:_MOST_ANSWERED]
+
+    def _answer(
+        self, stream: NodeNumber, neighbour: BrokerId, position: int, cached: Cached, silent: list[Range]
+    ) -> list[Action]:
+        """Sends a publication to a broker that has asked for it, or notes that it holds nothing for that one.
+
+        Brokers of the same node may ask in place of others, so that nothing is filtered for them.
+        """
+        forwarding = self._forwarding
+        state = forwarding.state(stream)
+        vector = state.vectors.get(cached.digest)
+        node = forwarding.node_of(neighbour)
+        if vector is None:
+            return []
+        is_filtered = node in forwarding.view.members and forwarding.is_sufficient(stream, node, cached.digest, vector)
+        if is_filtered and node not in forwarding.clients.wanting(cached.message):
+            state.silent_for[node].add(position, position + 1)
+            silent.append((position, position + 1))
+            return []
+        return forwarding.send(stream, node, position, cached, to=neighbour)

@@ -1,0 +1,298 @@
+"""Gryphon at one broker: its clients, its stream of publications, and the wiring of propagation and routing.
+
+1. Subscriptions of clients are the leaf's (`leaf_subscriptions`). A batch of operations ends after `batch` seconds, or
+   with a publication of a client here, which is behind them; what it changed is propagated (`propagation`).
+2. A publication of a client gets the next position of the broker's stream and the vector of the stream: the elementwise
+   maximum of V_b and of every vector given before. It is stored, and sent on (`publisher_log`, `relay`).
+3. Clients are notified of publications of all streams in order, of those only at whose vector the subscription has
+   started (`horizon`).
+4. While the log is full, publishers wait. A publication that is larger than the log is refused.
+5. `flooding` lets all of a leaf's subscriptions count as one for everything: publications go to all leaves with
+   subscriptions, and only these match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from broker_service.errors import RefusedPublicationError
+from broker_service.language import Publication, Subscription
+from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
+from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.gryphon.conjunctions import EVERYTHING, Conjunction
+from broker_service.routing.gryphon.covering import Covering, ExactCovering, IdentityCovering
+from broker_service.routing.gryphon.exchanges import Exchanges, Party
+from broker_service.routing.gryphon.forwarding import Announce, Forwarding
+from broker_service.routing.gryphon.horizon import Held
+from broker_service.routing.gryphon.leaf_subscriptions import LeafSubscriptions
+from broker_service.routing.gryphon.local_view import LocalView
+from broker_service.routing.gryphon.options import GryphonOptions
+from broker_service.routing.gryphon.propagation import AskAgain, Propagation
+from broker_service.routing.gryphon.publisher_log import PublisherLog, size_of
+from broker_service.routing.gryphon.reception import Collect, Gap
+from broker_service.routing.gryphon.relay import Relay
+from broker_service.routing.gryphon.root_sets import RootSets
+from broker_service.routing.gryphon.routing_tree import NodeNumber, RoutingTree
+from broker_service.routing.gryphon.stream_messages import Acknowledge, Head, Nack, Silence, decode_any
+from broker_service.routing.gryphon.stream_state import Cached
+from broker_service.routing.gryphon.vectors import Vector, maximum
+from broker_service.routing.gryphon.virtual_time import VirtualClock
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    CancelTimer,
+    Deliver,
+    HoldPublishers,
+    ReleasePublishers,
+    RouterContext,
+    SetTimer,
+    TimerKey,
+)
+from broker_service.routing.matcher import Matcher
+
+_LAST_OFFER = 2.0
+"""Seconds between two repetitions of an offer, at most."""
+_COVERINGS: Mapping[str, Callable[[], Covering]] = {"exact": ExactCovering, "identity": IdentityCovering}
+_decode_tree = msgspec.msgpack.Decoder(RoutingTree).decode
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Key of the timer that ends a batch of operations."""
+
+
+class AnnounceEnd(msgspec.Struct, frozen=True):
+    """Key of the timer by which the end of the own stream is announced."""
+
+
+class Interest(NamedTuple):
+    """Key of a client's subscription."""
+
+    client: ClientId
+    id: str
+
+
+class RootKey(NamedTuple):
+    """Key of a root of a source."""
+
+    source: NodeNumber
+    body: bytes
+
+
+class GryphonRouter(DispatchingRouter):
+    """See the module."""
+
+    def __init__(self, context: RouterContext[GryphonOptions]) -> None:
+        super().__init__({Kind.PUBLISH: self._receive_publication, Kind.CONTROL: self._receive_control})
+        self._context = context
+        options = context.options
+        tree = _decode_tree(context.prepared)
+        self._brokers = {leaf: broker for broker, leaf in tree.leaves.items()}
+        view = self._view = LocalView.of(tree, context.broker)
+        covering = _COVERINGS[options.covering]
+        clock = VirtualClock(context.incarnation)
+        self._subscriptions: LeafSubscriptions[Interest] = LeafSubscriptions(clock, covering())
+        self._matcher: Matcher[Interest | RootKey] = context.matcher()
+        self._matched: tuple[Message, list[Interest | RootKey]] | None = None
+        """The latest publication that was matched, which several steps may need."""
+        self._roots = RootSets(tuple(view.behind), tuple(view.members), covering())
+        self._propagation = Propagation(
+            view,
+            self._roots,
+            Exchanges(options.nack_again, _LAST_OFFER),
+            ask_after=options.nack_again,
+            is_up=lambda neighbour: context.links[neighbour].up,
+            now=context.now,
+            observe=self._observe,
+        )
+        self._propagation.start(clock.announced)
+        self._forwarding = Forwarding(view, self._propagation, self, options, context.links)
+        self._relay = Relay(self._forwarding)
+        stream = self._forwarding.state(view.leaf)
+        self._log = PublisherLog(
+            context.incarnation, context.stored, stream.vectors, options.recognised, options.forget_after
+        )
+        stream.end = self._log.next
+        for start, end in self._log.silent:
+            stream.silence(stream.downstream, start, end)
+            stream.silent.add(start, end)
+        self._log.acknowledge(view.leaf, self._log.next, 0.0)
+        self._log_bytes = min(options.log_bytes, context.stored_bytes // 2)
+        self._batching = False
+        self._announcing = False
+        self._holding = False
+
+    # Operations of clients
+
+    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
+        interest = Interest(client, id)
+        flooding = self._context.options.filtering == "flooding"
+        self._subscriptions.subscribe(interest, (EVERYTHING if flooding else Conjunction.of(subscription),))
+        self._matcher.add(interest, subscription)
+        return self._end_batch_later()
+
+    def unsubscribe(self, client: ClientId, id: str) -> Actions:
+        interest = Interest(client, id)
+        self._subscriptions.unsubscribe(interest)
+        self._matcher.remove(interest)
+        if not len(self._subscriptions):
+            self._forwarding.leave_all()
+        return self._end_batch_later()
+
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        if self._log.is_repeat(client, message.id):
+            return ()
+        if size_of(message) > self._log_bytes:
+            raise RefusedPublicationError(f"it has {len(message.body)} bytes; the log holds {self._log_bytes}")
+        actions = [*self._end_batch(), CancelTimer(Batch())] if self._batching else []
+        self._matched = (message, self._matcher.match_decoded(message.id, publication))
+        leaf = self._view.leaf
+        state = self._forwarding.state(leaf)
+        latest = state.vectors.latest()
+        known = self._propagation.known
+        vector = dict(known) if latest is None else maximum(known, latest[1])
+        position = self._log.next
+        actions += self._log.append(client, message, vector)
+        state.end = self._log.next
+        logged = self._log.get(position)
+        assert logged is not None
+        cached = Cached(message, logged.digest)
+        others = [node for node in state.downstream if node != leaf]
+        actions += self._forwarding.send_on(leaf, position, cached, vector, others)
+        actions += self.notify(leaf, Held(position, message, vector))
+        self._log.acknowledge(leaf, self._log.next, 0.0)
+        return [*actions, *self._tend_log()]
+
+    # Messages and links
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        return self._relay.receive_publication(neighbour, message)
+
+    def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
+        control = decode_any(message.header)
+        if isinstance(control, Head | Nack | Silence | Acknowledge):
+            return self._relay.receive(neighbour, control)
+        return self._propagation.receive(neighbour, control)
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        return [
+            *self._propagation.link_up(neighbour, incarnation),
+            *self._relay.link_up(neighbour),
+            *self._tend_log(),
+        ]
+
+    def link_down(self, neighbour: BrokerId) -> Actions:
+        return [*self._propagation.link_down(neighbour), *self._relay.link_down(neighbour)]
+
+    def timer(self, key: TimerKey) -> Actions:
+        match key:
+            case Batch():
+                return self._end_batch()
+            case AnnounceEnd():
+                return self._announce_end()
+            case Gap() | Collect() | Announce():
+                return self._relay.timer(key)
+            case AskAgain() | Party():
+                return self._propagation.timer(key)
+        raise AssertionError(f"there is no timer {key}")
+
+    def tables(self) -> Mapping[str, object]:
+        names = self._brokers
+        return {
+            "vector": {names[leaf]: time for leaf, time in sorted(self._propagation.known.items())},
+            "roots": {str(node): len(self._roots.received(node)) for node in self._view.behind},
+            "log": self._log.next - self._log.first,
+            "counts": dict(self._forwarding.counts),
+        }
+
+    # What the relay asks of clients
+
+    def wanting(self, message: Message) -> Collection[NodeNumber]:
+        return {key.source for key in self._match(message) if isinstance(key, RootKey)}
+
+    def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
+        reached = held.vector.get(self._view.leaf, 0)
+        clients = [
+            key.client
+            for key in self._match(held.message)
+            if isinstance(key, Interest) and self._subscriptions.start(key) <= reached
+        ]
+        position = StreamPosition(self._brokers[stream], held.position)
+        return [Deliver(tuple(dict.fromkeys(clients)), held.message, position)] if clients else []
+
+    def follows_from(self, vector: Vector) -> bool:
+        first = self._subscriptions.first_start
+        return first is not None and first <= vector.get(self._view.leaf, 0)
+
+    def kept(self, start: int, end: int) -> list[tuple[int, Cached]]:
+        return [(position, Cached(entry.message, entry.digest)) for position, entry in self._log.within(start, end)]
+
+    def acknowledged(self, leaves: Mapping[NodeNumber, int]) -> list[Action]:
+        for leaf, position in leaves.items():
+            self._log.acknowledge(leaf, position, self._context.now())
+        return self._tend_log()
+
+    # Parts
+
+    def _match(self, message: Message) -> list[Interest | RootKey]:
+        if self._matched is None or self._matched[0] is not message:
+            self._matched = (message, self._matcher.match(message))
+        return self._matched[1]
+
+    def _observe(self, source: NodeNumber, added: Iterable[Conjunction], removed: Iterable[Conjunction]) -> None:
+        self._matched = None
+        if source == self._view.leaf:
+            return
+        for conjunction in removed:
+            self._matcher.remove(RootKey(source, conjunction.body))
+        for conjunction in added:
+            self._matcher.add(RootKey(source, conjunction.body), conjunction.subscription)
+
+    def _end_batch_later(self) -> Actions:
+        self._matched = None
+        if self._batching:
+            return ()
+        self._batching = True
+        return (SetTimer(Batch(), self._context.options.batch, awaited=True),)
+
+    def _end_batch(self) -> list[Action]:
+        """Announces the effect of the operations so far."""
+        self._batching = False
+        change = self._subscriptions.flush()
+        return [] if change is None else list(self._propagation.announce(change))
+
+    def _tend_log(self) -> list[Action]:
+        """Forgets what is owed to nobody, holds or releases publishers, and sees to the end of the stream."""
+        actions = self._log.trim(self._context.now())
+        state = self._forwarding.state(self._view.leaf)
+        state.forget_below(self._log.first)
+        full = self._log.bytes >= self._log_bytes
+        if full != self._holding:
+            self._holding = full
+            reason = f"{self._log.bytes} bytes are not acknowledged"
+            actions.append(HoldPublishers(reason) if full else ReleasePublishers())
+        lacking = self._log.lacking()
+        if lacking and not self._announcing:
+            actions.append(self._announce_end_later(lacking))
+        elif not lacking and self._announcing:
+            self._announcing = False
+            actions.append(CancelTimer(AnnounceEnd()))
+        return actions
+
+    def _announce_end_later(self, lacking: Iterable[NodeNumber]) -> Action:
+        self._announcing = True
+        hurries = any(self._log.is_reachable(leaf) for leaf in lacking)
+        return SetTimer(AnnounceEnd(), self._context.options.head_every, awaited=hurries)
+
+    def _announce_end(self) -> Actions:
+        self._announcing = False
+        lacking = self._log.lacking()
+        if not lacking:
+            return ()
+        state = self._forwarding.state(self._view.leaf)
+        actions, unreachable = self._relay.announce_end(self._view.leaf, state.downstream, lacking)
+        for leaf in unreachable:
+            self._log.acknowledge(leaf, 0, self._context.now())
+        return [*actions, self._announce_end_later(lacking), *self._log.trim(self._context.now())]

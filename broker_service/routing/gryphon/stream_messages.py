@@ -1,0 +1,119 @@
+"""Headers of publications, and of the control messages by which streams are made complete. Positions are in streams.
+
+A *stream* is the sequence of publications of one broker's clients; it has the number of that broker's leaf. `reach`
+names the nodes and leaves that a receiver in the sender's own node is to serve. Between nodes it is None: the receiver
+serves everything further down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from broker_service.errors import MalformedMessageError
+from broker_service.routing.common.decoding import header_decoder
+from broker_service.routing.gryphon.control_messages import Control
+from broker_service.routing.gryphon.ranges import Range
+
+MOST_POSITION = 1 << 62
+MOST_RANGES = 256
+"""Ranges in one message."""
+
+Ranges = tuple[Range, ...]
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True):
+    """Header of a publication."""
+
+    stream: int
+    position: int
+    silent: int
+    """Number of positions just before this one that hold nothing for the receiver."""
+    age: int
+    """Positions since the publications began to have the vector that this one has. The position at which that was, the
+    *digest*, stands for the vector (section 5.1)."""
+    reach: tuple[int, ...] | None = None
+    again: bool = False
+    """True for a retransmission, which is for those who asked for it."""
+    base: int = 0
+    """The digest of the vector from which `vector` differs; 0: from the empty one."""
+    vector: bytes | None = None
+    """None when the sender has sent this vector over this link before."""
+
+    @property
+    def digest(self) -> int:
+        return self.position - self.age
+
+
+class Head(msgspec.Struct, frozen=True, array_like=True, tag="head"):
+    """Announces the end of a stream, so that a receiver notices what it lacks."""
+
+    stream: int
+    end: int
+    """The next position to be given."""
+    silent: int
+    """Number of positions just before the end that hold nothing for the receiver."""
+    digest: int
+    vector: bytes
+    first: int
+    """Positions before this one are not kept any more."""
+    lacking: tuple[int, ...]
+    """Leaves that have not acknowledged all positions."""
+    reach: tuple[int, ...] | None = None
+
+
+class Nack(msgspec.Struct, frozen=True, array_like=True, tag="nack"):
+    """A negative acknowledgement: positions of which the sender knows nothing."""
+
+    stream: int
+    ranges: Ranges
+
+
+class Silence(msgspec.Struct, frozen=True, array_like=True, tag="silence"):
+    """Positions that hold nothing for the receiver."""
+
+    stream: int
+    ranges: Ranges
+    reach: tuple[int, ...] | None = None
+    """None also within a node, in an answer: the positions hold nothing for anybody further down."""
+
+
+class Acknowledge(msgspec.Struct, frozen=True, array_like=True, tag="acknowledge"):
+    """Positions up to which leaves have everything, on the way to the publishers' broker."""
+
+    stream: int
+    leaves: dict[int, int]
+    """By leaf: the first position that it lacks; 0 for a leaf that cannot be reached."""
+
+
+StreamControl = Head | Nack | Silence | Acknowledge
+
+STREAM_LABELS: dict[type, str] = {Head: "head", Nack: "nack", Silence: "silence", Acknowledge: "acknowledge"}
+
+_decode_stamp = header_decoder(Stamp)
+
+decode_any: Callable[[bytes], Control | StreamControl] = header_decoder(Control | StreamControl)
+
+
+def decode_stamp(header: bytes) -> Stamp:
+    """The header of a publication. Raises `MalformedMessageError` for one that no correct neighbour sends."""
+    stamp = _decode_stamp(header)
+    require(0 < stamp.position < MOST_POSITION, "position")
+    require(0 <= stamp.silent < stamp.position and 0 <= stamp.age < stamp.position, "distance")
+    require(0 <= stamp.base <= stamp.digest, "base")
+    return stamp
+
+
+def require_ranges(ranges: Ranges) -> None:
+    """Raises `MalformedMessageError` unless ranges are in order."""
+    require(len(ranges) <= MOST_RANGES, "number of ranges")
+    former = 0
+    for start, end in ranges:
+        require(former <= start < end < MOST_POSITION and start > 0, "range")
+        former = end
+
+
+def require(fulfilled: bool, what: str) -> None:
+    if not fulfilled:
+        raise MalformedMessageError(f"a message of a stream has a {what} that no correct neighbour sends")

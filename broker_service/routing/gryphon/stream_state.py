@@ -1,0 +1,102 @@
+"""The knowledge of a broker about one stream: positions that are silent, publications, and who waits for what."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from broker_service.messages import BrokerId, Message
+from broker_service.routing.gryphon.horizon import Horizon
+from broker_service.routing.gryphon.ranges import RangeSet
+from broker_service.routing.gryphon.routing_tree import NodeNumber
+from broker_service.routing.gryphon.vector_digests import VectorDigests
+from broker_service.routing.gryphon.vectors import Leaf
+
+
+class Cached(NamedTuple):
+    """A publication that passed."""
+
+    message: Message
+    digest: int
+
+
+class StreamState:
+    """See the module. Knowledge only grows: a position that was lost, or did not fit somewhere, is unknown and no
+    more."""
+
+    def __init__(self, upstream: NodeNumber, downstream: Iterable[NodeNumber], reorder_bytes: int) -> None:
+        self.upstream = upstream
+        """The source behind which the publishers' broker is; the own leaf at that broker itself."""
+        self.downstream = tuple(downstream)
+        """The nodes, and leaves at the own node, that are served from here."""
+        self.vectors = VectorDigests()
+        self.horizon = Horizon(reorder_bytes)
+        self.silent = RangeSet()
+        """Positions that hold nothing for anybody further down."""
+        self.silent_for: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)
+        """By node: positions that hold nothing for it."""
+        self.unannounced: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)
+        """By node: positions among those that no message has carried there yet."""
+        self.relayed = RangeSet()
+        """Positions of publications that have been sent on."""
+        self.cache: dict[int, Cached] = {}
+        self.asked: defaultdict[BrokerId, RangeSet] = defaultdict(RangeSet)
+        """By neighbour: positions that it has asked for and that are not known here."""
+        self.acknowledged: dict[Leaf, int] = {}
+        """Acknowledgements on their way to the publishers' broker."""
+        self.end = 0
+        """Behind the last position that is known to have been given."""
+        self.first = 1
+        """Positions before are not kept at the publishers' broker."""
+        self.waits_for_gap = False
+        self.collects_acknowledgements = False
+        self.collects_silences = False
+
+    def silence(self, nodes: Iterable[NodeNumber], start: int, end: int) -> None:
+        """Positions hold nothing for nodes."""
+        for node in nodes:
+            self.silent_for[node].add(start, end)
+
+    def forget_below(self, position: int) -> list[Cached]:
+        """Forgets positions that nobody can ask for any more; returns the publications among them."""
+        if position <= self.first:
+            return []
+        self.first = position
+        self.silent.forget_below(position)
+        self.relayed.forget_below(position)
+        for sets in (self.silent_for, self.unannounced, self.asked):
+            for ranges in sets.values():
+                ranges.forget_below(position)
+        self.vectors.forget_below(position)
+        gone = [place for place in self.cache if place < position]
+        return [self.cache.pop(place) for place in gone]
+
+
+class CacheOrder:
+    """The order in which publications came into the caches of all streams, by which the oldest make room."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._order: deque[tuple[StreamState, int]] = deque()
+
+    def add(self, state: StreamState, position: int, cached: Cached) -> None:
+        """Keeps a publication, and lets the oldest go that do not fit any more."""
+        if position in state.cache:
+            return
+        state.cache[position] = cached
+        self._bytes += cached.message.size
+        self._order.append((state, position))
+        while self._bytes > self._most_bytes and self._order:
+            oldest, place = self._order.popleft()
+            gone = oldest.cache.pop(place, None)
+            if gone is not None:
+                self._bytes -= gone.message.size
+
+    def forgotten(self, gone: Iterable[Cached]) -> None:
+        """Publications have left their stream's cache."""
+        for cached in gone:
+            self._bytes -= cached.message.size
+        while self._order and self._order[0][1] not in self._order[0][0].cache:
+            self._order.popleft()
