@@ -1,0 +1,81 @@
+"""Whole runs of Gryphon under faults, in the simulator, judged by the delivery oracle."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+from unittest import mock
+
+from broker_service.routing.gryphon import GryphonOptions, GryphonRouter
+from broker_service.routing.registry import PROTOCOLS, Protocol
+from tests.contracts.running import judged, scenario
+
+TREE = "{kind: redundant-tree, tree: [[pb, A], [A, B], [B, s1], [B, s2], [A, s3]], replicas: 2, link: {delay: 8ms}}"
+INNER = ("A1", "A2", "B1", "B2")
+EDGES = ("pb", "s1", "s2", "s3")
+PUBLISHERS = ("P@pb", "Q@s1", "O@A2")
+SUBSCRIBERS = ("S1@s1", "T1@s1", "S2@s2", "T2@s3", "S3@pb", "S4@B1", "T4@A1")
+_PUBLICATIONS = 40
+_SECONDS = _PUBLICATIONS / 8
+_NEIGHBOURS = {"A": ("pb", "s3", "B1", "B2"), "B": ("s1", "s2", "A1", "A2")}
+
+
+def faulty(seed: int, kinds: Sequence[str], options: str = "", *, resume: bool = False) -> str:
+    """A scenario with faults of some kinds, and clients that subscribe and unsubscribe all the time."""
+    rng = random.Random(seed)
+    faults = []
+    at = 1.0
+    while kinds and at < _SECONDS - 1:
+        lasts, fault = _fault(rng.choice(kinds), rng)
+        faults.append(f"{{at: run+{at:.2f}s, {fault}}}")
+        at += lasts + 0.1
+    text = scenario(
+        f"{{protocol: gryphon{options}}}",
+        TREE,
+        PUBLISHERS,
+        SUBSCRIBERS,
+        faults,
+        limits=f"resume: {'true' if resume else 'false'}",
+        publications=_PUBLICATIONS,
+    )
+    return text.replace("\nbrokers:", "\n" + "\n".join(_churn(rng)) + "\nbrokers:", 1) + f"\nseed: {seed}\n"
+
+
+def findings(text: str, directory: Path, router: type[GryphonRouter] = GryphonRouter) -> list[str]:
+    """The oracle's verdicts on a scenario when all brokers run a router."""
+    broken = {"gryphon": Protocol(router, GryphonOptions)}
+    with mock.patch.dict(cast(dict[str, Any], PROTOCOLS), broken):
+        return judged(text, directory).verdicts
+
+
+def _fault(kind: str, rng: random.Random) -> tuple[float, str]:
+    """Seconds that a fault lasts, and the fault."""
+    inner = rng.choice(INNER)
+    link = f"{inner}-{rng.choice(_NEIGHBOURS[inner[0]])}"
+    match kind:
+        case "kill":
+            return 1.2, f"kill: {inner}, for: 1.2s"
+        case "kill edge":
+            return 1.2, f"kill: {rng.choice(EDGES)}, for: 1.2s"
+        case "reset":
+            return 0.1, f"reset: {link}"
+        case "cut":
+            return 1.0, f"link_down: {link}, for: 1s"
+        case "disturb":
+            return 1.0, f"disturb: [{link}], lose: 15%, repeat: 10%, hold: 20% by 100ms, for: 1s"
+    raise ValueError(kind)
+
+
+def _churn(rng: random.Random) -> list[str]:
+    operations = []
+    for number in range(15):
+        broker, begin = rng.choice((*EDGES, "B2")), 2 + rng.random() * (_SECONDS - 1)
+        wanted = f"[class,eq,'STOCK'],{rng.choice(('[odd,=,1]', '[odd,=,0]', '[odd,>=,0]'))}"
+        client = f"client: C{number}, broker: {broker}"
+        operations.append(f'    - {{at: {begin:.3f}s, {client}, id: s, subscribe: "{wanted}"}}')
+        if number % 2:
+            end = min(begin + 1, 2 + _SECONDS)
+            operations.append(f"    - {{at: {end:.3f}s, {client}, unsubscribe: s}}")
+    return operations
