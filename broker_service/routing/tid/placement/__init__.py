@@ -4,4 +4,8 @@
 flows whose rates are estimated (`cardinality`, `selection`) from statistics of publications (`statistics`,
 `histograms`), and `explanation` shows the comparison to people. `exchange` carries statistics, and the times that
 `measurement` takes, between brokers.
+
+`units` carries units, detections and withdrawals along their paths, and `join_points` detects units and moves them.
+`movement` decides whether, `confirmation` finds out when the new join point misses nothing, `overlap` when the former
+one may end, and `notified_sets` keeps a set that both detect from being notified twice.
 """
