@@ -153,8 +153,8 @@ def test_motion_is_refused_for_a_protocol_that_does_not_bear_it(tmp_path: Path) 
     with pytest.raises(ScenarioError) as raised:
         load(tmp_path / "s.yaml")
     assert str(raised.value) == (
-        f"{tmp_path}/s.yaml:4: motion: neighbours of a broker that routes by tid do not change; remove it, or look at "
-        "it by `brokerlab topology`"
+        f"{tmp_path}/s.yaml:4: motion: neighbours of a broker that routes by tid do not change; remove it, or route by "
+        "semi-probabilistic"
     )
 
 
