@@ -18,11 +18,14 @@ failures, no link carries a subscription twice unless it was withdrawn in betwee
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker_service.language import Subscription
-from broker_service.messages import BrokerId, ClientId
+from broker_service.messages import MOST_HOPS, BrokerId, ClientId
 from broker_service.routing.matcher import Matcher
+
+_UNREACHABLE: Final = MOST_HOPS + 1
+"""A distance beyond every horizon."""
 
 
 class Row:
@@ -38,20 +41,21 @@ class Row:
         self.distances: dict[BrokerId, int] = {}
         """By the neighbours that announced it: hops from this broker to the subscriber's."""
 
-    def distances_to_announce(self) -> tuple[int | None, BrokerId | None, int | None]:
+    def distances_to_announce(self) -> tuple[int, BrokerId | None, int]:
         """The least distance, the neighbour that it leads over, and the least one over all others.
 
-        None is a distance that is not known; the neighbour is None for a client's subscription.
+        The distance is `_UNREACHABLE` where no link leads to the subscriber; the neighbour is None for a client's
+        subscription.
         """
         if self.client is not None:
             return 0, None, 0
-        least: int | None = None
+        least = second = _UNREACHABLE
         over: BrokerId | None = None
-        second: int | None = None
         for neighbour, distance in self.distances.items():
-            if least is None or distance < least:
-                least, over, second = distance, neighbour, least
-            elif second is None or distance < second:
+            if distance < least:
+                second = least
+                least, over = distance, neighbour
+            elif distance < second:
                 second = distance
         return least, over, second
 
@@ -224,7 +228,7 @@ class SubscriptionTable:
         least, over, second = row.distances_to_announce()
         for neighbour in neighbours:
             known = second if neighbour == over else least
-            distance = None if known is None or known >= self._horizon else known + 1
+            distance = None if known >= self._horizon else known + 1
             announced = self._announced[neighbour]
             if distance == announced.get(row.id):
                 continue

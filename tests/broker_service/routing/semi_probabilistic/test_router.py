@@ -52,6 +52,7 @@ class Alone:
             prepared=b"",
             stored={},
             stored_bytes=0,
+            detection_lateness=1.0,
             random=random.Random(1),
             matcher=lambda: Matcher(comparisons),
             report_dropped=lambda message, reason: None,
