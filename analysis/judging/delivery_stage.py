@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from analysis.engines.interface import Output, ShuffleBucket
-from analysis.judging.detection_counts import DetectionTally
-from analysis.judging.detection_stage import DetectionStage
+from analysis.judging.detections.counts import DetectionTally
+from analysis.judging.detections.stage import DetectionStage
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally
 
 

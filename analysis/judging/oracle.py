@@ -80,7 +80,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 import msgspec
 
-from analysis.judging.composite_rights import CompositeRights, PartMatch
+from analysis.judging.detections.rights import CompositeRights, PartMatch
 from analysis.judging.duties import Duties, Found, Judgement, proven
 from analysis.judging.history import SETTLE, History
 from analysis.judging.interests import Interests, interests_of

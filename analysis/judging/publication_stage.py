@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from itertools import groupby
 
 from analysis.engines.interface import Output, ShuffleBucket
-from analysis.judging.composite_events import CompositeEventCollector, PartOfComposite
+from analysis.judging.detections.events import CompositeEventCollector, PartOfComposite
 from analysis.judging.fault_baseline import Baselines
 from analysis.judging.faults import FaultTimes
 from analysis.judging.history import History

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from analysis.judging.delivery_counts import DeliveryCounts
-from analysis.judging.detection_counts import DetectionCounts
+from analysis.judging.detections.counts import DetectionCounts
 from analysis.judging.examples import MOST
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.judging.standing import unconfirmed

@@ -3,7 +3,7 @@
 1. `reading.log_stage`, by share of the logs: log files -> counts, client operations, faults; events of publications.
 2. `judging.publication_stage`, by publication: events -> journeys, verdicts of the oracle, outcomes.
 3. `judging.publisher_stage`, by publisher: the tables `notifications` and `expected`, counts of defects, examples;
-   `judging.detection_stage`, by composite subscription: the same of detections, where there are any.
+   `judging.detections.stage`, by composite subscription: the same of detections, where there are any.
 4. `judging.delay_stage`, by group of notifications: percentiles of delays.
 """
 
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
 from analysis.engines.interface import Exchange, Workers
-from analysis.judging.composite_events import CompositeName
 from analysis.judging.delay_stage import DelayTables, DelayTally, measure_delays
 from analysis.judging.delivery_stage import DeliveryStage, DeliveryTally
-from analysis.judging.detection_counts import DetectionTally
-from analysis.judging.detection_stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
+from analysis.judging.detections.counts import DetectionTally
+from analysis.judging.detections.events import CompositeName
+from analysis.judging.detections.placements import PlacementTables
+from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
 from analysis.judging.fault_counts import VariantFaults
 from analysis.judging.fault_tables import FaultTables
 from analysis.judging.histories import faults_of, histories_of, log_stage_of, session_breaks
-from analysis.judging.placement_tables import PlacementTables
 from analysis.judging.publication_stage import PublicationStage, PublicationTally
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally, VariantContext
 from analysis.judging.router_work import WorkTables

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from analysis.engines.interface import Output, ShuffleBucket
-from analysis.judging.composite_events import CompositeEventReader, CompositeName, PartOfComposite, PlacedDetection
-from analysis.judging.detection_counts import DetectionTally
-from analysis.judging.detection_oracle import ComposedLifetime, DetectionSweep, JudgedDetection
-from analysis.judging.detection_rows import (
+from analysis.judging.detections.counts import DetectionTally
+from analysis.judging.detections.events import CompositeEventReader, CompositeName, PartOfComposite, PlacedDetection
+from analysis.judging.detections.oracle import ComposedLifetime, DetectionSweep, JudgedDetection
+from analysis.judging.detections.rows import (
     defect_example,
     expected_row,
     notification_row,
     spurious_example,
     spurious_row,
 )
+from analysis.judging.detections.spurious import cause_of, matches_of
+from analysis.judging.detections.stored_matches import match_losses
 from analysis.judging.history import History
 from analysis.judging.publisher_stage import VariantContext
-from analysis.judging.spurious_detections import cause_of, matches_of
 from analysis.judging.standing import standing_of
-from analysis.judging.stored_matches import match_losses
 from analysis.reading.intervals import Intervals
 from analysis.reading.placements import JoinPoint
 from analysis.tables.deliveries import Cause

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 
-from analysis.judging.detection_oracle import JudgedDetection
+from analysis.judging.detections.oracle import JudgedDetection
 from analysis.judging.examples import FoundExamples
 from analysis.tables.deliveries import Cause, Right
 from analysis.tables.detections import DetectionDefect, DetectionDelays, DetectionFigures

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.judging.combinations import Combinations, variable_predicates
+from analysis.judging.detections.combinations import Combinations, variable_predicates
 from broker_service.language import Predicate, Value
 from broker_service.language.composite import Composite
 from broker_service.language.composite_subscription import parts_of, relaxed

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from analysis.judging.combinations import variable_predicates
+from analysis.judging.detections.combinations import variable_predicates
 from analysis.judging.history import History
 from analysis.judging.standing import Flight, Standing, Status, standing_of
 from analysis.judging.subscribed import judged_right, moments_of, spurious_cause

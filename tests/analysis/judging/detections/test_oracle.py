@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.judging.composite_events import CompositeEvent, PlacedDetection, PlacedLoss
-from analysis.judging.composite_rights import PartMatch
-from analysis.judging.detection_oracle import ComposedLifetime, DetectionSweep
-from analysis.judging.spurious_detections import cause_of, matches_of
+from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss
+from analysis.judging.detections.oracle import ComposedLifetime, DetectionSweep
+from analysis.judging.detections.rights import PartMatch
+from analysis.judging.detections.spurious import cause_of, matches_of
 from analysis.reading.detections import DetectionLoss, NotifiedDetection
 from analysis.tables.deliveries import Cause, Right
 from analysis.tables.detections import DetectionDefect
 from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.language.composite_subscription import parts_of, relaxed
 from broker_service.language.notation import parse_composite
-from tests.analysis.judging.test_combinations import matching
+from tests.analysis.judging.detections.test_combinations import matching
 from tests.broker_service.detection import naive
 from tests.broker_service.detection.naive import Published
 from tests.broker_service.detection.strategies import patterns, publications, windows

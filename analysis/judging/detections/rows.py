@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.judging.composite_events import NOT_PUBLISHED, CompositeName, PlacedDetection
-from analysis.judging.detection_oracle import JudgedDetection
+from analysis.judging.detections.events import NOT_PUBLISHED, CompositeName, PlacedDetection
+from analysis.judging.detections.oracle import JudgedDetection
 from analysis.judging.publisher_stage import VariantContext
 from analysis.reading.detections import NotifiedDetection
 from analysis.run_files.time_units import second_of

@@ -3,12 +3,12 @@ subscription, and what went wrong.
 
 A publication that matches a part of a composite subscription has a right of its own, by the rules of
 `analysis.judging.oracle`, as if the composite subscription were a plain one that it matches. A set of publications that
-fulfils the pattern (`analysis.judging.combinations`) is
+fulfils the pattern (`analysis.judging.detections.combinations`) is
 
 1. **must** if all of its publications are, their stamps lie within the window, and no crash took stored matches with
-   it: none of `analysis.judging.stored_matches`, nor an outage of the client's session, meets the time from the
-   publishing of the first to the end of the flight of the last. Not to get it is *lost*, to get it twice is
-   *duplicated*.
+   it: from the publishing of the first to the end of the flight of the last there is neither a time of
+   `analysis.judging.detections.stored_matches` nor an outage of the client's session. Not to get it is *lost*, to get
+   it twice is *duplicated*.
 2. **may** if all of its publications are must or may, and their stamps may lie within the window. To get it twice is
    *duplicated*.
 3. **none** otherwise, and so is every set that does not fulfil the pattern. To get it is *spurious*.
@@ -30,9 +30,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from analysis.judging.combinations import Combinations
-from analysis.judging.composite_events import CompositeEvent, PlacedDetection, PlacedLoss
-from analysis.judging.composite_rights import PartMatch
+from analysis.judging.detections.combinations import Combinations
+from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss
+from analysis.judging.detections.rights import PartMatch
 from analysis.reading.detections import NotifiedDetection
 from analysis.reading.intervals import NONE, Intervals
 from analysis.tables.deliveries import Right

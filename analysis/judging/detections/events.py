@@ -18,7 +18,7 @@ from zlib import crc32
 
 import msgspec
 
-from analysis.judging.composite_rights import PartMatch
+from analysis.judging.detections.rights import PartMatch
 from analysis.judging.history import History
 from analysis.judging.judged import mapped_bytes
 from analysis.reading.detections import DetectionLoss, NotifiedDetection

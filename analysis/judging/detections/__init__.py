@@ -1,0 +1,1 @@
+"""The oracle's judgement of composite subscriptions: sets of publications that had to be detected, or might be."""
