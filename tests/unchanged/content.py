@@ -4,7 +4,8 @@ Most files are taken as they are, byte for byte: a simulated run is in virtual t
 from the scenario's seed. These are not:
 
 - `manifest.json` and `summary.json`: the fields in `_OF_THIS_RUN` are left out. They tell which run this is and on
-  what it was made: its name and date, the versions of the packages, the state of the git tree, and the host.
+  what it was made: its name and date, the versions of the packages, the state of the git tree, and the host. Paths in
+  the checkout are taken relative to it.
 - `emulator.log`: each line begins with the time of day, which is left out.
 - Tables: their columns and rows are taken instead of Parquet's bytes, because those depend on the version of Arrow.
   Rows are sorted, because no order of them is promised.
@@ -28,6 +29,7 @@ _OF_THIS_RUN: Mapping[str, frozenset[str]] = {
     "manifest.json": frozenset({"run_id", "created", "versions", "kernel", "git_revision", "host"}),
     "summary.json": frozenset({"run_id"}),
 }
+_CHECKOUT = Path(__file__).parents[2]
 _TIMED_LOG = "emulator.log"
 _TABLE = ".parquet"
 _OF_A_RUN = ("*.json", _TIMED_LOG, "logs", f"results/*{_TABLE}")
@@ -66,7 +68,7 @@ def _text(file: Path) -> Iterator[str]:
 def _document(file: Path) -> Iterator[str]:
     content = json.loads(file.read_bytes())
     lasting = {name: value for name, value in content.items() if name not in _OF_THIS_RUN[file.name]}
-    yield from json.dumps(lasting, indent=2).splitlines(keepends=True)
+    yield from json.dumps(lasting, indent=2).replace(f"{_CHECKOUT}/", "").splitlines(keepends=True)
 
 
 def _without_time(line: str) -> str:
