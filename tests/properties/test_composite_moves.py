@@ -47,9 +47,9 @@ from tests.properties.test_mutants import caught
 pytestmark = pytest.mark.source("routers move units on purpose, by a subclass")
 
 ROWS = pytest.mark.parametrize("protocol", ["tid-topology", "tid-dcsr"])
-SETTLED = composite_cases(scot=False, settled=True)
-WITHDRAWN = composite_cases(scot=False, withdrawn=True)
-FAILING = composite_cases_with_faults(ALL_FAULTS, scot=False)
+SETTLED = composite_cases(settled=True)
+WITHDRAWN = composite_cases(withdrawn=True)
+FAILING = composite_cases_with_faults(ALL_FAULTS)
 
 
 def moving(property: checks.Property, case: Case, protocol: str) -> None:
@@ -67,7 +67,7 @@ def test_moves_change_no_detection(protocol: str, case: Case) -> None:
 
 @ROWS
 @settings(unhurried, max_examples=30)
-@given(case=composite_cases(scot=False))
+@given(case=composite_cases())
 def test_what_is_in_flight_during_moves_is_detected_at_most_once(protocol: str, case: Case) -> None:
     moving(composite_checks.detected_exactly_once, case, protocol)
 
@@ -81,7 +81,7 @@ def test_nothing_remains_of_units_that_have_moved(protocol: str, case: Case) -> 
 
 @ROWS
 @settings(unhurried, max_examples=30)
-@given(case=composite_cases_with_faults(CUTS, scot=False))
+@given(case=composite_cases_with_faults(CUTS))
 def test_links_that_are_down_during_moves_cost_no_detection(protocol: str, case: Case) -> None:
     moving(composite_checks.detected_exactly_once, case, protocol)
 

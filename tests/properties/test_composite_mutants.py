@@ -30,9 +30,9 @@ from tests.properties import checks, composite_checks, composite_mutants, compos
 from tests.properties.composite_strategies import composite_cases
 from tests.properties.test_mutants import caught
 
-SETTLED = composite_cases(scot=False, settled=True)
-WITHDRAWN = composite_cases(scot=False, withdrawn=True)
-RENEWED = composite_cases(scot=False, settled=True, steps=50)
+SETTLED = composite_cases(settled=True)
+WITHDRAWN = composite_cases(withdrawn=True)
+RENEWED = composite_cases(settled=True, steps=50)
 """Long enough that a client often makes a composite subscription anew under a name it has withdrawn."""
 
 EXAMPLES = 600

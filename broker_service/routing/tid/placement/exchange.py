@@ -176,7 +176,8 @@ class Exchange:
     def tick(self) -> list[Action]:
         """An interval has ended: what has changed noticeably is sent."""
         actions: list[Action] = [SetTimer(Tick(), self._interval)]
-        for tid, sample in self.samples.items():
+        due = [(tid, sample) for tid, sample in self.samples.items() if sample.is_due(self._now())]
+        for tid, sample in due:
             tree, described = self._trees[tid], sample.describe(self._now())
             if tree.latest is None or tree.latest.differs(described):
                 tree.latest = described

@@ -101,10 +101,14 @@ class Sample:
         if sum(len(value) for value in attributes.values() if isinstance(value, str)) <= LARGEST_SAMPLED:
             self._latest.append(attributes)
 
+    def is_due(self, now: float) -> bool:
+        """True when time has passed since the last description, or since the beginning."""
+        return now > self._since
+
     def describe(self, now: float) -> Statistics:
         """Statistics with the rate since the last call; guesses stand for distributions before any publication.
 
-        Some time must have passed since that call.
+        Some time must have passed since that call (`is_due`).
         """
         rate = self._published / (now - self._since)
         self._published, self._since = 0, now

@@ -33,6 +33,14 @@ def test_the_rate_is_that_since_the_last_description() -> None:
     assert sample.describe(now=26).rate == 0
 
 
+def test_a_description_is_due_once_time_has_passed() -> None:
+    sample = Sample(STOCKS, now=10)
+    assert not sample.is_due(now=10)
+    assert sample.is_due(now=15)
+    sample.describe(now=15)
+    assert not sample.is_due(now=15)
+
+
 def test_distributions_are_those_of_the_latest_publications() -> None:
     sample = Sample(STOCKS, now=0)
     sample.add(stock(99, "OLD"))
