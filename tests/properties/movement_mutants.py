@@ -46,10 +46,6 @@ def withdraws_at_a_former_join_point_alone(self: Units, row: UnitRow, ending: En
     return _remove(self, row, ending)
 
 
-def leaves_broken_paths(self: Units, broker: BrokerId) -> list[Action]:
-    return []
-
-
 def binds_no_part_late(self: Bindings, row: AdvertisementRow) -> list[Action]:
     """Subscriptions of clients only, and not those of composite subscriptions, are bound to a tree that is new."""
     parts = [entry for entry in self._subscriptions if entry.local and entry.client.startswith(INTERNAL)]

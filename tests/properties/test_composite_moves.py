@@ -105,7 +105,6 @@ IN_CASES: list[tuple[type, str, Callable[..., object], checks.Property, st.Searc
     (Units, "receive_detection", broken.is_deaf_to_former_join_points, composite_checks.detected_exactly_once, SETTLED),
     (Units, "_remove", broken.withdraws_along_the_path_alone, composite_checks.nothing_remains, WITHDRAWN),
     (Units, "_remove", broken.withdraws_at_a_former_join_point_alone, composite_checks.nothing_remains, WITHDRAWN),
-    (Units, "restarted", broken.leaves_broken_paths, composite_checks.detected_exactly_once, FAILING),
     (Bindings, "bind_local", broken.binds_no_part_late, composite_checks.detected_exactly_once, SETTLED),
 ]
 IN_TIME: list[tuple[type, str, Callable[..., object]]] = [
