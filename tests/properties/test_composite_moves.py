@@ -10,7 +10,6 @@
 | a withdrawal does not reach brokers that have returned the unit | nothing remains |
 | a withdrawal does not follow a unit that moves | nothing remains |
 | a withdrawal overtakes the unit | `test_join_points`: nothing is left of a unit that is withdrawn while it moves |
-| a restart of a broker on the path leaves the home without detections | cases with failures |
 | an advertisement that comes late is not bound to the parts at the join point | settled cases |
 | a former join point never stops | moves and time |
 """
