@@ -178,10 +178,16 @@ class LinkEnd:
             self._demand()
 
     def release(self) -> None:
-        """The direction from here works again after it was cut: frames that were sent meanwhile arrive."""
+        """The direction from here works again after it was cut: frames that were sent meanwhile arrive at once, or
+        behind those that were sent before the cut and are still in flight."""
         undelivered, self._undelivered = self._undelivered, []
+        events, direction = self._events, self._direction
         for arrive in undelivered:
-            self._events.soon(arrive)
+            assert direction is not None
+            if direction.last_arrival > events.now:
+                events.at(direction.last_arrival, arrive)
+            else:
+                events.soon(arrive)
 
     def _hello(self) -> Hello:
         (hello,) = self._session.next_frames(self._events.now)
@@ -244,10 +250,10 @@ class LinkEnd:
     # In
 
     def _receive(self, stream: int, frame: MessageFrame) -> None:
-        if stream != self.stream:
-            return
-        if self._process.held is not None:
+        if self._process.held is not None:  # checked first, because the answer that opens the stream may be held, too
             self._process.held.append(partial(self._receive, stream, frame))
+            return
+        if stream != self.stream:
             return
         messages = self._session.received(stream, frame, self._events.now)
         if messages:

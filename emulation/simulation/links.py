@@ -70,6 +70,11 @@ class Direction:
         self._shaper.change(replace(properties, loss=self._dropped))
         self._round_trip = round((properties.delay + self._way_back) * SECOND)
 
+    @property
+    def last_arrival(self) -> int:
+        """The time at which the latest frame that was sent has arrived or will."""
+        return self._last
+
     def arrival(self, now: int, size: int, latency: int) -> int:
         """The time at which a frame of `size` bytes, sent now, has arrived whole.
 

@@ -18,7 +18,7 @@ from broker_service.language.notation import parse_composite, parse_publication
 from studies.conformance.model import BrokerFault, Case, ClientStep
 from studies.conformance.protocols import PROTOCOLS
 from tests.broker_service.detection import naive
-from tests.properties.oracle import History, Published, Span, history
+from tests.properties.oracle import History, Published, Span, history, losing
 
 _FOR_EVER = 1 << 62
 """A window that no case exceeds."""
@@ -29,7 +29,7 @@ Judgement = Callable[[History, Span, Published], bool]
 def violations(case: Case, detected: Mapping[str, Sequence[frozenset[str]]], protocol: str) -> list[str]:
     """All detections that are wrong, by client. `protocol` is a conformance row."""
     forgotten = _any_forgotten if PROTOCOLS[protocol].options.get("composites", "simple") != "simple" else _forgotten
-    past = history(case)
+    past = history(case, losing(protocol))
     least: Counter[tuple[str, frozenset[str]]] = Counter()
     most: Counter[tuple[str, frozenset[str]]] = Counter()
     for span in past.spans:
@@ -71,7 +71,7 @@ def _must(past: History, span: Span, published: Published) -> bool:
 def _may(past: History, span: Span, published: Published) -> bool:
     advertised = past.of(published.client, "advertise", published.text)
     return (
-        any(declared.begin < published.step < declared.end for declared in advertised)
+        any(past.entitles(declared, published) for declared in advertised)
         and span.end > published.step
         and not past.settled_between(published.step, span.begin)
     )

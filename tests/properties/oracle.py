@@ -11,7 +11,7 @@ A change (a declaration or its withdrawal) is in flight until the overlay settle
 While anything is broken, no declaration is known to have arrived everywhere. From the first fault of a *storm* to its
 end, when all is whole again and has recovered, no client *must* be notified if a broker fails in it, or if an
 advertisement ends while a link is down (docs/guarantees.md, "Withdrawals behind a dead link"). Links that are down only
-delay. A storm permits no notification that must not happen.
+delay, unless a protocol promises less. A storm permits no notification that must not happen.
 """
 
 from __future__ import annotations
@@ -20,12 +20,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from record.faults import FaultKind
+from record.promises import Loss
 from studies.conformance.model import BrokerFault, Case, Declaration, LinkFault, Withdrawal
+from studies.conformance.protocols import PROTOCOLS
 from tests.properties.content import suits
 
 NEVER = 1_000_000_000
 SUBSCRIBING = ("subscribe", "composite")
 """Kinds of declarations that share their names."""
+KILLS = frozenset({"kill"})
+"""Faults that may cost publications whatever the protocol."""
 
 
 @dataclass
@@ -80,6 +85,14 @@ class History:
             if storm.loses
         )
 
+    def entitles(self, advertised: Span, published: Published) -> bool:
+        """True when a publication may count as one of an advertisement. While anything is broken, a publication may
+        wait for the publisher's session, and the advertisements that come meanwhile go before it."""
+        if advertised.begin < published.step:
+            return published.step < advertised.end
+        broken = any(storm.begin <= published.step <= storm.end for storm in self.storms)
+        return broken and not self.settled_between(published.step, advertised.begin)
+
     def of(self, client: str, kind: str, publication: str) -> Iterator[Span]:
         """Declarations that fit a publication."""
         for span in self.spans:
@@ -87,14 +100,21 @@ class History:
                 yield span
 
 
-def history(case: Case) -> History:
+def losing(protocol: str) -> frozenset[str]:
+    """Faults that may cost publications under a row of the conformance table."""
+    cuts_cost_nothing = PROTOCOLS[protocol].promises.loss(FaultKind.LINK_DOWN) is Loss.NOTHING
+    return KILLS if cuts_cost_nothing else KILLS | {"link_down"}
+
+
+def history(case: Case, losing: frozenset[str] = KILLS) -> History:
+    """The history of a case, in which these faults may cost publications."""
     past = History()
     places: dict[str, str] = {}
     broken: set[str | frozenset[str]] = set()
     for number, step in enumerate(case.steps):
         match step:
             case BrokerFault() | LinkFault():
-                _break_or_mend(past, broken, step, number)
+                _break_or_mend(past, broken, step, number, losing)
             case Declaration() | Withdrawal():
                 if places.setdefault(step.client, step.broker) != step.broker:
                     places[step.client] = step.broker
@@ -107,14 +127,18 @@ def history(case: Case) -> History:
 
 
 def _break_or_mend(
-    past: History, broken: set[str | frozenset[str]], step: BrokerFault | LinkFault, number: int
+    past: History,
+    broken: set[str | frozenset[str]],
+    step: BrokerFault | LinkFault,
+    number: int,
+    losing: frozenset[str],
 ) -> None:
     what = step.broker if isinstance(step, BrokerFault) else frozenset(step.link)
     if step.op in ("kill", "link_down"):
         if not broken:
             past.storms.append(Storm(number))
         broken.add(what)
-        past.storms[-1].loses |= step.op == "kill"
+        past.storms[-1].loses |= step.op in losing
         return
     broken.remove(what)
     if not broken:
@@ -158,10 +182,8 @@ def must_not(past: History, client: str, published: Published) -> bool:
     def alive(span: Span) -> bool:
         return span.end > published.step and not past.settled_between(published.step, span.begin)
 
-    def in_force(span: Span) -> bool:
-        return span.begin < published.step < span.end
-
-    return not any(map(in_force, past.of(published.client, "advertise", published.text))) or not any(
+    advertised = past.of(published.client, "advertise", published.text)
+    return not any(past.entitles(span, published) for span in advertised) or not any(
         map(alive, past.of(client, "subscribe", published.text))
     )
 
@@ -181,9 +203,9 @@ class Violation:
         return f"{self.client}: {word}: {self.publication}"
 
 
-def violations(case: Case, got: Mapping[str, Sequence[str]]) -> list[Violation]:
-    """All that went wrong, in the order of clients and of publications."""
-    past = history(case)
+def violations(case: Case, got: Mapping[str, Sequence[str]], losing: frozenset[str] = KILLS) -> list[Violation]:
+    """All that went wrong, in the order of clients and of publications; these faults may cost publications."""
+    past = history(case, losing)
     found = []
     for client in sorted({span.client for span in past.spans} | got.keys()):
         times = Counter(got.get(client, ()))
