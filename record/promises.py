@@ -33,7 +33,8 @@ class Completeness(enum.StrEnum):
     """A client gets every publication that its settled subscriptions match, unless a fault may cost it."""
     BEST_EFFORT = "best-effort"
     """A client gets such a publication with some probability: the delivery ratio is a result and no verdict. A broker
-    that receives the publication notifies all of its own clients even so."""
+    that receives the publication notifies all of its own clients even so, and may promise to pass it on to neighbours
+    (`Promises.passes_on_within`)."""
 
 
 class Loss(enum.StrEnum):
@@ -76,6 +77,9 @@ class Promises(msgspec.Struct, frozen=True, kw_only=True):
     delivery: Completeness = Completeness.EVERY
     survives: Mapping[str, Loss] = msgspec.field(default_factory=lambda: dict(QUEUES_LOST))
     """By kind of fault or condition (`record.faults`): its cost. A kind that is not named is not survived."""
+    passes_on_within: int | msgspec.UnsetType = msgspec.UNSET
+    """Under best effort: a broker whose first copy of a publication has travelled fewer links than this passes it on to
+    each neighbour that has an interested client. Not set where nothing of the kind is promised."""
 
     def loss(self, kind: str) -> Loss:
         """The cost of a fault of this kind."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from analysis.judging.adjacency import adjacency_of
 from analysis.judging.cuts import cuts_of
 from analysis.judging.fault_costs import (
     crash_intervals,
@@ -93,6 +94,7 @@ def _history(
         session_outages={session: outage_intervals(found, lingering) for session, found in sessions.items()},
         cuts=cuts_of(overlay, cutting, lingering, run_end),
         parted=cuts_of(overlay, vanished.lost, lingering, run_end),
+        adjacency=adjacency_of(promises, run.overlays[variant.name], changed, SETTLE),
         own_clients=own_clients_of(promises, brokers, happened),
         stamp_errors={
             Path(file).stem: scenario_time(clock.stamp_error, variant.time_dilation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analysis.judging.adjacency import Adjacency
 from analysis.judging.cuts import NO_CUTS, Cuts
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
@@ -77,6 +78,8 @@ class History:
     """The time in which brokers were cut off from each other, and publications between them waited."""
     parted: Cuts = NO_CUTS
     """The time in which no path of links that were there joined brokers, and publications between them may be lost."""
+    adjacency: Adjacency | None = None
+    """None where routing promises nothing about neighbours of brokers that received a publication."""
     own_clients: OwnClients | None = None
     """None where the promises name no fault of this cost."""
     stamp_errors: Mapping[str, int] = field(default_factory=dict)

@@ -42,6 +42,9 @@ class Journey(msgspec.Struct, kw_only=True, gc=False):
     log's sample it is the last time it was known to have waited, because a comparison may have followed."""
     reached: Sequence[str] = ()
     """The brokers it arrived at, in the order of links travelled."""
+    arrived: Sequence[int] = ()
+    travelled: Sequence[int] = ()
+    """For each of these arrivals: the time, and the links travelled."""
     receipts: Mapping[str, list[Receipt]] = {}
     """Its notifications by client, in order of time."""
     dropped: Sequence[Drop] = ()
@@ -78,6 +81,8 @@ class Journeys:
             self._starts(found) for found in (arrivals, self._matched, notified)
         )
         self._reached = [table.names[broker] for broker in arrivals.broker.tolist()]
+        self._arrived: list[int] = arrivals.time.tolist()
+        self._travelled: list[int] = arrivals.hops.tolist()
         self._drops = self._dropped(events.of(Event.DROPPED))
         self.measured = bool((arrivals.duration > 0).any() or (self._matched.duration > 0).any())
         """True when some work of a router took time."""
@@ -103,6 +108,8 @@ class Journeys:
                 compared=compared[number],
                 matched_last=matched_last[number],
                 reached=tuple(self._reached[begin:end]),
+                arrived=self._arrived[begin:end],
+                travelled=self._travelled[begin:end],
                 receipts=self._received(number),
                 dropped=self._drops.get(number, ()),
                 seen_last=max([seen_last[number], *[publishing.time for publishing in publishings]]),

@@ -12,8 +12,9 @@ client:
    short within `CUT_SHORT_SECONDS` after it. To get it and not to get it are both right; to get it twice is
    *duplicated*.
 3. **due**: as must, where routing promises best effort only (`record.promises`). Not to get it lowers the delivery
-   ratio and is no defect. It still is a must where the client's own broker received the publication: a broker
-   notifies all of its clients of what it receives.
+   ratio and is no defect. It still is a must where the client's own broker received the publication, because a broker
+   notifies all of its clients of what it receives, and where a neighbour of that broker received it and promises to
+   pass it on to adjacent subscribers (`analysis.judging.adjacency`).
 4. **none**: everything else, publications outside their client's advertisements included. To get it is *spurious*.
 
 A publication that its broker refused, with notice to its publisher, and did not acknowledge when it was repeated was
@@ -35,8 +36,8 @@ all of them. Two of its rules know less of a publication outside of the sample:
 - It is in flight until `SETTLE_SECONDS` after its last record at clients, its last drop at a broker and its last long
   wait in a broker's queue (`waited`), at which it counts as compared with subscriptions, too. Shorter waits are not
   logged, and `SETTLE_SECONDS` cover them.
-- Under best effort, its broker is known to have received it where one of that broker's clients was notified. Where
-  none was, a missed notification is due and not lost.
+- Under best effort, a broker is known to have received it where one of that broker's clients was notified. Where none
+  was, a missed notification is due and not lost.
 
 A fault lasts from the record `fault` to the record `healed` of the same broker or link and on until the overlay has
 recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
@@ -80,6 +81,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 import msgspec
 
+from analysis.judging.adjacency import Adjacency, CopyArrival
 from analysis.judging.detections.rights import CompositeRights, PartMatch
 from analysis.judging.duties import Duties, Found, Judgement, proven
 from analysis.judging.history import SETTLE, History
@@ -87,7 +89,7 @@ from analysis.judging.interests import Interests, interests_of
 from analysis.judging.journeys import Journey
 from analysis.judging.standing import Flight, Standing, Status, standing_of
 from analysis.judging.subscribed import Subscribed, moments_of
-from analysis.reading.publication_events import Published
+from analysis.reading.publication_events import UNKNOWN, Published
 from analysis.tables.deliveries import Cause, Right
 from broker_service.language import Advertisement, ContentError, Predicate, Publication
 from broker_service.language.relations import conforms
@@ -159,7 +161,8 @@ class Oracle:
         found = subscribed.found
         judgements = subscribed.judgements(entitled, flight.disturbed, notified)
         if self._history.promises.delivery is not Completeness.EVERY:
-            judgements = _with_best_effort(judgements, _promised(journey, found))
+            promised = _promised(journey, found, flight, self._history.adjacency)
+            judgements = _with_best_effort(judgements, promised)
         if self._duties is not None:
             judgements = proven(judgements, notified, found)
             entitled_even_so = any(made.certainly_holds(published.time, flight.until) for _, made in conforming)
@@ -252,12 +255,30 @@ def _entitlement(conforming: Iterable[tuple[int, Standing]], flight: Flight) -> 
     return best, tree if oldest is Status.SETTLED else None
 
 
-def _promised(journey: Journey, found: Found) -> set[str]:
+def _promised(journey: Journey, found: Found, flight: Flight, adjacency: Adjacency | None) -> set[str]:
     """The clients to which even best effort promises a publication: those with a settled subscription at a broker that
-    received it, as its log shows, or outside of the log's sample a notification of its clients."""
-    notifying = (receipt.broker for receipts in journey.receipts.values() for receipt in receipts)
-    reached = set(journey.reached if journey.logged else notifying)
+    received it, or next to one that passes it on to them."""
+    arrivals = _arrivals(journey)
+    reached = {broker for broker, _, _ in arrivals}
+    if adjacency is not None:
+        published, _, until = flight.times
+        passing_on = adjacency.passing_on(arrivals)
+        subscribed = {made.broker for made, _ in found if made.broker is not None} - reached
+        reached |= {broker for broker in subscribed if adjacency.leads_to(broker, passing_on, published, until)}
     return {made.client for made, status in found if made.broker in reached and status is Status.SETTLED}
+
+
+def _arrivals(journey: Journey) -> list[CopyArrival]:
+    """The arrivals of a publication at brokers: those in their logs, or outside of the logs' sample the notifications
+    of their clients."""
+    if journey.logged:
+        return list(map(CopyArrival, journey.reached, journey.arrived, journey.travelled))
+    return [
+        CopyArrival(receipt.broker, receipt.notified, UNKNOWN if receipt.hops is None else receipt.hops)
+        for receipts in journey.receipts.values()
+        for receipt in receipts
+        if receipt.broker is not None
+    ]
 
 
 def _with_best_effort(judgements: Iterable[Judgement], promised: Container[str]) -> list[Judgement]:

@@ -76,7 +76,8 @@ class BestEffort(msgspec.Struct, frozen=True, kw_only=True):
 
     due: int
     """Notifications that a protocol which promises every publication would owe. Those that even best effort owes
-    (`expected`) are among them: of clients whose own broker received the publication."""
+    (`expected`) are among them: of clients whose own broker received the publication, or is next to one that passes it
+    on."""
     missed: int
     """Notifications among `due` that did not come, the lost ones included."""
     ratio: float | None

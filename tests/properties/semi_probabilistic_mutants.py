@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -194,6 +195,68 @@ class TakesTheFirstLinks(Mutant):
         chosen = choice_module.choose(candidates, distances, fanout, most, rng)
         unmatched = [candidate for candidate in candidates if candidate not in distances]
         return Choice(chosen.deterministic, unmatched[: len(chosen.random)])
+
+
+class IgnoresThePreference(Mutant):
+    """Takes nearer subscribers first, whatever the options say."""
+
+    def _forwarded(
+        self, message: Message, header: EventHeader, distances: Mapping[BrokerId, int], source: BrokerId | None
+    ) -> list[Action]:
+        options = msgspec.structs.replace(self._options, preference="nearest")
+        with mock.patch.object(self, "_options", options):
+            return super()._forwarded(message, header, distances, source)
+
+
+class HasATenthMoreThreshold(Mutant):
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._threshold = min(Fraction(1), self._threshold + Fraction(1, 10))
+
+
+class DropsEveryThirdCopy(Mutant):
+    _copies = 0
+
+    def _forwarded(
+        self, message: Message, header: EventHeader, distances: Mapping[BrokerId, int], source: BrokerId | None
+    ) -> list[Action]:
+        kept = []
+        for action in super()._forwarded(message, header, distances, source):
+            self._copies += 1
+            if self._copies % 3:
+                kept.append(action)
+        return kept
+
+
+class DrawsAsOtherBrokersDo(Mutant):
+    """All brokers draw the same numbers."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(dataclasses.replace(context, random=random.Random(1)))
+
+
+class DrawsOnceForAllEvents(Mutant):
+    @staticmethod
+    def choose(
+        candidates: Sequence[BrokerId], distances: Mapping[BrokerId, int], fanout: int, most: int, rng: random.Random
+    ) -> Choice:
+        return choice_module.choose(candidates, distances, fanout, most, random.Random(1))
+
+
+class DrawsEveryLinkInTurn(Mutant):
+    """Uses its links equally often, and the link of the next event follows from that of the last."""
+
+    _turn = 0
+
+    def _forwarded(
+        self, message: Message, header: EventHeader, distances: Mapping[BrokerId, int], source: BrokerId | None
+    ) -> list[Action]:
+        self._turn += 1
+        candidates, fanout = self._candidates_from(source)
+        first = self._turn % max(1, len(candidates))
+        chosen = [*candidates[first:], *candidates[:first]][:fanout]
+        onward = router_module._onward(message, header.after_random_hop(), router_module.RANDOM)
+        return [Send(neighbour, onward) for neighbour in chosen]
 
 
 class SendsBack(Mutant):

@@ -1,8 +1,8 @@
 """Semi-probabilistic routing over generated overlays, and routers that are broken on purpose.
 
 Each broken router of `semi_probabilistic_mutants`, and one of the conformance cases (without the prefix `semi-`) that
-it fails. The right router passes all of them (`tests/conformance`). No case depends on chance, so a router that takes
-the first links in place of random ones fails none; the distribution of choices catches it.
+it fails. The right router passes all of them (`tests/conformance`). No case depends on chance, so routers that draw
+wrongly fail none; the distribution of choices catches them, or their independence of each other.
 
 | router | caught by |
 |---|---|
@@ -24,6 +24,12 @@ the first links in place of random ones fails none; the distribution of choices 
 | `UsesTheNearestDistanceOnly` | further-distances-fill-up |
 | `ChoosesAtRandomOnly` | a-horizon-of-2-steers |
 | `TakesTheFirstLinks` | the distribution of choices |
+| `DrawsOnceForAllEvents` | the distribution of choices |
+| `DrawsEveryLinkInTurn` | the independence of events |
+| `DrawsAsOtherBrokersDo` | the independence of brokers |
+| `IgnoresThePreference` | the distribution of choices without a preference |
+| `HasATenthMoreThreshold` | the-fanout-is-an-exact-ceiling |
+| `DropsEveryThirdCopy` | adjacent-subscribers-get-all-whatever-the-threshold |
 | `SendsBack` | no-event-goes-back |
 | `CountsDeadLinks` | events-wait-for-nothing-that-is-down |
 | `SparesLeavesWithoutException` | a-leaf-gets-what-it-wants |
@@ -48,7 +54,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import networkx as nx
@@ -71,9 +78,6 @@ ROW = "semi-probabilistic"
 CASES = {case.id.removeprefix("semi-"): case for case in read(Path("tests/conformance/semi-probabilistic.json"))}
 CATCHERS: Mapping[str, str] = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", __doc__ or "", re.MULTILINE))
 BY_CASE = {name: catcher for name, catcher in CATCHERS.items() if catcher in CASES}
-CHI_SQUARE_OF_3 = 30.66
-"""Value that chi-square of 3 degrees of freedom exceeds with a probability of 1e-6."""
-
 unhurried = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -159,26 +163,116 @@ def test_who_is_next_to_a_broker_with_the_event_is_notified(
     assert all(arrivals.publications["e"] <= graph.degree[int(name[1:])] for name, arrivals in outcome.arrivals.items())
 
 
-def chi_square_at_a_hub() -> float:
-    """Chi-square of the links that a hub of four draws for its events, one for each."""
-    star = {"brokers": [f"B{node}" for node in range(5)], "links": [("B0", f"B{node}") for node in range(1, 5)]}
-    advertise = {"op": "advertise", "client": "P", "broker": "B0", "id": "a", "text": "[class,eq,'E']"}
+@settings(unhurried)
+@given(graph=graphs(), data=st.data())
+def test_the_order_in_which_links_are_made_changes_nothing(graph: nx.Graph[int], data: st.DataObject) -> None:
+    """All links differ in delay, because the order in which copies arrive at one moment is that of their links."""
+    subscribers = data.draw(st.sets(st.sampled_from(sorted(graph))))
+    case = one_event(graph, subscribers, threshold=0.5, horizon=2)
+    links = [link.model_copy(update={"delay": 2**place / 1e6}) for place, link in enumerate(case.links)]
+    orders = tuple(links), tuple(data.draw(st.permutations(links)))
+    one, other = (run(case.model_copy(update={"links": order}), ROW) for order in orders)
+    assert one.got == other.got
+    journeys = ({name: arrivals.journeys for name, arrivals in outcome.arrivals.items()} for outcome in (one, other))
+    assert next(journeys) == next(journeys)
+
+
+def choices_at_hubs(hubs: int, events: int) -> list[list[str]]:
+    """The link that each of some hubs draws for each of its own events; no event travels farther.
+
+    A hub has five links; those between hubs are among them.
+    """
+    ends = [(f"B{hub}", f"B{hub}{leaf}") for hub in range(1, hubs + 1) for leaf in range(5 - (hub < hubs) - (hub > 1))]
+    joins = [(f"B{hub}", f"B{hub + 1}") for hub in range(1, hubs)]
+    clients = [{"client": f"P{hub}", "broker": f"B{hub}"} for hub in range(1, hubs + 1)]
+    steps: list[dict[str, str]] = [
+        {"op": "advertise", **client, "id": "a", "text": "[class,eq,'E']"} for client in clients
+    ]
+    steps += [
+        {"op": "publish", **client, "id": f"{client['client']}:{number}", "text": "[class,'E']", "wait": "0s"}
+        for number in range(events)
+        for client in clients
+    ]
+    case = {
+        "id": "hubs",
+        "brokers": sorted({broker for link in [*ends, *joins] for broker in link}),
+        "links": [*ends, *joins],
+        "protocols": [ROW],
+        "options": {"threshold": 0.2, "horizon": 0, "ttl": 1},
+        "steps": steps,
+        "expect": {},
+    }
+    drawn: dict[str, str] = {}
+    for name, arrivals in run(Case.model_validate(case), ROW).arrivals.items():
+        drawn |= {arrival.publication: name for arrival in arrivals.journeys}
+    return [[drawn[f"P{hub}:{number}"] for number in range(events)] for hub in range(1, hubs + 1)]
+
+
+def chi_square(counts: Iterable[int], cells: int) -> float:
+    """Chi-square against a uniform distribution over some cells, of which those without any need not be given."""
+    found = list(counts)
+    expected = sum(found) / cells
+    return sum((count - expected) ** 2 / expected for count in found) + (cells - len(found)) * expected
+
+
+def distribution() -> float:
+    """Chi-square of the links that a hub draws for its events."""
+    (drawn,) = choices_at_hubs(1, 500)
+    return chi_square(Counter(drawn).values(), 5)
+
+
+def independence_of_events() -> float:
+    """Chi-square of the links that a hub draws for two successive events."""
+    (drawn,) = choices_at_hubs(1, 500)
+    return chi_square(Counter(pairwise(drawn)).values(), 25)
+
+
+def independence_of_brokers() -> float:
+    """Chi-square of the links that two hubs draw for the events of the same number."""
+    return chi_square(Counter(zip(*choices_at_hubs(2, 400), strict=True)).values(), 25)
+
+
+def distribution_without_a_preference() -> float:
+    """Chi-square of the matching links, of subscribers two and three hops away, that a broker uses for its events."""
+    near = [("B0", "B1"), ("B1", "B2"), ("B0", "B3"), ("B3", "B4"), ("B4", "B5")]
+    steps: list[dict[str, str]] = [
+        {"op": "advertise", "client": "P", "broker": "B0", "id": "a", "text": "[class,eq,'E']"}
+    ]
+    for broker in ("B2", "B5"):
+        steps.append({"op": "subscribe", "client": broker, "broker": broker, "id": "s", "text": "[class,eq,'E']"})
     publish = {"op": "publish", "client": "P", "broker": "B0", "text": "[class,'E']", "wait": "0s"}
-    steps = [advertise, *({**publish, "id": f"e{number}"} for number in range(1000))]
-    options = {"protocols": [ROW], "options": {"threshold": 0.25, "horizon": 0}}
-    outcome = run(Case.model_validate({"id": "hub", **star, **options, "steps": steps, "expect": {}}), ROW)
-    counts = Counter({name: arrivals.messages for name, arrivals in outcome.arrivals.items() if name != "B0"})
-    assert counts.total() == 1000
-    return sum((counts[f"B{node}"] - 250) ** 2 / 250 for node in range(1, 5))
+    steps += [{**publish, "id": f"e{number}"} for number in range(200)]
+    case = {
+        "id": "fork",
+        "brokers": [f"B{node}" for node in range(6)],
+        "links": near,
+        "protocols": [ROW],
+        "options": {"threshold": 0.5, "horizon": 3, "ttl": 1, "preference": "none"},
+        "steps": steps,
+        "expect": {},
+    }
+    arrivals = run(Case.model_validate(case), ROW).arrivals
+    return chi_square([arrivals[broker].publications.total() for broker in ("B1", "B3")], 2)
 
 
-def test_a_router_draws_its_links_uniformly() -> None:
-    assert chi_square_at_a_hub() < CHI_SQUARE_OF_3
+STATISTICS: Mapping[str, tuple[Callable[[], float], float]] = {
+    "the distribution of choices": (distribution, 33.4),
+    "the independence of events": (independence_of_events, 74.0),
+    "the independence of brokers": (independence_of_brokers, 74.0),
+    "the distribution of choices without a preference": (distribution_without_a_preference, 23.9),
+}
+"""Each with the value that chi-square of 4, 24, 24 and 1 degrees of freedom exceeds with a probability of 1e-6."""
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_a_router_draws_its_links_uniformly_and_independently(name: str) -> None:
+    statistic, most = STATISTICS[name]
+    assert statistic() < most
 
 
 def test_the_table_names_every_broken_router() -> None:
     assert CATCHERS.keys() == MUTANTS.keys()
-    assert CATCHERS.keys() - BY_CASE.keys() == {"TakesTheFirstLinks"}
+    assert {CATCHERS[name] for name in CATCHERS.keys() - BY_CASE.keys()} == STATISTICS.keys()
 
 
 @pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
@@ -192,6 +286,8 @@ def test_a_broken_router_fails_its_case(variant: str, catcher: str) -> None:
 
 
 @pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
-def test_a_router_that_takes_the_first_links_is_caught_by_their_distribution() -> None:
-    with in_place_of_the_right(MUTANTS["TakesTheFirstLinks"]):
-        assert chi_square_at_a_hub() > CHI_SQUARE_OF_3
+@pytest.mark.parametrize("variant", sorted(CATCHERS.keys() - BY_CASE.keys()))
+def test_a_router_that_draws_wrongly_is_caught_by_statistics(variant: str) -> None:
+    statistic, most = STATISTICS[CATCHERS[variant]]
+    with in_place_of_the_right(MUTANTS[variant]):
+        assert statistic() > most

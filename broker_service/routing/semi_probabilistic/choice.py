@@ -6,7 +6,8 @@
 3. Candidates with a matching subscription one hop away are all used.
 4. Those with one two hops away follow, then three, and so on, until f links are used. Of equally near ones the choice
    is random. The text leaves open whether the nearest distance alone counts or further ones fill up; "iterated" is
-   taken to mean the latter.
+   taken to mean the latter. With the option `preference: none`, all matching subscribers two and more hops away count
+   as equally near, to measure the worth of this order.
 5. Candidates without a matching subscription are drawn at random, without replacement, until f links are used. They
    are drawn anew for each event, because the paper's links "may change from time to time".
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from broker_service.messages import MOST_HOPS
 from broker_service.routing.options import ProtocolOptions
@@ -44,6 +44,9 @@ class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbi
     limit: Literal["threshold", "none"] = "threshold"
     """Links to matching subscribers two or more hops away: `threshold` uses the nearest ones, up to the number that the
     threshold gives, `none` uses all of them."""
+    preference: Literal["nearest", "none"] = "nearest"
+    """Order in which links to matching subscribers two or more hops away are used: `nearest` takes nearer subscribers
+    first, `none` draws the order at random."""
     remembered: float = 60.0
     """Seconds for which a broker recognises an event that comes again."""
 
@@ -65,7 +68,22 @@ class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbi
 
     @property
     def promises(self) -> Promises:
-        """Delivery with some probability; every publication where events flood the overlay."""
-        every = self.floods and not self.spares_leaves
-        delivery = Completeness.EVERY if every else Completeness.BEST_EFFORT
-        return Promises(delivery=delivery, survives=dict(_DOWN_LINKS_CARRY_NOTHING))
+        """Delivery with some probability; every publication where events flood the overlay.
+
+        Adjacent subscribers get what a broker passes on, whatever the threshold.
+        """
+        survives = dict(_DOWN_LINKS_CARRY_NOTHING)
+        if self.floods and not self.spares_leaves:
+            return Promises(delivery=Completeness.EVERY, survives=survives)
+        return Promises(
+            delivery=Completeness.BEST_EFFORT, survives=survives, passes_on_within=self._hops_with_any_ttl_left
+        )
+
+    @property
+    def _hops_with_any_ttl_left(self) -> int | UnsetType:
+        """The hops that use up the smallest time-to-live; not set with a horizon of 0, at which adjacent subscribers
+        are not known."""
+        if self.horizon == 0:
+            return UNSET
+        limits = (self.ttl, self.deterministic_ttl, self.probabilistic_ttl)
+        return min((limit for limit in limits if limit is not None), default=MOST_HOPS)

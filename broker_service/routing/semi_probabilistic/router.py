@@ -121,6 +121,8 @@ class SemiProbabilisticRouter(DispatchingRouter):
         candidates, fanout = found
         if self._leaves:
             candidates = [to for to in candidates if to not in self._leaves or distances.get(to) == 1]
+        if self._options.preference == "none":
+            distances = {to: min(distance, 2) for to, distance in distances.items()}
         unlimited = self._options.limit == "none"
         choice = choose(candidates, distances, fanout, len(candidates) if unlimited else fanout, self._context.random)
         actions: list[Action] = []

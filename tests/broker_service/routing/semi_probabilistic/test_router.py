@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from broker_service.errors import MalformedMessageError
 from broker_service.language.notation import parse_publication, parse_subscription
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
-from broker_service.messages import Kind, Message
+from broker_service.messages import MOST_HOPS, Kind, Message
 from broker_service.routing import read_options
 from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send
 from broker_service.routing.matcher import Comparisons, Matcher
@@ -91,6 +91,17 @@ def test_links_to_subscribers_come_first_and_labels_say_so() -> None:
     assert deterministic == ("C", "deterministic")
     assert chance[0] in "BDE"
     assert chance[1] == "random"
+
+
+def test_without_a_preference_subscribers_next_to_the_broker_still_come_first() -> None:
+    chosen = set()
+    for _ in range(20):
+        alone = Alone(threshold=0.5, preference="none")
+        for neighbour, distance in (("B", 1), ("C", 2), ("D", 3)):
+            alone.announce(neighbour, f"{neighbour}.1.1", distance)
+        alone.router._context.random.seed(len(chosen))
+        chosen.add(tuple(events(alone.publish())))
+    assert chosen == {(("B", "deterministic"), (far, "deterministic")) for far in "CD"}
 
 
 def test_an_event_goes_on_once_and_not_back() -> None:
@@ -282,6 +293,7 @@ def test_one_subscription_has_one_content() -> None:
         {"threshold": -0.1},
         {"remembered": 0},
         {"limit": "some"},
+        {"preference": "farthest"},
     ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
@@ -297,6 +309,22 @@ def test_only_flooding_promises_every_publication() -> None:
     assert delivery(threshold=1, spare_leaves=True, horizon=0) is Completeness.EVERY
     for options in ({}, {"threshold": 0.99}, {"threshold": 1, "ttl": 14}, {"threshold": 1, "spare_leaves": True}):
         assert delivery(**options) is Completeness.BEST_EFFORT
+
+
+@pytest.mark.parametrize(
+    ("options", "links"),
+    [
+        ({}, MOST_HOPS),
+        ({"ttl": 14}, 14),
+        ({"deterministic_ttl": 10, "probabilistic_ttl": 8}, 8),
+        ({"ttl": 0}, 0),
+        ({"horizon": 0}, msgspec.UNSET),
+        ({"threshold": 1}, msgspec.UNSET),
+        ({"threshold": 1, "spare_leaves": True}, MOST_HOPS),
+    ],
+)
+def test_adjacent_subscribers_are_promised_what_has_hops_left(options: dict[str, Any], links: object) -> None:
+    assert read_options("semi-probabilistic", options).promises.passes_on_within == links
 
 
 FIGURE_2 = ["0-1", "1-2", "1-3", "2-3", "3-4", "3-6", "4-5", "4-7", "5-6", "5-9", "6-8", "7-9"]

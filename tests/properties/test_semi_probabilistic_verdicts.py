@@ -1,0 +1,61 @@
+"""Semi-probabilistic routers that are broken on purpose, and the verdicts that the delivery oracle gives their runs.
+
+Delivery is best effort, so a lower ratio is no defect. These routers break what is promised all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from emulation.planning.plan import Plan, make_plan
+from emulation.simulation.run import simulate
+from scenario.loading import load
+from tests.properties.semi_probabilistic_mutants import MUTANTS, in_place_of_the_right
+
+SCENARIO = """
+name: verdicts
+topology: {kind: random-regular, brokers: 12, degree: 4, link: {delay: 1ms}}
+motion: {kind: rewire, every: 500ms, repaired_after: 100ms, degree: 4}
+routing: {protocol: semi-probabilistic, horizon: 2, threshold: 0.25, deterministic_ttl: 9, probabilistic_ttl: 6}
+workload: {kind: patterns, patterns: 20, publications: {rate: 2/s, receivers: 25%}}
+timeline: {join: 3s, run: 8s, drain: 3s}
+seed: 5
+"""
+BROKEN = {
+    "NotifiesOnDuplicates": "duplicated",
+    "NotifiesEveryoneOnTheWay": "spurious",
+    "NotifiesNobody": "lost",
+    "PublishesWithoutEffectOnItself": "lost",
+    "LimitsAdjacentSubscribers": "lost",
+    "ChoosesAtRandomOnly": "lost",
+    "AnnouncesNothingToNewLinks": "lost",
+    "DropsEveryThirdCopy": "lost",
+}
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    file = tmp_path_factory.mktemp("verdicts") / "verdicts.yaml"
+    file.write_text(SCENARIO)
+    return make_plan(load(file))
+
+
+def verdicts(plan: Plan, directory: Path) -> Sequence[str]:
+    (variant,) = analyze(simulate(plan, directory).directory, PlainEngine()).variants
+    return variant.delivery.verdicts
+
+
+def test_the_right_router_keeps_what_it_promises(plan: Plan, tmp_path: Path) -> None:
+    assert verdicts(plan, tmp_path) == ["correct"]
+
+
+@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
+@pytest.mark.parametrize("variant", BROKEN)
+def test_a_broken_router_breaks_its_promises(variant: str, plan: Plan, tmp_path: Path) -> None:
+    with in_place_of_the_right(MUTANTS[variant]):
+        assert BROKEN[variant] in verdicts(plan, tmp_path)
