@@ -34,11 +34,17 @@ class EventHeader(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_f
         return self.ttl == 0 or self.deterministic_ttl == 0 or self.probabilistic_ttl == 0
 
     def after_deterministic_hop(self) -> EventHeader:
+        """The header of the copy that goes on; this very one where no limit counts the hop."""
+        if self.ttl is None and self.deterministic_ttl is None:
+            return self
         return EventHeader(
             self.publisher, self.number, _lowered(self.ttl), _lowered(self.deterministic_ttl), self.probabilistic_ttl
         )
 
     def after_random_hop(self) -> EventHeader:
+        """As `after_deterministic_hop`."""
+        if self.ttl is None and self.probabilistic_ttl is None:
+            return self
         return EventHeader(
             self.publisher, self.number, _lowered(self.ttl), self.deterministic_ttl, _lowered(self.probabilistic_ttl)
         )
@@ -57,11 +63,9 @@ _decode_leaf: Callable[[bytes], bool] = header_decoder(bool)
 def decode_event(header: bytes, options: SemiProbabilisticOptions) -> EventHeader:
     """The header of a publication of a neighbour, which routes with the same options."""
     event = _decode_event(header)
-    if not (
-        _is_left_of(event.ttl, options.ttl)
-        and _is_left_of(event.deterministic_ttl, options.deterministic_ttl)
-        and _is_left_of(event.probabilistic_ttl, options.probabilistic_ttl)
-    ):
+    left = event.ttl, event.deterministic_ttl, event.probabilistic_ttl
+    limits = options.ttl, options.deterministic_ttl, options.probabilistic_ttl
+    if left != limits and not all(map(_is_left_of, left, limits)):
         raise MalformedMessageError("its times-to-live are not those of an event that has travelled by these options")
     return event
 
