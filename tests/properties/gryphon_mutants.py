@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from broker_service.messages import BrokerId, Message
@@ -93,9 +93,11 @@ class TakesSilencesOfALeafForAll(GryphonRouter):
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        original = self._forwarding.know_silent
+        original = self._forwarding.state
 
-        def know_silent(state: StreamState, reach: Any, nodes: Iterable[NodeNumber], start: int, end: int) -> None:
-            original(state, None, nodes, start, end)
+        def state(stream: NodeNumber) -> StreamState:
+            found = original(stream)
+            found.silent = found.silent_for[self._view.leaf]
+            return found
 
-        self._forwarding.know_silent = know_silent  # type: ignore[method-assign]
+        self._forwarding.state = state  # type: ignore[method-assign]

@@ -23,15 +23,8 @@ from tests.properties.composite_strategies import (
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
-NOT_SETTLING = {"gryphon"}
-"""While a node is cut off, brokers may go on announcing ends of streams to each other, and such cases do not settle.
-`test_gryphon` has runs with cuts."""
 ROWS = pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
-THROUGH_CUTS = sorted(
-    name
-    for name, row in PROTOCOLS.items()
-    if row.promises.loss(FaultKind.LINK_DOWN) is Loss.NOTHING and name not in NOT_SETTLING
-)
+THROUGH_CUTS = sorted(name for name, row in PROTOCOLS.items() if row.promises.loss(FaultKind.LINK_DOWN) is Loss.NOTHING)
 """Protocols whose publications outlast a link that is down."""
 
 
@@ -66,7 +59,7 @@ def test_links_that_are_down_for_a_while_cost_no_detection(protocol: str, data: 
     composite_checks.detected_exactly_once(case, protocol)
 
 
-@pytest.mark.parametrize("protocol", sorted(PROTOCOLS.keys() - NOT_SETTLING))
+@ROWS
 @settings(unhurried, max_examples=40)
 @given(data=st.data())
 def test_detections_are_complete_again_when_brokers_have_come_back(protocol: str, data: st.DataObject) -> None:

@@ -3,9 +3,6 @@
 Each one except `Settled` is about a *source*: the sender's node, when the receiver is in a neighbouring one; among
 brokers of one node, any source that both have. Vectors hold leaves behind the source only. Conjunctions are their
 contents.
-
-`onward` names neighbouring nodes that the receiver is to reach in the sender's place. It is empty between nodes, where
-the receiver passes on whatever is new to all others.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ class Addition(msgspec.Struct, frozen=True, array_like=True, tag="addition"):
     leaf: int
     time: int
     added: tuple[bytes, ...]
-    onward: tuple[int, ...] = ()
 
 
 class Change(msgspec.Struct, frozen=True, array_like=True, tag="change"):
@@ -46,7 +42,6 @@ class Change(msgspec.Struct, frozen=True, array_like=True, tag="change"):
     """The source's vector before the change."""
     fingerprint: int
     """Of the source's roots before the change."""
-    onward: tuple[int, ...] = ()
 
 
 class Offer(msgspec.Struct, frozen=True, array_like=True, tag="offer"):
@@ -54,7 +49,6 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, tag="offer"):
 
     source: int
     known: bytes
-    onward: tuple[int, ...] = ()
 
 
 class Ask(msgspec.Struct, frozen=True, array_like=True, tag="ask"):
@@ -71,16 +65,22 @@ class State(msgspec.Struct, frozen=True, array_like=True, tag="state"):
     roots: tuple[bytes, ...]
 
 
+class Reminder(msgspec.Struct, frozen=True, array_like=True, tag="reminder"):
+    """The receiver's node as the sender knows it, in answer to states of it that lack some of that."""
+
+    known: bytes
+    roots: tuple[bytes, ...]
+
+
 class Settled(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
     """An acknowledgement: the sender, and every broker that it was to pass this on to and that can be reached, has
     it."""
 
     known: bytes
-    onward: tuple[int, ...] = ()
 
 
 News = Addition | Change
-Control = Addition | Change | Offer | Ask | State | Settled
+Control = Addition | Change | Offer | Ask | State | Reminder | Settled
 
 LABELS: dict[type, str] = {
     Addition: "change",
@@ -88,6 +88,7 @@ LABELS: dict[type, str] = {
     Offer: "offer",
     Ask: "ask",
     State: "state",
+    Reminder: "reminder",
     Settled: "settled",
 }
 """Labels of messages by their headers, for logs."""

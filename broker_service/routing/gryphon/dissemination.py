@@ -2,11 +2,10 @@
 
 1. News of the broker's own leaf are passed on to all parties: the neighbouring nodes, and the brokers of its node. News
    from a neighbouring node are passed on to all others. News from a broker of the same node are passed on to nobody,
-   because the sender does that, except to nodes that it cannot reach and names.
+   because the sender does that.
 2. News are acknowledged when this broker has them and all these parties have acknowledged them. A party that lacks them
    and is not sent them already is offered this broker's vector.
-3. A node of which no broker can be reached is not waited for. The brokers of the own node are its deputies: they are
-   asked to reach it, once.
+3. A node of which no broker can be reached, not by a detour either, is not waited for.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ class Request:
     """Empty for news of the own leaf, and when the requester cannot be reached any more."""
     needed: Vector
     parties: tuple[Party, ...]
-    onward: tuple[NodeNumber, ...]
 
 
 class Dissemination:
@@ -69,11 +67,11 @@ class Dissemination:
         self._requests.append(request)
         del self._requests[:-MOST_REQUESTS]
 
-    def acknowledged(self, neighbour: BrokerId, node: NodeNumber, settled: Settled, known: Vector) -> list[Action]:
+    def acknowledged(self, neighbour: BrokerId, node: NodeNumber, known: Vector) -> list[Action]:
         """A neighbour has acknowledged a vector."""
         actions: list[Action] = []
         for member in ("", neighbour):
-            party = Party(node, settled.onward, member)
+            party = Party(node, member)
             if party in self._exchanges and self._exchanges.acknowledge(party, known, self._now()):
                 actions.append(CancelTimer(party))
         return [*actions, *self.evaluate()]
@@ -83,7 +81,7 @@ class Dissemination:
         view = self._view
         shared = view.before[node] if node in view.members else view.shared
         needed = part_of(self._known, shared)
-        offers = self._owe(Party(node, member=neighbour), needed) if needed else []
+        offers = self._owe(Party(node, neighbour), needed) if needed else []
         return [*offers, *self.evaluate()]
 
     def link_down(self, neighbour: BrokerId) -> list[Action]:
@@ -113,11 +111,9 @@ class Dissemination:
         nodes = [Party(other) for other in self._view.members if other != node]
         return (*nodes, *(Party(leaf) for leaf in self._view.peers.values()))
 
-    def receivers(self, neighbour: BrokerId, onward: tuple[NodeNumber, ...]) -> tuple[Party, ...]:
-        """The parties that this broker passes news of a neighbour on to (rule 2)."""
-        if neighbour in self._view.peers:
-            return tuple(map(Party, onward))
-        return self.others(neighbour)
+    def receivers(self, neighbour: BrokerId) -> tuple[Party, ...]:
+        """The parties that this broker passes news of a neighbour on to (rule 1)."""
+        return () if neighbour in self._view.peers else self.others(neighbour)
 
     def evaluate(self) -> list[Action]:
         """Brings the parties of all requests on their way, and acknowledges requests whose parties have everything."""
@@ -131,8 +127,7 @@ class Dissemination:
             if lacking:
                 waiting.append(request)
             elif request.requester:
-                settled = Settled(encode_vector(request.needed), request.onward)
-                actions.append(send(request.requester, settled))
+                actions.append(send(request.requester, Settled(encode_vector(request.needed))))
         self._requests = waiting
         return actions
 
@@ -141,14 +136,11 @@ class Dissemination:
         exchanges = self._exchanges
         if exchanges.has(party, request.needed):
             return True
-        if self._target(party):
-            if not exchanges.is_owed(party, request.needed):
-                actions += self._owe(party, request.needed)
-            return False
-        if party.node not in self._view.members or request.onward:
+        if not self._target(party):
             return True
-        deputies = [Party(leaf, (party.node,)) for leaf in self._view.peers.values()]
-        return not [deputy for deputy in deputies if not self._advance(deputy, request, actions)]
+        if not exchanges.is_owed(party, request.needed):
+            actions += self._owe(party, request.needed)
+        return False
 
     def pass_on(self, party: Party, news: News) -> list[Action]:
         """Sends a change to a party if it can be reached."""
@@ -188,8 +180,7 @@ class Dissemination:
         lacking = [leaf for leaf, time in exchange.owed.items() if exchange.acknowledged.get(leaf, 0) < time]
         sources = dict.fromkeys(view.source_of[leaf] for leaf in lacking)
         return [
-            send(target, Offer(source, encode_vector(part_of(self._known, view.behind[source])), party.onward))
-            for source in sources
+            send(target, Offer(source, encode_vector(part_of(self._known, view.behind[source])))) for source in sources
         ]
 
     def _target(self, party: Party, former: BrokerId = "") -> BrokerId:

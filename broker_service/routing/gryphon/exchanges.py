@@ -27,8 +27,6 @@ class Party(msgspec.Struct, frozen=True):
 
     node: NodeNumber
     """A neighbouring node, or the leaf of a broker of the same node."""
-    onward: tuple[NodeNumber, ...] = ()
-    """Nodes that it is to reach in this broker's place."""
     member: BrokerId = ""
     """The only broker that will do; empty: any of the node."""
 

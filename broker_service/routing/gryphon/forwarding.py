@@ -6,7 +6,7 @@
 2. A publication carries the silent positions just before it. On a single path nothing else is needed. Where
    publications take several paths, silent positions that none has carried are announced by themselves after
    `silence_after`.
-3. A broker that has no link to a node that works has another one of its own node serve it.
+3. To a broker of the same node a message goes *sideways*: it is for that broker's own leaf, and ends there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import msgspec
 from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.gryphon.detours import Detours
 from broker_service.routing.gryphon.horizon import Held
 from broker_service.routing.gryphon.local_view import LocalView
 from broker_service.routing.gryphon.options import GryphonOptions
@@ -38,7 +39,7 @@ from broker_service.routing.gryphon.stream_messages import (
 from broker_service.routing.gryphon.stream_state import Cached, StreamState
 from broker_service.routing.gryphon.vector_digests import EncodedVector
 from broker_service.routing.gryphon.vectors import Vector, encode_vector, part_of
-from broker_service.routing.interface import Action, LinkStatus, Send, SetTimer
+from broker_service.routing.interface import Action, Send, SetTimer
 
 
 class Announce(msgspec.Struct, frozen=True):
@@ -75,12 +76,13 @@ class Forwarding:
         propagation: Propagation,
         clients: Clients,
         options: GryphonOptions,
-        links: Mapping[BrokerId, LinkStatus],
+        detours: Detours,
     ) -> None:
         self.view = view
         self.clients = clients
         self.options = options
-        self.links = links
+        self.is_up = detours.is_up
+        self._links = detours.links
         self.streams: dict[NodeNumber, StreamState] = {}
         self.counts = Counter[str]()
         """Messages sent, by their labels."""
@@ -126,7 +128,7 @@ class Forwarding:
     ) -> list[Action]:
         """Sends a publication to a node; to a certain broker, in answer to a request."""
         state = self.state(stream)
-        target, reach = (to, self.reach(to)) if to else self.route(stream, node, position)
+        target = to or self.route(stream, node, position)
         if not target:
             return []
         start = state.silent_for[node].start_of(position)
@@ -137,7 +139,8 @@ class Forwarding:
             encoded = EncodedVector(0, encode_vector(vector))
         else:
             encoded = state.vectors.encode(cached.digest, target)
-        stamp = Stamp(stream, position, position - start, position - cached.digest, reach, bool(to), *encoded)
+        age, sideways = position - cached.digest, target in self.view.peers
+        stamp = Stamp(stream, position, position - start, age, sideways, bool(to), *encoded)
         hops = cached.message.hops + 1
         message = msgspec.structs.replace(cached.message, header=encode_header(stamp), hops=hops)
         return [Send(target, message, label="retransmission" if to else "")]
@@ -153,39 +156,11 @@ class Forwarding:
         self._sufficient[stream, node] = (digest, version, found)
         return found
 
-    def route(
-        self, stream: NodeNumber, node: NodeNumber, position: int
-    ) -> tuple[BrokerId, tuple[NodeNumber, ...] | None]:
-        """The broker to send to for a node, and its `reach`; an empty name when none can be reached (rule 3)."""
-        view = self.view
-        peers = [peer for peer in view.peers if self.links[peer].up]
-        if node in view.members:
-            target = self._path(self.links, view.members[node], stream, position)
-            if target is not None:
-                return target, None
-        else:
-            for peer in peers:
-                if view.peers[peer] == node:
-                    return peer, (node,)
-        return (peers[0], (node,)) if peers else ("", None)
-
-    def reach(self, neighbour: BrokerId) -> tuple[NodeNumber, ...] | None:
-        """The `reach` of an answer: a broker of the same node passes on what it was asked for itself."""
-        leaf = self.view.peers.get(neighbour)
-        return None if leaf is None else (leaf,)
-
-    def know_silent(
-        self,
-        state: StreamState,
-        reach: tuple[NodeNumber, ...] | None,
-        nodes: Iterable[NodeNumber],
-        start: int,
-        end: int,
-    ) -> None:
-        """Notes that positions hold nothing for nodes; for nobody further down when `reach` is None."""
-        state.silence(nodes, start, end)
-        if reach is None:
-            state.silent.add(start, end)
+    def route(self, stream: NodeNumber, node: NodeNumber, position: int) -> BrokerId:
+        """The broker to send to for a node; an empty name when none can be reached."""
+        members = self.view.members.get(node)
+        target = None if members is None else self._path(self._links, members, stream, position)
+        return target or next(filter(self.is_up, self._brokers(node)), "")
 
     def announce_later(self, stream: NodeNumber, node: NodeNumber, start: int, end: int) -> list[Action]:
         """Announces silent positions to a node after a while, unless a publication carries them before."""
@@ -204,31 +179,27 @@ class Forwarding:
         for node, ranges in state.unannounced.items():
             if not ranges:
                 continue
-            target, reach = self.route(stream, node, state.end)
+            target = self.route(stream, node, state.end)
             if target:
-                actions += self.silences(stream, target, ranges, reach)
+                actions += self.silences(stream, target, ranges, sideways=target in self.view.peers)
             state.unannounced[node] = RangeSet()
         return actions
 
     def silences(
-        self, stream: NodeNumber, target: BrokerId, ranges: Iterable[Range], reach: tuple[NodeNumber, ...] | None
+        self, stream: NodeNumber, target: BrokerId, ranges: Iterable[Range], *, sideways: bool = False
     ) -> list[Action]:
         """The messages that announce silent positions to a broker."""
         ranges = list(ranges)
         actions: list[Action] = []
         for place in range(0, len(ranges), MOST_RANGES):
-            silence = Silence(stream, tuple(ranges[place : place + MOST_RANGES]), reach)
+            silence = Silence(stream, tuple(ranges[place : place + MOST_RANGES]), sideways)
             actions.append(self.control(target, silence))
         return actions
 
-    def upstream(self, state: StreamState, attempt: int, *, peers: bool) -> BrokerId:
+    def upstream(self, state: StreamState, attempt: int) -> BrokerId:
         """A broker on the way to the publishers' broker, another one with each attempt; empty when there is none."""
-        view = self.view
-        candidates = list(view.members.get(state.upstream, ()))
-        candidates += [peer for peer, leaf in view.peers.items() if leaf == state.upstream]
-        reachable = [broker for broker in candidates if self.links[broker].up]
-        if not reachable and peers:
-            reachable = [peer for peer in view.peers if self.links[peer].up]
+        brokers = self._brokers(state.upstream)
+        reachable = [broker for broker in brokers if self._links[broker].up] or list(filter(self.is_up, brokers))
         return reachable[attempt % len(reachable)] if reachable else ""
 
     def leave_all(self) -> None:
@@ -249,3 +220,8 @@ class Forwarding:
         self.counts[label] += 1
         message = Message(Kind.CONTROL, "", header=encode_header(control), hops=1)
         return Send(neighbour, message, label=label, ahead=not isinstance(control, Silence | Head))
+
+    def _brokers(self, node: NodeNumber) -> Iterable[BrokerId]:
+        """The brokers of a neighbouring node, or the one that has a leaf at this broker's node."""
+        members = self.view.members.get(node)
+        return [peer for peer, leaf in self.view.peers.items() if leaf == node] if members is None else members

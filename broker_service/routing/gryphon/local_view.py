@@ -24,6 +24,8 @@ class LocalView:
     """Brokers of the neighbouring nodes."""
     node_of: Mapping[BrokerId, NodeNumber]
     """Nodes of the brokers of neighbouring nodes."""
+    leaves: Mapping[BrokerId, NodeNumber]
+    """Leaves of all neighbours: of the other brokers of the node, and of those of neighbouring nodes."""
     behind: Mapping[NodeNumber, frozenset[NodeNumber]]
     """Leaves behind each source: on its side of the tree."""
     before: Mapping[NodeNumber, frozenset[NodeNumber]]
@@ -49,6 +51,12 @@ class LocalView:
             peers={member: tree.leaves[member] for member in tree.nodes[node] if member != broker},
             members=members,
             node_of={member: number for number, brokers in members.items() for member in brokers},
+            leaves={
+                member: tree.leaves[member]
+                for brokers in (tree.nodes[node], *members.values())
+                for member in brokers
+                if member != broker
+            },
             behind=behind,
             before={number: every - behind[number] for number in members},
             shared=frozenset((tree.leaves[broker],)).union(*(behind[number] for number in members)),

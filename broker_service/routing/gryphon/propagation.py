@@ -15,17 +15,22 @@
 5. *(Not in the paper.)* A receiver acknowledges news when it and all that it has passed them to have them. A sender
    that gets no acknowledgement offers its vector to the next broker of the node, which asks for what it lacks. The
    paper's leaves look at the vectors of publications for that, which takes publications. Nodes of which no broker can
-   be reached are waited for no longer; the brokers of the own node are asked to reach them instead.
+   be reached are waited for no longer.
 6. When a link comes up, both ends offer their vectors. A broker that was restarted recovers by that: it starts with
    an empty V_b. The V_b element of its own leaf starts with the time before its clock's, for which there is no
    subscription.
-7. A broker that gets a publication whose vector is ahead of its V_b for some source waits for the news a moment, and
+7. *(Not in the paper.)* When a node's brokers have lost what they knew of a leaf whose broker has failed, no broker of
+   that node has a state that its neighbours could take (rule 4). A neighbour that has asked in vain reminds the broker
+   that answers of what it knows. That one adds the roots to each source behind which it has missed a leaf, and raises
+   V_b: what covers the subscriptions of the whole node covers those of the source.
+8. A broker that gets a publication whose vector is ahead of its V_b for some source waits for the news a moment, and
    asks for them then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -39,6 +44,7 @@ from broker_service.routing.gryphon.control_messages import (
     Control,
     News,
     Offer,
+    Reminder,
     Settled,
     State,
 )
@@ -62,6 +68,10 @@ from broker_service.routing.interface import Action, Actions, CancelTimer, SetTi
 
 Observer = Callable[[NodeNumber, Iterable[Conjunction], Iterable[Conjunction]], None]
 """Is called with a source and the roots that it has added and removed."""
+
+
+_ASKED_IN_VAIN: Final = 3
+"""Repeated requests for a state after which a reminder is sent."""
 
 
 class AskAgain(msgspec.Struct, frozen=True):
@@ -120,7 +130,7 @@ class Propagation:
             news = Addition(view.leaf, view.leaf, change.time, added)
         parties = self._dissemination.others("")
         actions = self._apply(news, change.added, change.removed, parties)
-        self._dissemination.request(Request("", {view.leaf: change.time}, parties, ()))
+        self._dissemination.request(Request("", {view.leaf: change.time}, parties))
         return [*actions, *self._dissemination.evaluate()]
 
     def receive(self, neighbour: BrokerId, control: Control) -> Actions:
@@ -134,6 +144,8 @@ class Propagation:
                 return self._receive_ask(neighbour, control)
             case State():
                 return self._receive_state(neighbour, control)
+            case Reminder():
+                return self._receive_reminder(neighbour, control)
             case Settled():
                 return self._receive_settled(neighbour, control)
 
@@ -174,31 +186,27 @@ class Propagation:
 
     def _receive_news(self, neighbour: BrokerId, news: News) -> Actions:
         self._require_source(neighbour, news.source)
-        self._require_onward(neighbour, news.onward)
         if news.leaf not in self._view.behind[news.source] or not 0 < news.time <= MOST_TIME:
             raise MalformedMessageError(f"there is no time {news.time} of leaf {news.leaf} behind {neighbour}")
         added = [decode_conjunction(body) for body in news.added]
         removed = [decode_conjunction(body) for body in news.removed] if isinstance(news, Change) else []
         base = self._base(news)
         needed = {news.leaf: news.time}
-        parties = self._dissemination.receivers(neighbour, news.onward)
+        parties = self._dissemination.receivers(neighbour)
         actions: list[Action] = []
         if not dominates(self.known, needed):
             if self._applies(news, base):
                 actions += self._apply(news, added, removed, parties)
             else:
                 actions += self._ask(news.source, needed, neighbour)
-        self._dissemination.request(Request(neighbour, needed, parties, news.onward))
+        self._dissemination.request(Request(neighbour, needed, parties))
         return [*actions, *self._dissemination.evaluate()]
 
     def _receive_offer(self, neighbour: BrokerId, offer: Offer) -> Actions:
         self._require_source(neighbour, offer.source)
-        self._require_onward(neighbour, offer.onward)
         needed = self._vector(offer.source, offer.known)
         actions = () if dominates(self.known, needed) else self._ask(offer.source, needed, neighbour)
-        self._dissemination.request(
-            Request(neighbour, needed, self._dissemination.receivers(neighbour, offer.onward), offer.onward)
-        )
+        self._dissemination.request(Request(neighbour, needed, self._dissemination.receivers(neighbour)))
         return [*actions, *self._dissemination.evaluate()]
 
     def _receive_ask(self, neighbour: BrokerId, ask: Ask) -> Actions:
@@ -221,17 +229,29 @@ class Propagation:
         known = self._vector(state.source, state.known)
         roots = [decode_conjunction(body) for body in state.roots]
         if not self._takes(state.source, known):
-            return ()
+            return self._remind(neighbour, state.source)
         self._replace(state.source, known, roots)
+        return [*self._end_asking(), *self._dissemination.evaluate()]
+
+    def _receive_reminder(self, neighbour: BrokerId, reminder: Reminder) -> Actions:
+        view = self._view
+        node = self._node_of(neighbour)
+        known = decode_vector(reminder.known)
+        if node not in view.members or not known.keys() <= view.before[node]:
+            raise MalformedMessageError(f"{neighbour} sends a reminder of leaves that are not behind this node")
+        roots = [decode_conjunction(body) for body in reminder.roots]
+        missed = [leaf for leaf, time in known.items() if self.known.get(leaf, 0) < time and leaf != view.leaf]
+        for source in dict.fromkeys(view.source_of[leaf] for leaf in missed):
+            self._update(source, roots, ())
+        self._raise(part_of(known, missed))
         return [*self._end_asking(), *self._dissemination.evaluate()]
 
     def _receive_settled(self, neighbour: BrokerId, settled: Settled) -> Actions:
         node = self._node_of(neighbour)
-        self._require_onward(neighbour, settled.onward)
         known = decode_vector(settled.known)
         if not known.keys() <= self._view.source_of.keys():
             raise MalformedMessageError("a vector has leaves that are not in the tree")
-        return self._dissemination.acknowledged(neighbour, node, settled, known)
+        return self._dissemination.acknowledged(neighbour, node, known)
 
     # State
 
@@ -265,7 +285,7 @@ class Propagation:
                     base[news.leaf] = former
                 passed = self._own_change(news, differences[party.node], base, fingerprints[party.node])
             else:
-                passed = msgspec.structs.replace(news, onward=())
+                passed = news
             actions += self._dissemination.pass_on(party, passed)
         return [*actions, *self._end_asking()]
 
@@ -326,6 +346,13 @@ class Propagation:
             del self._wanted[source]
         return [CancelTimer(AskAgain(source)) for source in reached]
 
+    def _remind(self, neighbour: BrokerId, source: NodeNumber) -> Actions:
+        """Reminds a broker of a neighbouring node of what its state of that node lacks (rule 7)."""
+        if source not in self._view.members or self._asked.get(source, 0) < _ASKED_IN_VAIN:
+            return ()
+        known = part_of(self.known, self._view.behind[source])
+        return (send(neighbour, Reminder(encode_vector(known), self._roots.received(source).bodies)),)
+
     # Checks of messages
 
     def _node_of(self, neighbour: BrokerId) -> NodeNumber:
@@ -342,10 +369,6 @@ class Propagation:
         if source == node or (neighbour in self._view.peers and source in self._view.members):
             return
         raise MalformedMessageError(f"{neighbour} sends news of source {source}")
-
-    def _require_onward(self, neighbour: BrokerId, onward: tuple[NodeNumber, ...]) -> None:
-        if onward and (neighbour not in self._view.peers or not self._view.members.keys() >= set(onward)):
-            raise MalformedMessageError(f"{neighbour} names the nodes {onward}")
 
     def _vector(self, source: NodeNumber, data: bytes) -> dict[Leaf, VirtualTime]:
         """A vector of leaves behind a source. Raises `MalformedMessageError` for any other."""

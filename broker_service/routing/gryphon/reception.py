@@ -48,7 +48,7 @@ class Reception:
         for held in horizon.ready():
             actions += self._forwarding.clients.notify(stream, held)
         lacks = bool(horizon.unknown(1))
-        if lacks and not state.waits_for_gap and self._forwarding.upstream(state, 0, peers=True):
+        if lacks and not state.waits_for_gap and self._forwarding.upstream(state, 0):
             state.waits_for_gap = True
             actions.append(SetTimer(Gap(stream), self._forwarding.options.gap_after, awaited=True))
         elif not lacks and state.waits_for_gap:
@@ -63,7 +63,7 @@ class Reception:
         state = self._forwarding.state(stream)
         state.waits_for_gap = False
         unknown = state.horizon.unknown(MOST_RANGES)
-        target = self._forwarding.upstream(state, state.horizon.attempts, peers=True)
+        target = self._forwarding.upstream(state, state.horizon.attempts)
         if not unknown or not target:
             return []
         again = min(self._forwarding.options.nack_again * 2**state.horizon.attempts, _LAST_NACK)
@@ -88,6 +88,6 @@ class Reception:
         """Passes on the acknowledgements that were collected."""
         state = self._forwarding.state(stream)
         state.collects_acknowledgements = False
-        target = self._forwarding.upstream(state, 0, peers=True)
+        target = self._forwarding.upstream(state, 0)
         leaves, state.acknowledged = state.acknowledged, {}
         return [self._forwarding.control(target, Acknowledge(stream, leaves))] if target and leaves else []

@@ -51,19 +51,19 @@ class Relay:
 
     def receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
         stamp = decode_stamp(message.header)
-        state, nodes = self._served(neighbour, stamp.stream, stamp.reach)
+        state, nodes = self._served(neighbour, stamp.stream, stamp.sideways)
         encoded = EncodedVector(stamp.base, stamp.vector)
         vector = state.vectors.decode(stamp.digest, encoded, self._forwarding.view.source_of)
         start, position = stamp.position - stamp.silent, stamp.position
         state.end = max(state.end, position + 1)
-        self._forwarding.know_silent(state, stamp.reach, nodes, start, position)
+        state.silence(nodes, start, position)
         if vector is None:
             return self._reception.moved(stamp.stream)
         cached = Cached(msgspec.structs.replace(message, header=b""), stamp.digest)
         self._caches.add(state, position, cached)
         actions: list[Action] = []
         if not stamp.again and position not in state.relayed:
-            if stamp.reach is None:
+            if not stamp.sideways:
                 state.relayed.add(position, position + 1)
             others = [node for node in nodes if node != self._forwarding.view.leaf]
             actions += self._forwarding.send_on(stamp.stream, position, cached, vector, others)
@@ -77,25 +77,25 @@ class Relay:
 
     def _receive_silence(self, neighbour: BrokerId, silence: Silence) -> list[Action]:
         require_ranges(silence.ranges)
-        if silence.reach is None and neighbour in self._forwarding.view.peers:
+        if not silence.sideways and neighbour in self._forwarding.view.peers:
             state = self._forwarding.state(silence.stream)
             nodes = state.downstream
         else:
-            state, nodes = self._served(neighbour, silence.stream, silence.reach)
+            state, nodes = self._served(neighbour, silence.stream, silence.sideways)
         actions: list[Action] = []
         for start, end in silence.ranges:
-            self._forwarding.know_silent(state, silence.reach, nodes, start, end)
+            state.silence(nodes, start, end)
             for other in nodes:
                 if other != self._forwarding.view.leaf and self._forwarding.options.paths != "hash":
                     actions += self._forwarding.announce_later(silence.stream, other, start, end)
             if self._forwarding.view.leaf in nodes:
                 state.horizon.silence(start, end)
-        for asking, wanted in state.asked.items() if silence.reach is None else ():
+        for asking, wanted in () if silence.sideways else state.asked.items():
             found = [part for start, end in silence.ranges for part in wanted.within(start, end)]
             for start, end in found:
                 wanted.remove(start, end)
-            if self._forwarding.links[asking].up:
-                actions += self._forwarding.silences(silence.stream, asking, found, None)
+            if self._forwarding.is_up(asking):
+                actions += self._forwarding.silences(silence.stream, asking, found)
         return [*actions, *self._reception.moved(silence.stream)]
 
     def _receive_acknowledge(self, neighbour: BrokerId, found: Acknowledge) -> list[Action]:
@@ -127,25 +127,26 @@ class Relay:
         encoded = encode_vector(vector)
         for node in nodes:
             leaves = tuple(leaf for leaf in lacking if leaf in self._forwarding.view.behind[node])
-            target, reach = (to, self._forwarding.reach(to)) if to else self._forwarding.route(stream, node, state.end)
+            target = to or self._forwarding.route(stream, node, state.end)
             if not leaves:
                 continue
             if not target:
                 unreachable += leaves
                 continue
             silent = state.end - state.silent_for[node].start_of(state.end)
-            head = Head(stream, state.end, silent, digest, encoded, state.first, leaves, reach)
+            sideways = target in self._forwarding.view.peers
+            head = Head(stream, state.end, silent, digest, encoded, state.first, leaves, sideways)
             actions.append(self._forwarding.control(target, head))
         return actions, unreachable
 
     def _receive_head(self, neighbour: BrokerId, head: Head) -> list[Action]:
         require(0 < head.first <= head.end and 0 <= head.silent < head.end and 0 < head.digest <= head.end, "position")
-        state, nodes = self._served(neighbour, head.stream, head.reach)
+        state, nodes = self._served(neighbour, head.stream, head.sideways)
         vector = decode_vector(head.vector)
         require(vector.keys() <= self._forwarding.view.source_of.keys(), "leaf")
         state.vectors.remember(head.digest, vector)
         state.end = max(state.end, head.end)
-        self._forwarding.know_silent(state, head.reach, nodes, head.end - head.silent, head.end)
+        state.silence(nodes, head.end - head.silent, head.end)
         self._caches.forgotten(state.forget_below(head.first))
         others = [node for node in nodes if node != self._forwarding.view.leaf]
         actions, unreachable = self.announce_end(head.stream, others, head.lacking)
@@ -211,14 +212,14 @@ class Relay:
     # Checks
 
     def _served(
-        self, neighbour: BrokerId, stream: NodeNumber, reach: tuple[NodeNumber, ...] | None
+        self, neighbour: BrokerId, stream: NodeNumber, sideways: bool
     ) -> tuple[StreamState, tuple[NodeNumber, ...]]:
         """The state of a stream, and the nodes that this broker is to serve with a message about it."""
         view = self._forwarding.view
         state = self._forwarding.state(stream)
         require(stream != view.leaf, "stream")
-        if reach is None:
-            require(view.node_of.get(neighbour) == state.upstream, "sender")
-            return state, state.downstream
-        require(neighbour in view.peers and set(reach) <= {*view.members, view.leaf, *view.peers.values()}, "reach")
-        return state, reach
+        if sideways:
+            require(neighbour in view.peers, "sender")
+            return state, (view.leaf,)
+        require(view.node_of.get(neighbour) == state.upstream, "sender")
+        return state, state.downstream

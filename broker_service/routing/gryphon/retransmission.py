@@ -2,8 +2,8 @@
 
 A broker answers from its cache, the publishers' broker from its log. What a broker does not know it asks for further
 up, and remembers who asked. An answer is filtered like every publication, and goes to those who asked. Brokers of the
-own node may ask in place of others, so that nothing is filtered for them, and only positions are silent for them that
-hold nothing for anybody further down.
+same node may pass on requests of others, so that nothing is filtered for them, and only those positions are silent for
+them that hold nothing for anybody further down.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Retransmission:
                 for position, cached in held:
                     actions += self._answer(nack.stream, neighbour, position, cached, silent)
                 unknown += RangeSet((position, position + 1) for position, _ in held).absent(first, behind)
-        actions += forwarding.silences(nack.stream, neighbour, sorted(silent), None)
+        actions += forwarding.silences(nack.stream, neighbour, sorted(silent))
         if unknown and nack.stream != forwarding.view.leaf:
             actions += self._ask_further_up(nack.stream, state, neighbour, unknown)
         return actions
@@ -61,10 +61,10 @@ class Retransmission:
             if position not in wanted:
                 continue
             wanted.remove(position, position + 1)
-            if forwarding.links[neighbour].up:
+            if forwarding.is_up(neighbour):
                 silent: list[Range] = []
                 actions += self._answer(stream, neighbour, position, cached, silent)
-                actions += forwarding.silences(stream, neighbour, silent, None)
+                actions += forwarding.silences(stream, neighbour, silent)
         return actions
 
     def _ask_further_up(
@@ -75,7 +75,7 @@ class Retransmission:
             asked = state.asked[neighbour] = RangeSet()
         for start, end in unknown:
             asked.add(start, end)
-        target = self._forwarding.upstream(state, 0, peers=neighbour not in self._forwarding.view.peers)
+        target = self._forwarding.upstream(state, 0)
         return [self._forwarding.control(target, Nack(stream, tuple(unknown[:MOST_RANGES])))] if target else []
 
     def _silent(self, state: StreamState, neighbour: BrokerId, start: int, end: int) -> RangeSet:
@@ -98,10 +98,7 @@ class Retransmission:
     def _answer(
         self, stream: NodeNumber, neighbour: BrokerId, position: int, cached: Cached, silent: list[Range]
     ) -> list[Action]:
-        """Sends a publication to a broker that has asked for it, or notes that it holds nothing for that one.
-
-        Brokers of the same node may ask in place of others, so that nothing is filtered for them.
-        """
+        """Sends a publication to a broker that has asked for it, or notes that it holds nothing for that one."""
         forwarding = self._forwarding
         state = forwarding.state(stream)
         vector = state.vectors.get(cached.digest)

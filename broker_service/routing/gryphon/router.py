@@ -9,6 +9,7 @@
 4. While the log is full, publishers wait. A publication that is larger than the log is refused.
 5. `flooding` lets all of a leaf's subscriptions count as one for everything: publications go to all leaves with
    subscriptions, and only these match.
+6. A neighbour whose link is down is reached over another broker where possible (`detours`).
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from broker_service.errors import RefusedPublicationError
+from broker_service.errors import MalformedMessageError, RefusedPublicationError
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.gryphon.conjunctions import EVERYTHING, Conjunction
+from broker_service.routing.gryphon.control_messages import Control
 from broker_service.routing.gryphon.covering import Covering, ExactCovering, IdentityCovering
+from broker_service.routing.gryphon.detour_messages import Detour, Seek, Ways
+from broker_service.routing.gryphon.detours import MOST_PARTS, Detours, SeekDetours
 from broker_service.routing.gryphon.exchanges import Exchanges, Party
 from broker_service.routing.gryphon.forwarding import Announce, Forwarding
 from broker_service.routing.gryphon.horizon import Held
@@ -36,7 +40,7 @@ from broker_service.routing.gryphon.reception import Collect, Gap
 from broker_service.routing.gryphon.relay import Relay
 from broker_service.routing.gryphon.root_sets import RootSets
 from broker_service.routing.gryphon.routing_tree import NodeNumber, RoutingTree
-from broker_service.routing.gryphon.stream_messages import Acknowledge, Head, Nack, Silence, decode_any
+from broker_service.routing.gryphon.stream_messages import Acknowledge, Head, Nack, Silence, StreamControl, decode_any
 from broker_service.routing.gryphon.stream_state import Cached
 from broker_service.routing.gryphon.vectors import Vector, maximum
 from broker_service.routing.gryphon.virtual_time import VirtualClock
@@ -97,18 +101,26 @@ class GryphonRouter(DispatchingRouter):
         self._matcher: Matcher[Interest | RootKey] = context.matcher()
         self._matched: tuple[Message, list[Interest | RootKey]] | None = None
         """The latest publication that was matched, which several steps may need."""
+        self._detours = Detours(
+            view,
+            context.links,
+            context.incarnation,
+            wait=options.nack_again,
+            opened=self._reached,
+            closed=self._cut_off,
+        )
         self._roots = RootSets(tuple(view.behind), tuple(view.members), covering())
         self._propagation = Propagation(
             view,
             self._roots,
             Exchanges(options.nack_again, _LAST_OFFER),
             ask_after=options.nack_again,
-            is_up=lambda neighbour: context.links[neighbour].up,
+            is_up=self._detours.is_up,
             now=context.now,
             observe=self._observe,
         )
         self._propagation.start(clock.announced)
-        self._forwarding = Forwarding(view, self._propagation, self, options, context.links)
+        self._forwarding = Forwarding(view, self._propagation, self, options, self._detours)
         self._relay = Relay(self._forwarding)
         stream = self._forwarding.state(view.leaf)
         self._log = PublisherLog(
@@ -117,7 +129,6 @@ class GryphonRouter(DispatchingRouter):
         stream.end = self._log.next
         for start, end in self._log.silent:
             stream.silence(stream.downstream, start, end)
-            stream.silent.add(start, end)
         self._log.acknowledge(view.leaf, self._log.next, 0.0)
         self._log_bytes = min(options.log_bytes, context.stored_bytes // 2)
         self._batching = False
@@ -163,30 +174,61 @@ class GryphonRouter(DispatchingRouter):
         actions += self._forwarding.send_on(leaf, position, cached, vector, others)
         actions += self.notify(leaf, Held(position, message, vector))
         self._log.acknowledge(leaf, self._log.next, 0.0)
-        return [*actions, *self._tend_log()]
+        return self._detours.carried([*actions, *self._tend_log()])
 
     # Messages and links
+
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        return self._detours.carried(super().receive(neighbour, message))
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
         return self._relay.receive_publication(neighbour, message)
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         control = decode_any(message.header)
-        if isinstance(control, Head | Nack | Silence | Acknowledge):
-            return self._relay.receive(neighbour, control)
-        return self._propagation.receive(neighbour, control)
+        if isinstance(control, Detour):
+            return self._receive_detour(neighbour, message, control)
+        return self._handle(neighbour, control)
+
+    def _receive_detour(self, neighbour: BrokerId, message: Message, detour: Detour) -> Actions:
+        for _ in range(MOST_PARTS):
+            if detour.receiver != self._view.leaf:
+                return self._detours.pass_on(neighbour, message, detour)
+            sender = self._detours.sender_of(neighbour, detour)
+            message = detour.unwrapped(message)
+            if message.kind is Kind.PUBLISH:
+                return () if sender is None else self._receive_publication(sender, message)
+            control = decode_any(message.header)
+            if sender is None:
+                return ()
+            if not isinstance(control, Detour):
+                return self._handle(sender, control)
+            neighbour, detour = sender, control
+        raise MalformedMessageError(f"a message is on more than {MOST_PARTS} detours")
+
+    def _handle(self, neighbour: BrokerId, control: Control | StreamControl | Seek | Ways) -> Actions:
+        match control:
+            case Seek():
+                return self._detours.receive_seek(neighbour, control)
+            case Ways():
+                return self._detours.receive_ways(neighbour, control)
+            case Head() | Nack() | Silence() | Acknowledge():
+                return self._relay.receive(neighbour, control)
+            case _:
+                return self._propagation.receive(neighbour, control)
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        return [
-            *self._propagation.link_up(neighbour, incarnation),
-            *self._relay.link_up(neighbour),
-            *self._tend_log(),
-        ]
+        actions = self._detours.link_up(neighbour, incarnation)
+        return self._detours.carried([*actions, *self._reached(neighbour, incarnation)])
 
     def link_down(self, neighbour: BrokerId) -> Actions:
-        return [*self._propagation.link_down(neighbour), *self._relay.link_down(neighbour)]
+        actions = self._cut_off(neighbour)
+        return self._detours.carried([*actions, *self._detours.link_down(neighbour)])
 
     def timer(self, key: TimerKey) -> Actions:
+        return self._detours.carried(self._ran_out(key))
+
+    def _ran_out(self, key: TimerKey) -> Actions:
         match key:
             case Batch():
                 return self._end_batch()
@@ -196,6 +238,8 @@ class GryphonRouter(DispatchingRouter):
                 return self._relay.timer(key)
             case AskAgain() | Party():
                 return self._propagation.timer(key)
+            case SeekDetours():
+                return self._detours.timer()
         raise AssertionError(f"there is no timer {key}")
 
     def tables(self) -> Mapping[str, object]:
@@ -235,6 +279,18 @@ class GryphonRouter(DispatchingRouter):
         return self._tend_log()
 
     # Parts
+
+    def _reached(self, neighbour: BrokerId, incarnation: int) -> list[Action]:
+        """A neighbour can be reached (again)."""
+        return [
+            *self._propagation.link_up(neighbour, incarnation),
+            *self._relay.link_up(neighbour),
+            *self._tend_log(),
+        ]
+
+    def _cut_off(self, neighbour: BrokerId) -> list[Action]:
+        """A neighbour cannot be reached any more."""
+        return [*self._propagation.link_down(neighbour), *self._relay.link_down(neighbour)]
 
     def _match(self, message: Message) -> list[Interest | RootKey]:
         if self._matched is None or self._matched[0] is not message:

@@ -1,8 +1,8 @@
 """Headers of publications, and of the control messages by which streams are made complete. Positions are in streams.
 
-A *stream* is the sequence of publications of one broker's clients; it has the number of that broker's leaf. `reach`
-names the nodes and leaves that a receiver in the sender's own node is to serve. Between nodes it is None: the receiver
-serves everything further down.
+A *stream* is the sequence of publications of one broker's clients; it has the number of that broker's leaf. A message
+that is `sideways` comes from a broker of the receiver's node and is for the receiver's own leaf. Between nodes, the
+receiver serves everything further down.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.decoding import header_decoder
 from broker_service.routing.gryphon.control_messages import Control
+from broker_service.routing.gryphon.detour_messages import DetourControl
 from broker_service.routing.gryphon.ranges import Range
 
 MOST_POSITION = 1 << 62
@@ -33,7 +34,7 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True):
     age: int
     """Positions since the publications began to have the vector that this one has. The position at which that was, the
     *digest*, stands for the vector (section 5.1)."""
-    reach: tuple[int, ...] | None = None
+    sideways: bool = False
     again: bool = False
     """True for a retransmission, which is for those who asked for it."""
     base: int = 0
@@ -60,7 +61,7 @@ class Head(msgspec.Struct, frozen=True, array_like=True, tag="head"):
     """Positions before this one are not kept any more."""
     lacking: tuple[int, ...]
     """Leaves that have not acknowledged all positions."""
-    reach: tuple[int, ...] | None = None
+    sideways: bool = False
 
 
 class Nack(msgspec.Struct, frozen=True, array_like=True, tag="nack"):
@@ -75,8 +76,8 @@ class Silence(msgspec.Struct, frozen=True, array_like=True, tag="silence"):
 
     stream: int
     ranges: Ranges
-    reach: tuple[int, ...] | None = None
-    """None also within a node, in an answer: the positions hold nothing for anybody further down."""
+    sideways: bool = False
+    """False also within a node, in an answer: the positions hold nothing for anybody further down."""
 
 
 class Acknowledge(msgspec.Struct, frozen=True, array_like=True, tag="acknowledge"):
@@ -93,7 +94,9 @@ STREAM_LABELS: dict[type, str] = {Head: "head", Nack: "nack", Silence: "silence"
 
 _decode_stamp = header_decoder(Stamp)
 
-decode_any: Callable[[bytes], Control | StreamControl] = header_decoder(Control | StreamControl)
+decode_any: Callable[[bytes], Control | StreamControl | DetourControl] = header_decoder(
+    Control | StreamControl | DetourControl
+)
 
 
 def decode_stamp(header: bytes) -> Stamp:

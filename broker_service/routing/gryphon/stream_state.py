@@ -53,10 +53,12 @@ class StreamState:
         self.collects_acknowledgements = False
         self.collects_silences = False
 
-    def silence(self, nodes: Iterable[NodeNumber], start: int, end: int) -> None:
-        """Positions hold nothing for nodes."""
+    def silence(self, nodes: tuple[NodeNumber, ...], start: int, end: int) -> None:
+        """Positions hold nothing for nodes; for nobody further down when these are all."""
         for node in nodes:
             self.silent_for[node].add(start, end)
+        if nodes == self.downstream:
+            self.silent.add(start, end)
 
     def forget_below(self, position: int) -> list[Cached]:
         """Forgets positions that nobody can ask for any more; returns the publications among them."""

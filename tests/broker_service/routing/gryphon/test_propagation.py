@@ -220,15 +220,12 @@ def test_broken_variants_are_caught(parts: Parts, finding: type[AssertionError])
 
 # Messages that no correct neighbour sends
 
-VECTOR = encode_vector({8: 1})
 HOSTILE: dict[str, tuple[str, Control]] = {
     "news of another node": ("d1", Addition(1, 8, 1, ())),
     "news of a leaf that is not there": ("d1", Addition(2, 6, 1, ())),
     "news without a time": ("d1", Addition(2, 8, 0, ())),
     "news beyond all times": ("d1", Addition(2, 8, 1 << 63, ())),
     "news with a content that is none": ("d1", Addition(2, 8, 1, (b"\xff",))),
-    "news to be passed on by a neighbouring node": ("d1", Addition(2, 8, 1, (), (0,))),
-    "news to be passed on to nodes that are not there": ("c2", Offer(2, VECTOR, (99,))),
     "news of the receiver": ("c2", Offer(7, b"")),
     "an offer of leaves on the other side": ("d1", Offer(2, encode_vector({6: 1}))),
     "a change from leaves on the other side": ("d1", Change(2, 8, 1, (), (), encode_vector({6: 1}), 0)),
@@ -238,7 +235,6 @@ HOSTILE: dict[str, tuple[str, Control]] = {
     "a state of the receiver": ("c2", State(6, b"", ())),
     "a state of another node": ("d1", State(0, b"", ())),
     "an acknowledgement of leaves that are not there": ("d1", Settled(encode_vector({99: 1}))),
-    "an acknowledgement of nodes that were not named": ("d1", Settled(b"", (0,))),
     "a broker that is far away": ("SB1", Ask(1)),
 }
 

@@ -1,0 +1,66 @@
+"""Headers of the control messages by which brokers of neighbouring nodes, or of one node, find and use detours."""
+
+from __future__ import annotations
+
+import msgspec
+
+from broker_service.errors import MalformedMessageError
+from broker_service.messages import Kind, Message
+from broker_service.routing.common.decoding import encode_header
+
+
+class Seek(msgspec.Struct, frozen=True, array_like=True, tag="seek"):
+    """All brokers that the sender seeks a detour to at the receiver, by their leaves."""
+
+    leaves: tuple[int, ...]
+
+
+class Ways(msgspec.Struct, frozen=True, array_like=True, tag="ways"):
+    """All detours over the sender that are open to the receiver."""
+
+    found: dict[int, int]
+    """By leaf of the broker at the other end: the incarnation of that broker."""
+
+
+class Detour(msgspec.Struct, frozen=True, array_like=True, tag="detour"):
+    """A message on a detour, whose body travels as the body of the control message."""
+
+    sender: int
+    """Leaf of the broker that has sent the message."""
+    incarnation: int
+    """Of the sender."""
+    receiver: int
+    """Leaf of the broker that the message is for."""
+    kind: int
+    id: str
+    header: bytes
+    hops: int
+    """Overlay links travelled when the message has passed the first link of the detour."""
+    published: int
+
+    def unwrapped(self, carrier: Message) -> Message:
+        """The message as the receiver of a control message with this header handles it. Raises `MalformedMessageError`
+        for a kind that takes no detours."""
+        if self.kind not in (Kind.PUBLISH, Kind.CONTROL):
+            raise MalformedMessageError(f"messages of kind {self.kind} take no detours")
+        hops = self.hops + carrier.hops - 1
+        return Message(Kind(self.kind), self.id, carrier.body, self.header, hops, published=self.published)
+
+
+DetourControl = Seek | Ways | Detour
+
+
+def wrapped(message: Message, sender: int, incarnation: int, receiver: int) -> Message:
+    """The control message that carries a message on a detour."""
+    detour = Detour(
+        sender,
+        incarnation,
+        receiver,
+        int(message.kind),
+        message.id,
+        message.header,
+        message.hops,
+        message.published,
+    )
+    hops = message.hops if message.kind is Kind.CONTROL else 1
+    return Message(Kind.CONTROL, "", message.body, encode_header(detour), hops)
