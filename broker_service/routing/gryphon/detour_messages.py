@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from broker_service.errors import MalformedMessageError
-from broker_service.messages import Kind, Message
+from broker_service.messages import MOST_HOPS, Kind, Message
 from broker_service.routing.common.decoding import encode_header
+
+_MOST_TIME = 1 << 63
 
 
 class Seek(msgspec.Struct, frozen=True, array_like=True, tag="seek"):
@@ -40,9 +42,13 @@ class Detour(msgspec.Struct, frozen=True, array_like=True, tag="detour"):
 
     def unwrapped(self, carrier: Message) -> Message:
         """The message as the receiver of a control message with this header handles it. Raises `MalformedMessageError`
-        for a kind that takes no detours."""
+        for one that no correct broker sends on a detour."""
         if self.kind not in (Kind.PUBLISH, Kind.CONTROL):
             raise MalformedMessageError(f"messages of kind {self.kind} take no detours")
+        if not (0 < self.hops <= MOST_HOPS and 0 <= self.published < _MOST_TIME):
+            raise MalformedMessageError(
+                f"a message on a detour was published at {self.published}, {self.hops} links away"
+            )
         hops = self.hops + carrier.hops - 1
         return Message(Kind(self.kind), self.id, carrier.body, self.header, hops, published=self.published)
 

@@ -21,6 +21,7 @@ from broker_service.routing.gryphon.reception import Collect, Gap, Reception
 from broker_service.routing.gryphon.retransmission import Retransmission
 from broker_service.routing.gryphon.routing_tree import NodeNumber
 from broker_service.routing.gryphon.stream_messages import (
+    MOST_POSITION,
     Acknowledge,
     Head,
     Nack,
@@ -52,6 +53,8 @@ class Relay:
     def receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
         stamp = decode_stamp(message.header)
         state, nodes = self._served(neighbour, stamp.stream, stamp.sideways)
+        message = msgspec.structs.replace(message, header=b"")
+        self._forwarding.clients.wanting(message)  # before any change, because its content may be malformed
         encoded = EncodedVector(stamp.base, stamp.vector)
         vector = state.vectors.decode(stamp.digest, encoded, self._forwarding.view.source_of)
         start, position = stamp.position - stamp.silent, stamp.position
@@ -59,7 +62,7 @@ class Relay:
         state.silence(nodes, start, position)
         if vector is None:
             return self._reception.moved(stamp.stream)
-        cached = Cached(msgspec.structs.replace(message, header=b""), stamp.digest)
+        cached = Cached(message, stamp.digest)
         self._caches.add(state, position, cached)
         actions: list[Action] = []
         if not stamp.again and position not in state.relayed:
@@ -101,6 +104,7 @@ class Relay:
     def _receive_acknowledge(self, neighbour: BrokerId, found: Acknowledge) -> list[Action]:
         self._forwarding.state(found.stream)
         require(found.leaves.keys() <= self._forwarding.view.source_of.keys(), "leaf")
+        require(all(0 <= position < MOST_POSITION for position in found.leaves.values()), "position")
         if found.stream == self._forwarding.view.leaf:
             return self._forwarding.clients.acknowledged(found.leaves)
         actions: list[Action] = []
@@ -140,7 +144,8 @@ class Relay:
         return actions, unreachable
 
     def _receive_head(self, neighbour: BrokerId, head: Head) -> list[Action]:
-        require(0 < head.first <= head.end and 0 <= head.silent < head.end and 0 < head.digest <= head.end, "position")
+        require(0 < head.first <= head.end < MOST_POSITION, "position")
+        require(0 <= head.silent < head.end and 0 < head.digest <= head.end, "distance")
         state, nodes = self._served(neighbour, head.stream, head.sideways)
         vector = decode_vector(head.vector)
         require(vector.keys() <= self._forwarding.view.source_of.keys(), "leaf")
