@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
 
-from broker_service.composites import UNIT, Composites, lost_detection
+from broker_service.composites import Composites, UnitDetection, lost_detection
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
 from broker_service.publisher_gate import PublisherGate
@@ -16,6 +16,7 @@ from broker_service.routing.interface import (
     Actions,
     CancelTimer,
     Cease,
+    Contribute,
     Deliver,
     Detect,
     Erase,
@@ -91,7 +92,7 @@ class ActionExecutor:
                 self._timers.cancel(action.key)
             elif isinstance(action, Recall):
                 self._recall(action.neighbour)
-            elif isinstance(action, (Detect, Cease, RecordPlacement, Notify)):
+            elif isinstance(action, (Detect, Contribute, Cease, RecordPlacement, Notify)):
                 self._serve_unit(action)
             else:
                 self._keep_or_hold(action)
@@ -154,22 +155,23 @@ class ActionExecutor:
             )
             self.send(clients[0].session, event)
         if others:
-            self._detect(action)
+            self._pass_on(self._composites.arrive(message, action.clients))
 
-    def _detect(self, action: Deliver) -> None:
-        """Passes on the detections that a publication completes: to clients, and to the router for units."""
-        for event in self._composites.arrive(action.message, action.clients):
-            receiver = event.clients[0]
-            if receiver.startswith(UNIT):
-                self.perform(self.router.detected(receiver.removeprefix(UNIT), event.publications))
+    def _pass_on(self, detections: Iterable[ClientEvent | UnitDetection]) -> None:
+        """Passes detections on: to clients, and to the router for units."""
+        for detection in detections:
+            if isinstance(detection, UnitDetection):
+                self.perform(self.router.detected(detection.unit, detection.publications))
             else:
-                self._notify(self._clients[receiver], event)
+                self._notify(self._clients[detection.clients[0]], detection)
 
-    def _serve_unit(self, action: Detect | Cease | RecordPlacement | Notify) -> None:
+    def _serve_unit(self, action: Detect | Contribute | Cease | RecordPlacement | Notify) -> None:
         """Performs an action on a unit."""
         if isinstance(action, Detect):
-            for part in self._composites.add_unit(action.unit, self.new_id):
+            for part in self._composites.add_unit(action.unit, action.elsewhere, self.new_id):
                 self.perform(self.router.subscribe(part.client, part.id, part.subscription))
+        elif isinstance(action, Contribute):
+            self._pass_on(self._composites.contribute(action.unit, action.publications))
         elif isinstance(action, Cease):
             for part in self._composites.remove_unit(action.unit):
                 self.perform(self.router.unsubscribe(part.client, part.id))

@@ -10,11 +10,14 @@ routing protocol:
 3. An internal client has no session, does not count as a client or as a notification, and is not logged.
 4. Nothing is kept of a composite subscription that is withdrawn. One that is made again has other internal clients, so
    that publications which are still in flight do not reach it.
+
+A protocol that routes units (`CompositeUnit`) has them detected at a broker of its choice in the same way. It may have
+parts of a unit detected elsewhere. Those have no internal clients here; their publications come in sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -22,8 +25,18 @@ from broker_service.config import Limits
 from broker_service.defects import DefectReports
 from broker_service.detection import Detection, DetectionLimits, Detector, Loss
 from broker_service.language import ContentError, Publication, Subscription
-from broker_service.language.composite_subscription import CompositeSubscription
-from broker_service.messages import ClientEvent, ClientId, ConstituentPublication, Kind, Message, Outcome
+from broker_service.language.canonical import routed_form
+from broker_service.language.composite import Composite
+from broker_service.language.composite_subscription import CompositeSubscription, parts_of
+from broker_service.messages import (
+    ClientEvent,
+    ClientId,
+    ConstituentPublication,
+    Kind,
+    Message,
+    Outcome,
+    StampedPublication,
+)
 from broker_service.router_timers import Schedule, ScheduledCall
 from broker_service.routing.interface import CompositeUnit, SetTimer
 from broker_service.trace import Recorder
@@ -32,9 +45,6 @@ from record.time_units import SECOND
 
 INTERNAL: Final = "\0"
 """First character of the names of internal clients, which no other client's name begins with."""
-
-UNIT: Final = f"{INTERNAL}unit/"
-"""First characters of the names of receivers that are units; the unit's identifier follows."""
 
 COMPOSITE_SUBSCRIPTIONS: Final = "composite_subscriptions"
 PARTIAL_MATCHES: Final = "partial_matches"
@@ -69,8 +79,16 @@ class StandingComposite:
     name: str
     """The client's name for it."""
     parts: Sequence[RoutedPart]
-    receiver: ClientId
-    """Receiver of detections: the client, or, under a name that begins with `UNIT`, a unit of a client elsewhere."""
+    """The parts to which this broker has subscribed."""
+    unit: CompositeUnit | None = None
+    """The unit that receives the detections; None where the client does, which is one of this broker then."""
+
+
+class UnitDetection(NamedTuple):
+    """Publications that fulfil a unit, in the order of their publishing."""
+
+    unit: str
+    publications: tuple[StampedPublication, ...]
 
 
 class Composites:
@@ -118,8 +136,8 @@ class Composites:
     ) -> Sequence[RoutedPart]:
         """Detects a composite subscription from now on. Returns the parts, for each of which `new_id` makes an
         identifier; the router is to be subscribed to them."""
-        id, parts = self._split(composite, new_id)
-        self._standing[id] = StandingComposite(client, name, parts, client)
+        id, parts = self._split(composite, (), new_id)
+        self._standing[id] = StandingComposite(client, name, parts)
         self._ids[client, name] = id
         return parts
 
@@ -132,10 +150,12 @@ class Composites:
         within = self._window if composite.within is None else composite.within
         return CompositeUnit(id, client, name, CompositeSubscription(composite.pattern, within))
 
-    def add_unit(self, unit: CompositeUnit, new_id: Callable[[], str]) -> Sequence[RoutedPart]:
-        """Detects a unit from now on, as `add` does."""
-        id, parts = self._split(unit.composite, new_id)
-        self._standing[id] = StandingComposite(unit.client, unit.name, parts, UNIT + unit.id)
+    def add_unit(
+        self, unit: CompositeUnit, elsewhere: Collection[int], new_id: Callable[[], str]
+    ) -> Sequence[RoutedPart]:
+        """Detects a unit from now on, as `add` does; `elsewhere` is that of `Detect`."""
+        id, parts = self._split(unit.composite, elsewhere, new_id)
+        self._standing[id] = StandingComposite(unit.client, unit.name, parts, unit)
         self._units[unit.id] = id
         return parts
 
@@ -144,16 +164,20 @@ class Composites:
         id = self._units.pop(unit, None)
         return () if id is None else self._remove(id)
 
-    def _split(self, composite: CompositeSubscription, new_id: Callable[[], str]) -> tuple[str, Sequence[RoutedPart]]:
-        """Has a composite subscription detected. Returns the detector's identifier of it, and its parts."""
+    def _split(
+        self, composite: CompositeSubscription, elsewhere: Collection[int], new_id: Callable[[], str]
+    ) -> tuple[str, Sequence[RoutedPart]]:
+        """Has a composite subscription detected. Returns the detector's identifier of it, and the parts to route."""
         self._numbered += 1
         id = f"{INTERNAL}composite/{self._numbered}"
         within = self._window if composite.within is None else composite.within
-        parts = [
-            RoutedPart(f"{id}/{number}", new_id(), subscription)
-            for number, subscription in enumerate(self._detector.add(id, composite.pattern, within))
-        ]
-        self._places.update((part.client, PartPlace(id, number)) for number, part in enumerate(parts))
+        left_out = _needed_only_by(elsewhere, composite.pattern)
+        parts: list[RoutedPart] = []
+        for number, subscription in enumerate(self._detector.add(id, composite.pattern, within)):
+            if subscription not in left_out:
+                part = RoutedPart(f"{id}/{number}", new_id(), subscription)
+                parts.append(part)
+                self._places[part.client] = PartPlace(id, number)
         if self._expiry is None:
             self._expire_later()
         return id, parts
@@ -165,10 +189,10 @@ class Composites:
         self._detector.remove(id)
         return parts
 
-    def arrive(self, message: Message, clients: Sequence[ClientId]) -> Iterator[ClientEvent]:
+    def arrive(self, message: Message, clients: Sequence[ClientId]) -> Iterator[ClientEvent | UnitDetection]:
         """Takes a publication that the router delivers to these clients; all but internal ones are passed over.
 
-        Returns the notifications of the detections that it completes, each for one receiver.
+        Returns the detections that it completes: a notification for a client of this broker each, or for a unit.
         """
         filled: dict[str, list[int]] = {}
         for client in clients:
@@ -184,15 +208,31 @@ class Composites:
             return iter(())
         return map(self._notification, detections)
 
+    def contribute(
+        self, unit: str, publications: Iterable[StampedPublication]
+    ) -> Iterator[ClientEvent | UnitDetection]:
+        """Takes publications that were detected together elsewhere, for a unit. Returns as `arrive` does."""
+        id = self._units.get(unit)
+        if id is not None:
+            for publication in publications:
+                try:
+                    found = self._detector.contribute(id, publication.id, publication.stamp, publication.body)
+                except ContentError as error:
+                    message = Message(Kind.DETECTION, publication.id, publication.body)
+                    self._report_dropped(message, f"malformed: {error}")
+                else:
+                    yield from map(self._notification, found)
+
     def cancel_timer(self) -> None:
         """Ends the timer, because the broker ends."""
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
 
-    def _notification(self, detection: Detection) -> ClientEvent:
-        """Logs a detection, and returns the event for the subscriber."""
+    def _notification(self, detection: Detection) -> ClientEvent | UnitDetection:
+        """Logs a detection, and returns it in the form for its receiver."""
         standing, arrivals = self._standing[detection.composite], detection.publications
+        unit = standing.unit
         self._recorder.note(
             Event.DETECTED,
             kind=_DETECTION_WORD,
@@ -200,9 +240,14 @@ class Composites:
             client=standing.client,
             duration=arrivals[-1].stamp - arrivals[0].stamp,
             publications=[arrival.id for arrival in arrivals],
+            text=None if unit is None or unit.parent is None else unit.id,
         )
+        if unit is not None:
+            return UnitDetection(
+                unit.id, tuple([StampedPublication(arrival.id, arrival.body, arrival.stamp) for arrival in arrivals])
+            )
         publications = tuple([ConstituentPublication(arrival.id, arrival.body) for arrival in arrivals])
-        return ClientEvent(Outcome.NOTIFIED, (standing.receiver,), id=standing.name, publications=publications)
+        return ClientEvent(Outcome.NOTIFIED, (standing.client,), id=standing.name, publications=publications)
 
     def _report_lost(self, loss: Loss) -> None:
         self.lost += loss.lost
@@ -231,6 +276,14 @@ class Composites:
 def lost_detection(reason: str, composite: str) -> str:
     """The text of the log record of detections that are lost; `composite` is the client's name for it."""
     return f"{reason}: composite {composite}"
+
+
+def _needed_only_by(numbers: Collection[int], pattern: Composite) -> Set[Subscription]:
+    """The subscriptions that these parts of a pattern need, and none of its other parts does."""
+    if not numbers:
+        return frozenset()
+    forms = [routed_form(part) for part in parts_of(pattern)]
+    return {forms[number] for number in numbers} - {form for number, form in enumerate(forms) if number not in numbers}
 
 
 def _detection_limits(limits: Limits) -> DetectionLimits:

@@ -142,6 +142,15 @@ class ConstituentPublication(msgspec.Struct, frozen=True, gc=False):
     body: bytes
 
 
+class StampedPublication(msgspec.Struct, frozen=True, gc=False):
+    """A publication of a detection that another detector may complete."""
+
+    id: str
+    body: bytes
+    stamp: int
+    """Time of its publication in nanoseconds, as in `Message.published`."""
+
+
 class ClientEvent(msgspec.Struct, frozen=True, gc=False):
     """An event that a broker sends to clients of one session."""
 

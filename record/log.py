@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
@@ -34,7 +34,8 @@ class Event(enum.StrEnum):
     """The broker detected a set of publications that together match a composite subscription. kind: `detection`; id:
     the client's name for the composite; publications: the set; duration: its spread, which is the time between the
     earliest and the latest `publish` of the set. While a unit moves, several brokers may detect the same set, of which
-    the client is notified once."""
+    the client is notified once. text: the unit, where that is a part of the composite which is detected by itself
+    (`placement`); the set fulfils that part."""
     JOINED = "joined"
     """The broker became the join point of a composite subscription that is routed as a unit: it detects the composite
     from now on. kind: `compose`; id: the client's name for the composite; placement: the decision, of which `text`
@@ -179,17 +180,25 @@ class PlaceCost(msgspec.Struct, omit_defaults=True, frozen=True):
     saturated."""
 
 
+SUB_UNIT: Final = "/"
+"""Separates the name of a unit from that of a part of it which is a unit, too."""
+
+
 class PlacementRecord(msgspec.Struct, omit_defaults=True, kw_only=True, frozen=True):
     """The decision by which a unit, a composite subscription routed as a whole, is detected where it is."""
 
     unit: str
-    """The unit's name in the overlay. It is another one when the client makes the composite subscription again."""
+    """The unit's name in the overlay. It is another one when the client makes the composite subscription again.
+
+    A part of a unit may be a unit, too: a sub-unit `<unit>/<name>`, whose detections go to the unit's join point.
+    """
     epoch: int
-    """Number of times that the client's broker has routed the unit."""
+    """Number of times that the client's broker has routed the unit; of a sub-unit, its unit's join point."""
     move: int = 0
     """Number of times that the unit has been sent on by a join point in this epoch."""
     path: tuple[str, ...] = ()
-    """The brokers from the client's to this one. A crash of any of them costs the matches that this one stores."""
+    """The brokers from the client's, or from the join point of a sub-unit's unit, to this one. A crash of any of them
+    costs the matches that this one stores."""
     matches: float
     """Estimated detections a second."""
     parts: tuple[float, ...]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import LogPosition
-from record.log import Event, PlacementRecord
+from record.log import SUB_UNIT, Event, PlacementRecord
 from record.time_units import SECOND
 
 
@@ -57,6 +57,13 @@ class JoinPoint:
         """The variant, the client, and its name for the composite subscription."""
         return self.variant, self.client, self.composite
 
+    @property
+    def detecting(self) -> DetectingBroker:
+        """The broker, as it makes detections of the unit."""
+        unit = self.placement.unit
+        part = unit if SUB_UNIT in unit else ""
+        return DetectingBroker(self.variant, self.broker, self.client, self.composite, part)
+
 
 class DetectingBroker(NamedTuple):
     """A broker that made detections of a composite subscription."""
@@ -65,6 +72,8 @@ class DetectingBroker(NamedTuple):
     broker: str
     client: str
     composite: str
+    sub_unit: str = ""
+    """The unit that made them, where that is a part of the composite subscription."""
 
 
 @dataclass(slots=True)

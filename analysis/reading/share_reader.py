@@ -224,7 +224,7 @@ class ShareReader:
 
     def _read_detected(self, variant: int, record: TraceRecord, _position: int) -> None:
         if record.client is not None and record.id is not None:
-            detecting = DetectingBroker(variant, record.node, record.client, record.id)
+            detecting = DetectingBroker(variant, record.node, record.client, record.id, record.text or "")
             self._tally.detected.add(detecting, record.time)
 
     def _read_defect(self, variant: int, record: TraceRecord, position: int) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from record.log import SUB_UNIT
+
 
 class Placement(Struct, frozen=True, kw_only=True):
     """One row per variant, unit and broker, for each time that the broker was its join point and detected it."""
@@ -16,15 +18,16 @@ class Placement(Struct, frozen=True, kw_only=True):
     composite: str
     """The client's name for its composite subscription."""
     unit: str
-    """The unit's name in the overlay."""
+    """The unit's name in the overlay. `<unit>/<name>` is a part of a unit that is detected by itself, whose detections
+    go to the join point of that unit."""
     epoch: int
-    """Number of times that the client's broker had routed the unit."""
+    """Number of times that the client's broker had routed the unit; of such a part, the join point of its unit."""
     broker: str
     """The join point."""
     former: str | None
     """The join point from which the unit moved here; null for the first of an epoch."""
     path: list[str]
-    """The brokers from the client's to this one."""
+    """The brokers from the client's, or from the join point of the unit of which this is a part, to this one."""
     joined_ns: int
     left_ns: int | None
     """Null where the broker detected the unit to the end of the run, or until it crashed."""
@@ -47,5 +50,6 @@ class Placement(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The composite subscription, for people."""
-        return f"{self.client} {self.composite}"
+        """The composite subscription, for people, with the name of the part where that is detected by itself."""
+        _, _, part = self.unit.partition(SUB_UNIT)
+        return f"{self.client} {self.composite}" + (f", part {part}" if part else "")

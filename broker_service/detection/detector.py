@@ -16,6 +16,9 @@ Muthusamy, Jacobsen (Middleware 2008, section 4) leave it open. With `b` for the
    its arrival by the detector's own clock, so that no stamp keeps it for ever; a partner that arrives later finds
    nothing.
 4. At a bound the publication with the oldest stamp is dropped, and all that bounds cost is reported.
+5. A set that another detector found for some parts arrives as its publications (`contribute`), each of which fills the
+   leaves that it matches. So the window, and variables that other parts have, too, are judged over the whole pattern
+   here. A publication of several sets is kept once, where the sets themselves would be the product of their parts.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from broker_service.detection.search import Search
 from broker_service.detection.standing import Standing
 from broker_service.language import Publication, Subscription, Value
 from broker_service.language.composite import Composite
+from broker_service.language.relations import matches
 from broker_service.language.wire import decode_publication
 
 _NOTHING: Mapping[str, Value] = MappingProxyType({})
@@ -119,6 +123,18 @@ class Detector:
         while self.matches > self._limits.partial_matches or self._kept.bytes > self._limits.partial_match_bytes:
             self._drop(self._kept.oldest())
         return detections
+
+    def contribute(self, composite: str, id: str, stamp: int, body: bytes) -> list[Detection]:
+        """Takes a publication of a set that another detector found, and fills the parts that its content matches.
+
+        Returns what it completes, as `arrive` does. Raises `ContentError` where the body cannot be decoded.
+        """
+        standing = self._standing.get(composite)
+        if standing is None:
+            return []
+        content = self._decode(body)
+        filled = [number for number, part in enumerate(standing.parts) if matches(part, content)]
+        return self.arrive(id, stamp, body, {composite: filled})
 
     def expire(self) -> None:
         """Drops all that has stayed long enough. Arrivals do so for the composite subscriptions that they match."""

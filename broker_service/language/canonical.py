@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from broker_service.language.composite import And, Atomic, Composite, Or
+from broker_service.language.composite_subscription import relaxed
 from broker_service.language.formatting import format_composite
+from broker_service.language.model import Subscription
 
 
 def canonical(pattern: Composite) -> Composite:
@@ -25,6 +27,13 @@ def canonical(pattern: Composite) -> Composite:
             different = {format_composite(operand): operand for operand in _joined(Or, operands)}
             ordered = tuple(different[text] for text in sorted(different))
             return Or(ordered) if len(ordered) > 1 else ordered[0]
+
+
+def routed_form(part: Atomic) -> Subscription:
+    """The subscription by which a part is routed, the same for all parts of one canonical form."""
+    form = canonical(part)
+    assert isinstance(form, Atomic)
+    return relaxed(form)
 
 
 def _joined(node: type[And] | type[Or], operands: Iterable[Composite]) -> Iterator[Composite]:

@@ -24,11 +24,18 @@ import msgspec
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.links.flow import Flow
-from broker_service.messages import BrokerId, ClientId, ConstituentPublication, Message, StreamPosition
+from broker_service.messages import (
+    BrokerId,
+    ClientId,
+    ConstituentPublication,
+    Message,
+    StampedPublication,
+    StreamPosition,
+)
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
 from broker_service.service import ServiceTotals
-from record.log import Event, PlacementRecord
+from record.log import SUB_UNIT, Event, PlacementRecord
 
 TimerKey = Hashable
 """Identifies a timer of a router: a value of the router's own, such as a frozen struct that names a neighbour."""
@@ -112,12 +119,17 @@ class CompositeUnit(msgspec.Struct, frozen=True):
     """A composite subscription that the protocol routes as a whole."""
 
     id: str
-    """Its name in the whole overlay."""
+    """Its name in the whole overlay; for a part of a unit that is a unit itself, `<that unit>/<name>`."""
     client: ClientId
     name: str
-    """The client's own name for it."""
+    """The client's own name for the whole composite subscription."""
     composite: CompositeSubscription
     """With a window."""
+
+    @property
+    def parent(self) -> str | None:
+        """The unit of which this one is a part; None for a whole composite subscription."""
+        return self.id.rpartition(SUB_UNIT)[0] or None
 
 
 class Detect(msgspec.Struct, frozen=True):
@@ -125,6 +137,20 @@ class Detect(msgspec.Struct, frozen=True):
     `Router.subscribe`, and what they complete is passed to `Router.detected`."""
 
     unit: CompositeUnit
+    elsewhere: frozenset[int] = frozenset()
+    """Parts, counted from 0 on the left, that are detected elsewhere. The broker does not subscribe to them; their
+    publications come in sets (`Contribute`)."""
+
+
+class Contribute(msgspec.Struct, frozen=True):
+    """Pass a set of publications, which were detected together elsewhere, to the detector of a unit at this broker.
+
+    What they complete is passed to `Router.detected`. Has no effect on a unit that is not detected here, nor when the
+    set came before.
+    """
+
+    unit: str
+    publications: tuple[StampedPublication, ...]
 
 
 class Cease(msgspec.Struct, frozen=True):
@@ -162,6 +188,7 @@ Action = (
     | HoldPublishers
     | ReleasePublishers
     | Detect
+    | Contribute
     | Cease
     | RecordPlacement
     | Notify
@@ -285,8 +312,8 @@ class Router(ABC):
         """A client of this broker withdraws a composite subscription."""
         return ()
 
-    def detected(self, unit: str, publications: tuple[ConstituentPublication, ...]) -> Actions:
-        """Publications fulfil a unit that is detected at this broker."""
+    def detected(self, unit: str, publications: tuple[StampedPublication, ...]) -> Actions:
+        """Publications, in the order of their publishing, fulfil a unit that is detected at this broker."""
         return ()
 
     @abstractmethod

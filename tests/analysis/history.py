@@ -122,7 +122,10 @@ class History:
         )
 
     def join(self, *path: str, at: float, id: str = "c1", epoch: int = 1, former: str | None = None) -> History:
-        """The last broker of the path becomes the join point of a unit, which may have moved from a former one."""
+        """The last broker of the path becomes the join point of a unit, which may have moved from a former one.
+
+        An `id` of a composite and of a part, such as "c1 /1.0.1", makes it that of a sub-unit.
+        """
         return self._place(Event.JOINED, path, at, id, epoch, text="least total routing cost", peer=former)
 
     def leave(self, *path: str, at: float, id: str = "c1", epoch: int = 1) -> History:
@@ -132,11 +135,12 @@ class History:
     def _place(
         self, event: Event, path: tuple[str, ...], at: float, id: str, epoch: int, **fields: str | None
     ) -> History:
+        name, _, part = id.partition(" ")
         placement = PlacementRecord(
-            unit=f"B1.1.{id}", epoch=epoch, path=path, matches=0.5, parts=(1.0, 1.0),
+            unit=f"B1.1.{name}{part}", epoch=epoch, path=path, matches=0.5, parts=(1.0, 1.0),
             costs=(PlaceCost(path[-1], 2.0), PlaceCost("B9", 3.0)),
         )  # fmt: skip
-        return self.add(path[-1], event, at, kind="compose", client="S", id=id, placement=placement, **fields)
+        return self.add(path[-1], event, at, kind="compose", client="S", id=name, placement=placement, **fields)
 
     def drop_detections(self, publication: str, at: float, id: str = "c1") -> History:
         text = f"partial matches full: composite {id}"

@@ -14,7 +14,7 @@ from tests.broker_service.overlay import ListTrace
 
 CASES = {
     case.id.removeprefix("composite-"): case
-    for case in read_all([Path(__file__).parent / "composite-movement.json"])
+    for case in read_all([Path(__file__).parent / f"composite-{name}.json" for name in ("movement", "sub-units")])
     if isinstance(case, Case)
 }
 
@@ -29,14 +29,19 @@ CASES = {
         ("withdrawn-after-a-move", "tid-dcsr", ["B4", "B1"]),
         ("withdrawn-in-the-middle-of-a-move", "tid-dcsr", ["B4", "B1"]),
         ("advertised-after-it-was-placed", "tid-topology", ["B6", "B1"]),
+        ("two-of-three-parts-come-from-one-side", "tid-dcsr", ["B4", "B3"]),
+        ("two-of-three-parts-come-from-one-side", "tid-topology", ["B4"]),
+        ("the-join-point-of-two-parts-follows-the-faster-publisher", "tid-dcsr", ["B4", "B3", "B1"]),
+        ("the-broker-that-detects-two-parts-dies-and-comes-back", "tid-dcsr", ["B4", "B3", "B3"]),
     ],
 )
 def test_the_first_join_points_of_a_case(case: str, protocol: str, places: list[str]) -> None:
+    """Of those at one moment, a unit's own comes before those of its sub-units, by their names."""
     traces: dict[str, ListTrace] = {}
     runner = SimulatedCaseRunner(lambda broker: traces.setdefault(broker, ListTrace(broker)))
     assert run_case(CASES[case], PROTOCOLS[protocol], runner).verdict is CaseVerdict.PASSED
     joined = [record for trace in traces.values() for record in trace.of(Event.JOINED)]
-    first = sorted(joined, key=lambda record: record.time)[: len(places)]
+    first = sorted(joined, key=lambda record: (record.time, record.placement and record.placement.unit))[: len(places)]
     assert [record.node for record in first] == places
 
 

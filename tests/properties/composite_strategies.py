@@ -65,13 +65,20 @@ def _sound(text: str) -> bool:
 
 
 _parts = st.tuples(subscriptions, one_of(VARIABLES)).map(lambda drawn: f"{{{drawn[0]}{drawn[1]}}}")
-patterns = st.recursive(
-    _parts,
-    lambda operands: st.tuples(one_of("&&|"), st.lists(operands, min_size=2, max_size=3)).map(
-        lambda drawn: "(" + {"&": "&", "|": "||"}[drawn[0]].join(drawn[1]) + ")"
-    ),
-    max_leaves=MOST_PARTS,
-).filter(_sound)
+
+
+def pattern_of(parts: st.SearchStrategy[str], most_parts: int) -> st.SearchStrategy[str]:
+    """Texts of patterns of these parts, nested."""
+    return st.recursive(
+        parts,
+        lambda operands: st.tuples(one_of("&&|"), st.lists(operands, min_size=2, max_size=3)).map(
+            lambda drawn: "(" + {"&": "&", "|": "||"}[drawn[0]].join(drawn[1]) + ")"
+        ),
+        max_leaves=most_parts,
+    ).filter(_sound)
+
+
+patterns = pattern_of(_parts, MOST_PARTS)
 """Texts of patterns of up to `MOST_PARTS` parts, nested, some with variables in common."""
 
 

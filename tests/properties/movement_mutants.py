@@ -16,7 +16,7 @@ from broker_service.routing.tid.placement.units import Units
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import AdvertisementRow
 
-_move, _remove, _receive_detection = JoinPoints.move, Units._remove, Units.receive_detection
+_move, _remove, _receive_detection = JoinPoints.move, JoinPoints.remove, Units.receive_detection
 _ends_at, _bind_local = Overlap.ends_at, Bindings.bind_local
 
 
@@ -35,12 +35,12 @@ def is_deaf_to_former_join_points(self: Units, neighbour: BrokerId, message: Mes
     return _receive_detection(self, neighbour, message)
 
 
-def withdraws_along_the_path_alone(self: Units, row: UnitRow, ending: Ending) -> list[Action]:
+def withdraws_along_the_path_alone(self: JoinPoints, row: UnitRow, ending: Ending) -> list[Action]:
     row.former.clear()
     return _remove(self, row, ending)
 
 
-def withdraws_at_a_former_join_point_alone(self: Units, row: UnitRow, ending: Ending) -> list[Action]:
+def withdraws_at_a_former_join_point_alone(self: JoinPoints, row: UnitRow, ending: Ending) -> list[Action]:
     if row.overlap is not None:
         row.next_hop = None
     return _remove(self, row, ending)

@@ -93,7 +93,7 @@ def test_detections_are_complete_again_when_brokers_have_come_back_from_moves(pr
 
 
 @settings(unhurried, max_examples=60)
-@given(moves_and_pauses)
+@given(moves_and_pauses("PQR"))
 def test_moves_and_time_change_no_detection(steps: Steps) -> None:
     moves_and_time(steps)
 
@@ -102,8 +102,8 @@ IN_CASES: list[tuple[type, str, Callable[..., object], checks.Property, st.Searc
     (JoinPoints, "move", broken.stops_at_once, composite_checks.detected_exactly_once, SETTLED),
     (Units, "_notify", broken.notifies_of_all, composite_checks.detected_exactly_once, SETTLED),
     (Units, "receive_detection", broken.is_deaf_to_former_join_points, composite_checks.detected_exactly_once, SETTLED),
-    (Units, "_remove", broken.withdraws_along_the_path_alone, composite_checks.nothing_remains, WITHDRAWN),
-    (Units, "_remove", broken.withdraws_at_a_former_join_point_alone, composite_checks.nothing_remains, WITHDRAWN),
+    (JoinPoints, "remove", broken.withdraws_along_the_path_alone, composite_checks.nothing_remains, WITHDRAWN),
+    (JoinPoints, "remove", broken.withdraws_at_a_former_join_point_alone, composite_checks.nothing_remains, WITHDRAWN),
     (Bindings, "bind_local", broken.binds_no_part_late, composite_checks.detected_exactly_once, SETTLED),
 ]
 IN_TIME: list[tuple[type, str, Callable[..., object]]] = [
@@ -127,7 +127,7 @@ def test_a_broken_movement_is_caught(
 @pytest.mark.parametrize(("owner", "method", "mutant"), IN_TIME)
 def test_a_movement_that_goes_wrong_in_time_is_caught(owner: type, method: str, mutant: Callable[..., object]) -> None:
     @settings(drawing.search, max_examples=400)
-    @given(moves_and_pauses)
+    @given(moves_and_pauses("PQR"))
     def search(steps: Steps) -> None:
         moves_and_time(steps)
 

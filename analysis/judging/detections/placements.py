@@ -34,7 +34,7 @@ class PlacementTables:
         second as the last of them that had begun by then."""
         points: defaultdict[DetectingBroker, list[int]] = defaultdict(list)
         for number, point in enumerate(self.join_points):
-            points[DetectingBroker(point.variant, point.broker, point.client, point.composite)].append(number)
+            points[point.detecting].append(number)
         made: Counter[int] = Counter()
         for detecting, numbers in points.items():
             for second, detections in self.detected.by_second(detecting):

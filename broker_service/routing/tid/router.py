@@ -32,7 +32,7 @@ from collections.abc import Callable, Mapping
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.wire import encode_predicates
-from broker_service.messages import BrokerId, ClientId, ConstituentPublication, Kind, Message
+from broker_service.messages import BrokerId, ClientId, Kind, Message, StampedPublication
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import Home, split_id
@@ -142,7 +142,7 @@ class TidRouter(DispatchingRouter):
     def decompose(self, unit: str) -> Actions:
         return self._units.decompose(unit)
 
-    def detected(self, unit: str, publications: tuple[ConstituentPublication, ...]) -> Actions:
+    def detected(self, unit: str, publications: tuple[StampedPublication, ...]) -> Actions:
         return self._units.detected(unit, publications)
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:

@@ -10,7 +10,7 @@ Decisions where the paper leaves something open:
 1. A leaf that several advertisements match may have several next hops. It agrees with others only if all of those are
    one neighbour; each of them is a candidate in (c).
 2. `&` and `||` have two operands or more. Operands with the same single destination count as one flow, because they
-   travel on as one unit.
+   travel on as one unit (`sub_units`), or each part by itself where that takes fewer messages.
 3. A leaf without advertisement waits where the unit is, and takes no part in the choice. If no leaf has any, the node
    has no destination.
 4. A broker that the unit has been at is no destination, so that a unit visits no broker twice, whatever trees and costs
@@ -60,6 +60,11 @@ class Decision:
     """Candidates in ascending order of name, where the reason is their cost."""
     operands: tuple[Decision, ...] = ()
 
+    @property
+    def traffic(self) -> float:
+        """Messages a second that bring the node's matches here."""
+        return sum(self.flows.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -94,7 +99,8 @@ class Choice:
 
     def __init__(self, strategy: Strategy, combine: Combination) -> None:
         self._strategy = strategy
-        self._combine = combine
+        self.combine = combine
+        """The estimate of cardinalities."""
 
     @property
     def compares_costs(self) -> bool:
@@ -119,7 +125,7 @@ class Choice:
         if not taking_part:
             nothing = Matches(0.0, {})
             return Decision(pattern, frozenset(), Reason.UNADVERTISED, nothing, {}, operands=operands)
-        matches = self._combine(pattern, [operand.matches for operand in taking_part])
+        matches = self.combine(pattern, [operand.matches for operand in taking_part])
         every = frozenset().union(*(operand.destinations for operand in taking_part))
         others = sorted((every | surroundings.candidates) - surroundings.visited - {here})
         costs: tuple[TotalCost, ...] = ()
@@ -131,22 +137,29 @@ class Choice:
         else:
             flows = self._flows(pattern, taking_part)
             place, reason, costs = self._strategy(Candidates([here, *others], flows, matches.rate, surroundings))
-        return Decision(pattern, frozenset((place,)), reason, matches, {place: matches.rate}, costs, operands)
+        carried = least_traffic(matches.rate, taking_part)
+        return Decision(pattern, frozenset((place,)), reason, matches, {place: carried}, costs, operands)
 
     def _flows(self, node: And | Or, operands: Sequence[Decision]) -> Flows:
         """Messages a second from each direction: operands with the same single destination are joined there."""
-        together: dict[BrokerId, list[Matches]] = {}
+        together: dict[BrokerId, list[Decision]] = {}
         flows: dict[BrokerId, float] = {}
         for operand in operands:
             if len(operand.destinations) == 1:
                 (source,) = operand.destinations
-                together.setdefault(source, []).append(operand.matches)
+                together.setdefault(source, []).append(operand)
             else:
                 for source, rate in operand.flows.items():
                     flows[source] = flows.get(source, 0.0) + rate
-        for source, matches in together.items():
-            flows[source] = flows.get(source, 0.0) + self._combine(node, matches).rate
+        for source, members in together.items():
+            joined = self.combine(node, [member.matches for member in members]).rate
+            flows[source] = flows.get(source, 0.0) + least_traffic(joined, members)
         return flows
+
+
+def least_traffic(joined: float, operands: Sequence[Decision]) -> float:
+    """Messages a second of operands with one destination: the sets that are detected there, or each operand's own."""
+    return min(joined, sum(operand.traffic for operand in operands))
 
 
 def _total_of(cost: TotalCost) -> float:

@@ -1,12 +1,22 @@
-"""Join points at one broker: those of the moment, which may pass their units on, and former ones."""
+"""Join points at one broker: those of the moment, which may pass their units on, and former ones.
+
+A unit that is split may have sub-units (`sub_units`). The broker that detects a unit is the home of its sub-units.
+These are placed and move as all units do, and end when the broker ceases to detect the unit, so that each join point of
+a unit that moves has its own. A sub-unit sends each publication once, with the first set that the publication
+completes, because the unit's detector keeps it as long as one that arrives alone. So a sub-unit never costs more
+messages than its parts would. The trees of a sub-unit are confirmed at a join point when they are confirmed at the
+sub-unit's own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 import msgspec
 
 from broker_service.language.composite import Atomic
+from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
@@ -21,6 +31,7 @@ from broker_service.routing.interface import (
     Send,
     SetTimer,
 )
+from broker_service.routing.tid.placement.choice import Decision
 from broker_service.routing.tid.placement.confirmation import Confirmations, Join
 from broker_service.routing.tid.placement.messages import (
     ComposeHeader,
@@ -29,14 +40,16 @@ from broker_service.routing.tid.placement.messages import (
     UnitNews,
     UnitPlaced,
     UnitReturned,
+    UnitWithdrawn,
 )
 from broker_service.routing.tid.placement.movement import MovementRules
-from broker_service.routing.tid.placement.notified_sets import NotifiedSets
 from broker_service.routing.tid.placement.overlap import Overlap
 from broker_service.routing.tid.placement.prospects import Prospects
+from broker_service.routing.tid.placement.recently_seen import RecentlySeen
 from broker_service.routing.tid.placement.rows import Ending, UnitRow
+from broker_service.routing.tid.placement.sub_units import SubUnit
 from broker_service.routing.tid.routes import TreeId
-from record.log import Event
+from record.log import SUB_UNIT, Event
 from record.time_units import SECOND
 
 LEAST_WAIT = 0.001
@@ -77,9 +90,11 @@ class JoinPoints:
         self._lateness = lateness
         self._ticking = False
 
-    def notified_sets(self, unit: CompositeUnit) -> NotifiedSets | None:
-        """The memory of a home; None where units do not move, because one join point reports a set once."""
-        return NotifiedSets(self._span(unit), self._now) if self._rules.units_move else None
+    def notified_sets(self, unit: CompositeUnit) -> RecentlySeen[tuple[str, ...]] | None:
+        """The memory of a home; None where one join point reports a set once, because units neither move nor have
+        sub-units, which repeat a publication when they are placed anew."""
+        repeated = self._rules.units_move or self._prospects.makes_sub_units
+        return RecentlySeen(self._span(unit), self._now) if repeated else None
 
     def _span(self, unit: CompositeUnit) -> float:
         """Seconds for which a detector keeps a match of a unit."""
@@ -96,10 +111,13 @@ class JoinPoints:
         row.sent = Message(Kind.COMPOSE, unit.id, body, encode_header(header), len(path))
         return Send(destination, row.sent)
 
-    def join(self, row: UnitRow, reason: str) -> list[Action]:
-        """Makes this broker the join point of a unit, which may be a former one that still detects."""
+    def join(self, row: UnitRow, decision: Decision, parts: PartRates, reason: str) -> list[Action]:
+        """Makes this broker the join point of a unit, which may be a former one that still detects.
+
+        `decision` was made here, with the rates of these parts. A former join point keeps the sub-units that it has.
+        """
         assert row.placement is not None
-        actions: list[Action] = [] if row.detecting else [Detect(row.unit)]
+        actions: list[Action] = [] if row.detecting else self._detect(row, decision, parts)
         if row.overlap is not None:
             actions.append(CancelTimer(OverlapEnd(row.unit.id)))
         row.next_hop, row.sent = None, None
@@ -113,6 +131,29 @@ class JoinPoints:
                 self._ticking = True
                 actions.append(SetTimer(PlacementTick(), self._rules.interval))
         return actions
+
+    def _detect(self, row: UnitRow, decision: Decision, parts: PartRates) -> list[Action]:
+        """Has a unit detected here, with the sub-units that it is split into."""
+        elsewhere: set[int] = set()
+        sent: list[Action] = []
+        numbers = count(1)
+        for sub_unit in self._prospects.sub_units(decision):
+            name = f"{row.unit.id}{SUB_UNIT}{row.epoch}.{row.move}.{next(numbers)}"
+            rates = tuple(parts[number] for number in sub_unit.parts)
+            sub_row = _sub_row(row.unit, name, sub_unit)
+            alone = self._prospects.decide_on_arrival(sub_row, rates)
+            if alone.destinations != {sub_unit.destination}:
+                continue  # it costs less here, since its detections need not go on to where the unit came from
+            self._rows[name] = sub_row
+            row.sub_units = (*row.sub_units, name)
+            self._prospects.note(sub_row, alone, rates)
+            sent.append(self.pass_on(sub_row, sub_unit.destination, rates))
+            elsewhere.update(sub_unit.parts)
+            written = ", ".join(str(number + 1) for number in sub_unit.parts)
+            row.explanation += f"\nparts {written} -> {sub_unit.destination} together, as {name}"
+        if row.unit.parent is not None:
+            row.passed_on = RecentlySeen(self._span(row.unit), self._now)
+        return [Detect(row.unit, frozenset(elsewhere)), *sent]
 
     def tick(self) -> list[Action]:
         """An interval has ended: units are passed on where that is worth it."""
@@ -157,7 +198,7 @@ class JoinPoints:
         """Asks for statistics of the trees of a unit, and, since a move, for their confirmation."""
         trees = self._prospects.trees(row.unit.composite.pattern)
         actions = self._prospects.want_statistics(row, trees)
-        if not row.move:
+        if not row.move and row.unit.parent is None:
             return actions
         row.trees = {tid: row.trees.get(tid, False) or self._confirmations.is_certain(tid) for tid in trees}
         join = Join(row.unit.id, row.epoch, row.move)
@@ -173,19 +214,31 @@ class JoinPoints:
         return self._report_confirmed(row)
 
     def _report_confirmed(self, row: UnitRow) -> list[Action]:
-        """Reports that all trees are confirmed, once that is so."""
+        """Reports that all trees are confirmed, at sub-units, too, once that is so."""
         trees = tuple(row.trees)
-        if trees == row.reported or not all(row.trees.values()):
+        if trees == row.reported or not all(row.trees.values()) or not all(map(self._is_confirmed, row.sub_units)):
             return []
         row.reported = trees
         return self._report(row, trees)
 
+    def _is_confirmed(self, sub_unit: str) -> bool:
+        row = self._rows[sub_unit]
+        return row.confirmed is not None and self._prospects.trees(row.unit.composite.pattern).keys() <= row.confirmed
+
     def _report(self, row: UnitRow, confirmed: tuple[TreeId, ...] | None) -> list[Action]:
         path = (*row.path, self._home)
-        if row.previous is None:
-            row.whole_path = path
         placed = UnitPlaced(row.unit.id, row.epoch, row.move, path, confirmed)
-        return [to(neighbour, placed) for neighbour in row.upstream_and_former]
+        actions: list[Action] = [to(neighbour, placed) for neighbour in row.upstream_and_former]
+        return actions + self.learn_at_home(row, placed) if row.previous is None else actions
+
+    def learn_at_home(self, row: UnitRow, placed: UnitPlaced) -> list[Action]:
+        """The home of a unit learns of the join point; that of a sub-unit is a join point that may wait for this."""
+        row.whole_path = placed.path
+        if placed.confirmed is None or row.unit.parent is None:
+            return []
+        row.confirmed = frozenset(placed.confirmed)
+        waiting = self._rows[row.unit.parent]
+        return self._report_confirmed(waiting) if waiting.joins and waiting.trees else []
 
     # Former join points
 
@@ -218,7 +271,20 @@ class JoinPoints:
         if row.overlap is not None:
             actions.append(CancelTimer(OverlapEnd(row.unit.id)))
         row.detecting, row.overlap = False, None
+        for sub_unit in row.sub_units:
+            actions += self.remove(self._rows[sub_unit], ending)
+        row.sub_units = ()
         return actions
+
+    def remove(self, row: UnitRow, ending: Ending) -> list[Action]:
+        """Removes a unit, here and at all brokers to which it went from here."""
+        del self._rows[row.unit.id]
+        actions = self.cease(row, ending)
+        if row.path or row.unit.parent is not None:
+            actions += self._prospects.unwant_statistics(row)
+        behind = row.former if row.next_hop is None else {row.next_hop: None, **row.former}
+        withdrawn = UnitWithdrawn(row.unit.id, row.epoch)
+        return [*actions, *(to(neighbour, withdrawn) for neighbour in behind)]
 
     def dismiss(self, row: UnitRow) -> list[Action]:
         """Removes the row of a broker that has returned a unit, once it has nothing more to send."""
@@ -227,6 +293,12 @@ class JoinPoints:
         assert row.previous is not None
         del self._rows[row.unit.id]
         return [to(row.previous, UnitLeft(row.unit.id, row.epoch))]
+
+
+def _sub_row(unit: CompositeUnit, name: str, sub_unit: SubUnit) -> UnitRow:
+    """The row of a new sub-unit at its home."""
+    composite = CompositeSubscription(sub_unit.pattern, unit.composite.within)
+    return UnitRow(CompositeUnit(name, unit.client, unit.name, composite), 1, ())
 
 
 def to(neighbour: BrokerId, message: UnitNews) -> Send:

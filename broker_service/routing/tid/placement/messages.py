@@ -38,6 +38,13 @@ class DetectionHeader(msgspec.Struct, frozen=True, array_like=True):
     """Identifiers in the order of publishing; the body has the contents."""
 
 
+class ContributionHeader(DetectionHeader, frozen=True, array_like=True):
+    """Header of publications that a sub-unit passes on: of a set that it has detected, those not sent before."""
+
+    stamps: tuple[int, ...]
+    """Their times of publication, in nanoseconds."""
+
+
 class UnitWithdrawn(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """A unit ends that came from the sender."""
 
@@ -79,3 +86,4 @@ PlacementMessage = UnitNews | BindingAsked | BindingConfirmed | ExchangeMessage
 
 decode_compose = header_decoder(ComposeHeader)
 decode_detection = header_decoder(DetectionHeader)
+decode_contribution = header_decoder(ContributionHeader)

@@ -20,6 +20,7 @@ from broker_service.routing.tid.placement.messages import PartRates, TreeRate
 from broker_service.routing.tid.placement.queueing import GUESSED_TIMES
 from broker_service.routing.tid.placement.rows import UnitRow
 from broker_service.routing.tid.placement.statistics import guess
+from broker_service.routing.tid.placement.sub_units import SubUnit, sub_units
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable
 from record.log import PlaceCost, PlacementRecord
@@ -91,6 +92,15 @@ class Prospects:
         neighbours = {neighbour: reported for neighbour, reported in self._exchange.times.items() if reported.handling}
         around = Surroundings(self._broker, times, measured.outputs, neighbours, row.previous, visited, candidates)
         return self._choice.decide(row.unit.composite.pattern, [self._seen_from_here(part) for part in parts], around)
+
+    @property
+    def makes_sub_units(self) -> bool:
+        """False for topology-based routing, where "each individual part is routed [...] separately" (section 4)."""
+        return self._choice.compares_costs
+
+    def sub_units(self, decision: Decision) -> list[SubUnit]:
+        """The sub-units of a unit that is split here by this decision."""
+        return sub_units(decision, self._broker, self._choice.combine) if self.makes_sub_units else []
 
     def note(self, row: UnitRow, decision: Decision, parts: PartRates) -> None:
         """Keeps a decision with the unit, for people and for the log."""

@@ -19,6 +19,9 @@
    broker may have been on it; it may learn of a path only after a broker on it was restarted. A neighbour that was
    restarted is sent again what its link has dropped.
 
+A unit that DCSR splits may have sub-units (`join_points`), whose home is its join point: there they contribute to the
+detection of the unit instead of notifying a client. Rules 2 to 6 hold for them, too.
+
 Moves are numbered within an epoch. Only the join point moves a unit, so a higher number is news wherever it comes from.
 The home asks for statistics of the trees (`exchange`) as long as the unit stands, and so does the join point. Before
 there are any, rates are guessed. A unit whose parts match no advertisement stays at its home until one of them does.
@@ -33,16 +36,17 @@ from broker_service.language import ContentError
 from broker_service.language.composite import Atomic
 from broker_service.language.composite_subscription import MAX_PARTS, CompositeSubscription, parts_of
 from broker_service.language.composite_wire import decode_composite
-from broker_service.messages import BrokerId, ConstituentPublication, Kind, Message
+from broker_service.messages import BrokerId, ConstituentPublication, Kind, Message, StampedPublication
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.identifiers import Home, split_id
-from broker_service.routing.interface import Action, CompositeUnit, Notify, Send, TimerKey
+from broker_service.routing.interface import Action, CompositeUnit, Contribute, Notify, Send, TimerKey
 from broker_service.routing.tid.placement.choice import Reason
 from broker_service.routing.tid.placement.confirmation import BindingAsked, BindingConfirmed, Confirmations
 from broker_service.routing.tid.placement.exchange import Exchange, Tick
 from broker_service.routing.tid.placement.join_points import JoinPoints, OverlapEnd, PlacementTick, to
 from broker_service.routing.tid.placement.messages import (
     ComposeHeader,
+    ContributionHeader,
     DetectionHeader,
     PartRates,
     PlacementMessage,
@@ -52,11 +56,13 @@ from broker_service.routing.tid.placement.messages import (
     UnitReturned,
     UnitWithdrawn,
     decode_compose,
+    decode_contribution,
     decode_detection,
 )
 from broker_service.routing.tid.placement.prospects import Prospects
 from broker_service.routing.tid.placement.rows import Ending, UnitRow
 from broker_service.routing.tid.reconciliation import KnownIncarnations
+from record.log import SUB_UNIT
 
 _encode_bodies = msgspec.msgpack.Encoder().encode
 _decode_bodies = header_decoder(tuple[bytes, ...])
@@ -93,16 +99,29 @@ class Units:
     def decompose(self, unit: str) -> list[Action]:
         """A client of this broker withdraws a composite subscription."""
         row = self._rows[unit]
-        return self._remove(row, Ending.WITHDRAWN) + self._prospects.unwant_statistics(row)
+        return self._join_points.remove(row, Ending.WITHDRAWN) + self._prospects.unwant_statistics(row)
 
-    def detected(self, unit: str, publications: tuple[ConstituentPublication, ...]) -> list[Action]:
+    def detected(self, unit: str, publications: tuple[StampedPublication, ...]) -> list[Action]:
         """Publications fulfil a unit that is detected here."""
         row = self._rows[unit]
+        if row.passed_on is not None:
+            publications = tuple(publication for publication in publications if row.passed_on.add(publication.id))
+            if not publications:
+                return []
         if row.previous is None:
-            return self._notify(row, publications)
-        header = DetectionHeader(row.epoch, tuple(publication.id for publication in publications))
+            return self._arrive_home(row, publications)
+        ids = tuple(publication.id for publication in publications)
+        header = DetectionHeader(row.epoch, ids)
+        if row.unit.parent is not None:
+            header = ContributionHeader(row.epoch, ids, tuple(publication.stamp for publication in publications))
         body = _encode_bodies([publication.body for publication in publications])
         return [Send(row.previous, Message(Kind.DETECTION, unit, body, encode_header(header), 1))]
+
+    def _arrive_home(self, row: UnitRow, publications: tuple[StampedPublication, ...]) -> list[Action]:
+        """Publications fulfil a unit whose home this broker is, or contribute to the unit of which it is a part."""
+        if row.unit.parent is not None:
+            return [Contribute(row.unit.parent, publications)]
+        return self._notify(row, tuple(ConstituentPublication(each.id, each.body) for each in publications))
 
     def timer(self, key: TimerKey) -> list[Action]:
         """A timer that an action of this package set has run out."""
@@ -118,8 +137,9 @@ class Units:
     def receive_unit(self, neighbour: BrokerId, message: Message) -> list[Action]:
         """A unit has come to this broker."""
         header = decode_compose(message.header)
-        home, _ = split_id(message.id)
-        if not header.path or header.path[0] != home or header.path[-1].broker != neighbour:
+        whole, _, part = message.id.partition(SUB_UNIT)
+        home, _ = split_id(whole)
+        if not header.path or (header.path[0] != home and not part) or header.path[-1].broker != neighbour:
             raise MalformedMessageError(f"the path of a unit from {neighbour} is {header.path}")
         if any(passed.broker == self._home.broker for passed in header.path):
             raise MalformedMessageError("the unit has been here before")
@@ -130,10 +150,12 @@ class Units:
             return []
         actions: list[Action] = []
         row = self._rows.get(message.id)
+        if row is not None and row.previous is None:
+            raise MalformedMessageError("the unit has its home here")
         if row is not None and (row.epoch, row.move) >= (header.epoch, header.move):
             return []
         if row is not None and row.epoch < header.epoch:
-            actions += self._remove(row, Ending.ROUTED_ANEW)
+            actions += self._join_points.remove(row, Ending.ROUTED_ANEW)
             row = None
         if row is None:
             unit = CompositeUnit(message.id, header.client, header.name, composite)
@@ -170,7 +192,7 @@ class Units:
     def _receive_news(self, neighbour: BrokerId, row: UnitRow, news: UnitNews) -> list[Action]:
         match news:
             case UnitWithdrawn():
-                return self._remove(row, Ending.WITHDRAWN) if neighbour == row.previous else []
+                return self._join_points.remove(row, Ending.WITHDRAWN) if neighbour == row.previous else []
             case UnitPlaced():
                 return self._receive_report(neighbour, row, news)
             case UnitReturned():
@@ -187,7 +209,7 @@ class Units:
         actions: list[Action] = [to(other, placed) for other in row.upstream_and_former if other != neighbour]
         actions += self._join_points.learn(row, placed)
         if row.previous is None:
-            row.whole_path = placed.path
+            actions += self._join_points.learn_at_home(row, placed)
             actions += self._mend(row)
         return actions
 
@@ -199,9 +221,10 @@ class Units:
             raise MalformedMessageError(f"a unit comes back with {len(returned.parts)} parts")
         row.move, row.former_place = returned.move, neighbour
         row.former[neighbour] = None
-        self._prospects.note(row, self._prospects.decide_again(row, returned.parts), returned.parts)
+        decision = self._prospects.decide_again(row, returned.parts)
+        self._prospects.note(row, decision, returned.parts)
         row.explanation = f"joined here, because {neighbour} found that cheaper; as seen from here:\n{row.explanation}"
-        return self._join_points.join(row, Reason.RETURNED.value)
+        return self._join_points.join(row, decision, returned.parts, Reason.RETURNED.value)
 
     def receive_detection(self, neighbour: BrokerId, message: Message) -> list[Action]:
         """Publications fulfil a unit; they are passed on towards its home."""
@@ -215,7 +238,12 @@ class Units:
         bodies: tuple[bytes, ...] = _decode_bodies(message.body)
         if len(bodies) != len(header.publications) or not 0 < len(bodies) <= MAX_PARTS:
             raise MalformedMessageError(f"{len(header.publications)} publications with {len(bodies)} contents")
-        return self._notify(row, tuple(map(ConstituentPublication, header.publications, bodies)))
+        if row.unit.parent is None:
+            return self._notify(row, tuple(map(ConstituentPublication, header.publications, bodies)))
+        stamps = decode_contribution(message.header).stamps
+        if len(stamps) != len(bodies):
+            raise MalformedMessageError(f"{len(bodies)} publications with {len(stamps)} stamps")
+        return self._arrive_home(row, tuple(map(StampedPublication, header.publications, bodies, stamps)))
 
     # Restarts
 
@@ -228,9 +256,11 @@ class Units:
     def restarted(self, broker: BrokerId) -> list[Action]:
         """A later incarnation of some broker is known; see rule 6."""
         actions: list[Action] = []
-        for row in tuple(self._rows.values()):
+        for id, row in tuple(self._rows.items()):
+            if self._rows.get(id) is not row:
+                continue  # a sub-unit that has ended with its unit
             if any(map(self._incarnations.is_former, row.path)):
-                actions += self._remove(row, Ending.PATH_BROKEN)
+                actions += self._join_points.remove(row, Ending.PATH_BROKEN)
                 continue
             if broker in row.former:
                 del row.former[broker]
@@ -244,7 +274,7 @@ class Units:
         path = row.whole_path
         if row.next_hop is None or (path is not None and not any(map(self._incarnations.is_former, path))):
             return []
-        actions = self._remove(row, Ending.PATH_BROKEN)
+        actions = self._join_points.remove(row, Ending.PATH_BROKEN)
         anew = UnitRow(row.unit, row.epoch + 1, (), wanted=row.wanted, notified=row.notified)
         return actions + self._place_at_home(anew)
 
@@ -271,7 +301,7 @@ class Units:
         here = self._home.broker
         destination = min(decision.destinations, default=here)
         if isinstance(row.unit.composite.pattern, Atomic) or destination == here:
-            return self._join_points.join(row, decision.reason.value)
+            return self._join_points.join(row, decision, parts, decision.reason.value)
         return [self._join_points.pass_on(row, destination, parts)]
 
     def _notify(self, row: UnitRow, publications: tuple[ConstituentPublication, ...]) -> list[Action]:
@@ -281,16 +311,6 @@ class Units:
             if not row.notified.add(ids):
                 return []
         return [Notify(row.unit, publications)]
-
-    def _remove(self, row: UnitRow, ending: Ending) -> list[Action]:
-        """Removes a unit, here and at all brokers to which it went from here."""
-        del self._rows[row.unit.id]
-        actions = self._join_points.cease(row, ending)
-        if row.path:
-            actions += self._prospects.unwant_statistics(row)
-        behind = row.former if row.next_hop is None else {row.next_hop: None, **row.former}
-        withdrawn = UnitWithdrawn(row.unit.id, row.epoch)
-        return [*actions, *(to(neighbour, withdrawn) for neighbour in behind)]
 
 
 def _decode(body: bytes) -> CompositeSubscription:

@@ -15,10 +15,11 @@ from tests.analysis.history import History, write_run
 from tests.analysis.oracle_cases_of_detections import composed, pair
 
 
-def detected(history: History, broker: str, *times: float) -> History:
-    """A broker makes detections at these times."""
+def detected(history: History, broker: str, *times: float, unit: str | None = None) -> History:
+    """A broker makes detections at these times; `unit` is the part that is detected by itself."""
+    ids = ["P:1", "P:2"]
     for at in times:
-        history.add(broker, Event.DETECTED, at, kind="detection", client="S", id="c1", publications=["P:1", "P:2"])
+        history.add(broker, Event.DETECTED, at, kind="detection", client="S", id="c1", publications=ids, text=unit)
     return history
 
 
@@ -46,6 +47,14 @@ def test_detections_count_for_the_latest_time_as_join_point(tmp_path: Path) -> N
     history = composed("base").join("B1", "B2", at=95).leave("B1", "B2", at=110).join("B1", "B2", at=130, epoch=2)
     rows = placements(tmp_path, detected(history, "B2", 101, 109, 130.5, 131, 132))
     assert [(row.epoch, row.detections) for row in rows] == [(1, 2), (2, 3)]
+
+
+def test_detections_of_a_part_do_not_count_for_the_whole(tmp_path: Path) -> None:
+    """B2 is the join point of both."""
+    history = composed("base").join("B1", "B2", at=95).join("B2", "B3", "B2", at=96, id="c1 /1.0.1")
+    history = detected(detected(history, "B2", 101), "B2", 102, 103, unit="B1.1.c1/1.0.1")
+    rows = placements(tmp_path, history)
+    assert [(row.name, row.detections) for row in rows] == [("S c1", 1), ("S c1, part 1.0.1", 2)]
 
 
 def test_a_place_before_the_run_phase_alone_has_no_rate(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.routing.tid.placement.notified_sets import NotifiedSets
+from broker_service.routing.tid.placement.recently_seen import RecentlySeen
 
 SPAN = 10.0
 
@@ -18,14 +18,14 @@ class Clock:
 
 
 def test_a_set_is_new_once() -> None:
-    sets = NotifiedSets(SPAN, Clock())
+    sets: RecentlySeen[tuple[str, ...]] = RecentlySeen(SPAN, Clock())
     assert [sets.add(one) for one in (("p", "q"), ("p", "q"), ("p",), ("q", "p"))] == [True, False, True, True]
 
 
 @given(st.lists(st.tuples(st.floats(0, 25), st.integers(0, 3))))
 def test_a_set_is_remembered_for_the_span_and_forgotten_after_three(steps: list[tuple[float, int]]) -> None:
     clock = Clock()
-    sets = NotifiedSets(SPAN, clock)
+    sets: RecentlySeen[tuple[str, ...]] = RecentlySeen(SPAN, clock)
     added: dict[int, float] = {}
     for pause, number in steps:
         clock.time += pause
@@ -40,7 +40,7 @@ def test_a_set_is_remembered_for_the_span_and_forgotten_after_three(steps: list[
 
 
 def test_no_more_than_the_bound_are_remembered_and_the_latest_half_are() -> None:
-    sets = NotifiedSets(SPAN, Clock(), most=10)
+    sets: RecentlySeen[tuple[str, ...]] = RecentlySeen(SPAN, Clock(), most=10)
     for number in range(100):
         sets.add((str(number),))
         assert len(sets) <= 10

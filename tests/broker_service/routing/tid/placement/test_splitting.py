@@ -1,0 +1,77 @@
+"""Sub-units that follow from a decision, whatever the pattern, the flows and the estimate of cardinalities."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_service.language.composite import Composite
+from broker_service.language.composite_subscription import CompositeSubscription, parts_of
+from broker_service.language.formatting import format_composite
+from broker_service.language.notation import parse_composite
+from broker_service.routing.tid.placement.cardinality import Combination, PartMatches, paper, within
+from broker_service.routing.tid.placement.choice import Choice, least_cost
+from broker_service.routing.tid.placement.cost import Surroundings
+from broker_service.routing.tid.placement.sub_units import sub_units
+from tests.broker_service.language.strategies import unhurried
+from tests.broker_service.routing.tid.placement.situations import HERE
+from tests.broker_service.routing.tid.placement.test_choice import FAST, situations, sources_of
+
+ROUND = str.maketrans("{}", "()")
+LETTERS = {letter: f"{{[class,eq,'{letter}']}}" for letter in "abcdef"}
+
+
+def split(pattern: str, *sources: str, rate: float = 1.0, combine: Combination = paper) -> list[tuple[str, str]]:
+    """Sub-units of a pattern of letters, each with its destination; each part comes from one of the sources."""
+    text = "".join(LETTERS.get(letter, letter) for letter in pattern).replace("|", "||")
+    rates = sources_of(*({source: rate} for source in sources))
+    found = sub_units(Choice(least_cost, combine).decide(parse_composite(text), rates, FAST), HERE, combine)
+    written = []
+    for sub_unit in found:
+        letters = format_composite(sub_unit.pattern)[1:-1]
+        for letter, part in LETTERS.items():
+            letters = letters.replace(part, letter)
+        written.append((letters.replace("||", "|").replace(" ", "").translate(ROUND), sub_unit.destination))
+    return written
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sources", "found"),
+    [
+        ("a&b", ["B1", "B2"], []),
+        ("a&b&c", ["B1", "B1", "B2"], [("a&b", "B1")]),
+        ("a&b&c&d", ["B1", "B2", "B1", "B2"], [("a&c", "B1"), ("b&d", "B2")]),
+        ("a|b|c", ["B1", "B1", "B2"], []),
+        ("(a&b)|c", ["B1", "B1", "B2"], [("a&b", "B1")]),
+        ("(a|b)&c&d", ["B1", "B1", "B1", "B2"], [("(a|b)&c", "B1")]),
+        ("(a|b)&c", ["B1", "B1", "B2"], []),
+        ("(a&b&c)&d", ["B1", "B1", "B2", "B3"], [("a&b", "B1")]),
+        ("a&b&c", [HERE, HERE, "B2"], []),
+    ],
+)
+def test_sub_units_of_parts_of_equal_rates(pattern: str, sources: list[str], found: list[tuple[str, str]]) -> None:
+    assert split(pattern, *sources) == found
+
+
+def test_operands_whose_detections_outnumber_their_publications_are_no_sub_unit() -> None:
+    """Within a second, two streams of 5 a second complete 50 pairs, and two of 0.1 a second complete 0.02."""
+    assert split("a&b&c", "B1", "B1", "B2", rate=5, combine=within(1.0)) == []
+    assert split("a&b&c", "B1", "B1", "B2", rate=0.1, combine=within(1.0)) == [("a&b", "B1")]
+
+
+@unhurried
+@given(situations(), st.sampled_from([paper, within(1e-9), within(1.0)]))
+def test_sub_units_have_parts_of_their_own_and_bind_what_they_test(
+    situation: tuple[Composite, list[PartMatches], Surroundings], combine: Combination
+) -> None:
+    pattern, sources, around = situation
+    decision = Choice(least_cost, combine).decide(pattern, sources, around)
+    parts, taken = parts_of(pattern), set[int]()
+    for sub_unit in sub_units(decision, HERE, combine):
+        assert sub_unit.destination != HERE
+        assert 2 <= len(sub_unit.parts) < len(parts)
+        assert parts_of(sub_unit.pattern) == tuple(parts[number] for number in sub_unit.parts)
+        assert taken.isdisjoint(sub_unit.parts)
+        taken.update(sub_unit.parts)
+        CompositeSubscription(sub_unit.pattern, 1)
