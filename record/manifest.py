@@ -54,6 +54,9 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The file of its overlay, in the run directory; variants over the same overlay share one."""
     underlay: str | msgspec.UnsetType = msgspec.UNSET
     """The file of the routers' network under its overlay; not set for a topology without one."""
+    movements: str | msgspec.UnsetType = msgspec.UNSET
+    """The file of its brokers' movements, in seconds of the scenario since the start of the join phase; not set where
+    they stay in place."""
     time_dilation: float = 1.0
     """The factor by which it ran slower than the scenario. Phases and logs are in the time that really passed."""
     phases: list[PhaseRecord] = []

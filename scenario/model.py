@@ -27,7 +27,9 @@ from scenario.sections.vary import MOST_VARIANTS, axes
 from scenario.sections.workload import WorkloadSection
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
 from topology.evolution import Evolution
+from topology.link_properties import BrokerId
 from topology.links import Range
+from topology.mobility import Trajectory
 from topology.model import Overlay
 
 _DEFAULTS = Limits()
@@ -251,6 +253,16 @@ class Scenario(Section):
             return None
         end = self.timeline.duration - self._motion_begins
         return self.motion.evolution(self.topology, self.name, self.seed, end).later(self._motion_begins)
+
+    def movements(self) -> Mapping[BrokerId, Trajectory]:
+        """The trajectories of brokers, in seconds since the start of the join phase; none where they stay in place.
+
+        Raises `OverlayError`.
+        """
+        if self.motion is None:
+            return {}
+        ways = self.motion.movements(self.topology, self.seed, self.timeline.duration - self._motion_begins)
+        return {broker: way.later(self._motion_begins) for broker, way in ways.items()}
 
     def moment(self, time: float) -> Overlay:
         """The overlay `time` seconds after the start of the join phase, with its brokers where they are then.

@@ -19,12 +19,14 @@ from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, log_files
 from record.manifest import Manifest, PhaseRecord, VariantRecord
 from topology.files import load
 from topology.link_properties import BrokerId, OverlayError
+from topology.mobility import Trajectory
+from topology.mobility.movement_files import load_movements
 from topology.model import Overlay
 from topology.underlay import Underlay
 from topology.underlay_files import load_underlay
 
 _Document = TypeVar("_Document", Manifest, Fidelity)
-_Network = TypeVar("_Network", Overlay, Underlay)
+_Network = TypeVar("_Network", Overlay, Underlay, dict[BrokerId, Trajectory])
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,20 @@ class RunDirectory:
             if variant.underlay is not msgspec.UNSET
         }
         loaded = {name: _topology_file(self.path / name, load_underlay) for name in sorted(set(files.values()))}
+        return {variant: loaded[name] for variant, name in files.items()}
+
+    @cached_property
+    def movements(self) -> dict[str, dict[BrokerId, Trajectory]]:
+        """The trajectories of each variant's brokers, for variants in which they move.
+
+        Seconds of the scenario since the start of the join phase. Raises `RunDirectoryError`.
+        """
+        files = {
+            variant.name: variant.movements
+            for variant in self.manifest.variants
+            if variant.movements is not msgspec.UNSET
+        }
+        loaded = {name: _topology_file(self.path / name, load_movements) for name in sorted(set(files.values()))}
         return {variant: loaded[name] for variant, name in files.items()}
 
     @property

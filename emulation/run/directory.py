@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -13,13 +13,14 @@ from emulation.fidelity import Measurements
 from emulation.fidelity.logs import Span, scan
 from emulation.host import provenance
 from emulation.host.run_paths import RunPaths
-from emulation.planning.plan import Plan
+from emulation.planning.plan import Plan, VariantPlan
 from record import fidelity, manifest
 from record.errors import DISK_IS_FULL, HostError
 from record.fidelity import Fidelity, VariantFidelity, worst
-from record.files import TOPOLOGY, UNDERLAY, log_files
+from record.files import MOVEMENTS, TOPOLOGY, UNDERLAY, log_files
 from record.manifest import Manifest, PhaseName, RungChoice, VariantRecord
 from topology.files import save as save_overlay
+from topology.mobility.movement_files import to_bonnmotion
 from topology.model import Overlay
 from topology.underlay_files import save_underlay
 
@@ -66,15 +67,19 @@ class OverlayFiles:
     topology: str
     underlay: str | msgspec.UnsetType
     """Not set for a topology without a network of routers."""
+    movements: str | msgspec.UnsetType = msgspec.UNSET
+    """Not set where brokers stay in place."""
 
 
 def save_overlays(plan: Plan, paths: RunPaths) -> list[OverlayFiles]:
     """Saves the overlay of each variant, and what it is laid over; returns the names of the files.
 
-    They are `topology.json` and `underlay.json`, and further ones for each overlay that differs from the first.
+    They are `topology.json` and `underlay.json`, and further ones for each overlay that differs from the first; the
+    same holds of `overlay.movements`.
     """
     saved: list[tuple[OverlayFiles, Overlay]] = []
     names: list[OverlayFiles] = []
+    moved: dict[str, str] = {}
     for variant in plan.variants:
         files = next((files for files, overlay in saved if overlay == variant.overlay), None)
         if files is None:
@@ -88,8 +93,20 @@ def save_overlays(plan: Plan, paths: RunPaths) -> list[OverlayFiles]:
                 save_underlay(underlay, paths.directory / underlay_file)
             files = OverlayFiles(topology_file, msgspec.UNSET if underlay is None else underlay_file)
             saved.append((files, variant.overlay))
-        names.append(files)
+        names.append(replace(files, movements=_save_movements(variant, paths, moved)))
     return names
+
+
+def _save_movements(variant: VariantPlan, paths: RunPaths, saved: dict[str, str]) -> str | msgspec.UnsetType:
+    """Saves the movements of a variant's brokers unless `saved` has them already; returns the name of the file."""
+    ways = variant.scenario.movements()
+    if not ways:
+        return msgspec.UNSET
+    text = to_bonnmotion(ways.values())
+    if text not in saved:
+        saved[text] = f"overlay-{paths.variant(variant.name).name}.movements" if saved else MOVEMENTS
+        (paths.directory / saved[text]).write_text(text)
+    return saved[text]
 
 
 @contextmanager

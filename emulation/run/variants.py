@@ -39,7 +39,8 @@ def run_variants(
         try:
             with deploy(dilated, measured) as deployment:
                 record = new_variant(variant.name, variant.settings, variant.scenario)
-                record.topology, record.underlay = overlays[number].topology, overlays[number].underlay
+                files = overlays[number]
+                record.topology, record.underlay, record.movements = files.topology, files.underlay, files.movements
                 context.manifest.variants.append(record)
                 measurements.append(measured)
                 _show(context, variant, deployment, number + 1, sum(durations[number:]))

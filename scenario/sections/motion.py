@@ -38,6 +38,11 @@ class MotionKind(Section):
         """The start and all changes until `end` seconds after the motion begins. Raises `OverlayError`."""
         raise NotImplementedError
 
+    def movements(self, topology: TopologyKind, seed: int, end: float) -> Mapping[BrokerId, Trajectory]:
+        """The trajectories of brokers, in order, until `end` seconds after the motion begins; none where they stay in
+        place."""
+        return {}
+
     def moment(self, topology: TopologyKind, name: str, seed: int, time: float) -> Overlay:
         """The overlay `time` seconds after the motion begins, for a drawing. Raises `OverlayError`."""
         return self.evolution(topology, name, seed, time).at(time)
@@ -78,6 +83,9 @@ class _Mobility(MotionKind):
     def ways(self, topology: UnitDiskTopology, seed: int, end: float) -> dict[BrokerId, Trajectory]:
         """The trajectory of each broker."""
         raise NotImplementedError
+
+    def movements(self, topology: TopologyKind, seed: int, end: float) -> Mapping[BrokerId, Trajectory]:
+        return self.ways(_unit_disk(topology), seed, end)
 
     def evolution(self, topology: TopologyKind, name: str, seed: int, end: float) -> Evolution:
         disk = _unit_disk(topology)

@@ -6,7 +6,7 @@ Lengths are metres, times seconds, velocities metres a second.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from topology.link_properties import OverlayError
 
@@ -53,6 +53,10 @@ class Trajectory:
         number = max(bisect_right(self.legs, time, key=lambda leg: leg.begin) - 1, 0)
         leg = self.legs[number]
         return leg.at(min(max(time, leg.begin), leg.end))
+
+    def later(self, seconds: float) -> Trajectory:
+        """The same way, this many seconds later."""
+        return Trajectory(tuple(replace(leg, begin=leg.begin + seconds, end=leg.end + seconds) for leg in self.legs))
 
     def until(self, end: float) -> Trajectory:
         """The same way from 0 to `end`, with the stays before the first leg and after the last as legs."""

@@ -55,6 +55,18 @@ def example(directory: Path, kind: str, seed: int = 1) -> Scenario:
     return scenario(directory, topology, f"kind: {kind}, {motion}", seed)
 
 
+def test_movements_are_those_that_make_the_links(tmp_path: Path) -> None:
+    made = example(tmp_path, "random-direction")
+    ways, join = made.movements(), made.timeline.join
+    assert list(ways) == [f"B{number}" for number in range(1, 13)]
+    change = next(change for change in evolution_of(made).changes if isinstance(change, Appears))
+    (x1, y1), (x2, y2) = (ways[broker].at(change.at) for broker in (change.link.a, change.link.b))
+    assert math.hypot(x1 - x2, y1 - y2) == pytest.approx(120)
+    assert ways["B1"].at(0) == ways["B1"].at(join) != ways["B1"].at(join + 1)
+    assert example(tmp_path, "trace").movements()["B2"].at(join + 4) == (25, 0)
+    assert example(tmp_path, "rewire").movements() == {}
+
+
 def evolution_of(made: Scenario) -> Evolution:
     evolution = made.evolution()
     assert evolution is not None
