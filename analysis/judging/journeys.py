@@ -24,6 +24,15 @@ class Drop(NamedTuple):
     reason: str
 
 
+class Visit(NamedTuple):
+    """The first arrival of a publication at a broker."""
+
+    time: int
+    broker: str
+    hops: int
+    """Links travelled."""
+
+
 class Journey(msgspec.Struct, kw_only=True, gc=False):
     """Everything logged of one publication in one variant."""
 
@@ -122,6 +131,20 @@ class Journeys:
         taken = {self._paths.brokers(arrival) for arrival in range(begin, end) if self._paths.known[arrival]}
         begun = {brokers[:length] for brokers in taken for length in range(1, len(brokers))}
         return sorted(taken - begun)
+
+    def first_visits(self, journey: Journey) -> list[Visit]:
+        """The first arrival of the publication at each broker, in order of time."""
+        begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
+        arrivals = zip(
+            self._arrivals.time[begin:end].tolist(),
+            journey.reached,
+            self._arrivals.hops[begin:end].tolist(),
+            strict=True,
+        )
+        first: dict[str, Visit] = {}
+        for visit in sorted(Visit(*facts) for facts in arrivals):
+            first.setdefault(visit.broker, visit)
+        return list(first.values())
 
     def work(self, journey: Journey) -> tuple[list[Arrival], list[Comparison]]:
         """The arrivals of the publication and the comparisons of its content, each with the router's work."""

@@ -17,6 +17,7 @@ from analysis.judging.journeys import Journey, Journeys
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
 from analysis.judging.oracle import Oracle, Verdict, oracles_of
 from analysis.judging.router_work import WorkSamples, WorkTally
+from analysis.judging.spread import SpreadSample
 from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import bucket_of
 from analysis.run_files.time_units import second_of
@@ -71,6 +72,7 @@ class PublicationTally:
     """Delays of each other variant and of the first, side by side, by variant."""
     baselines: Baselines = field(default_factory=Baselines)
     work: WorkTally = field(default_factory=WorkTally)
+    spread: SpreadSample = field(default_factory=SpreadSample)
     part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
     """The number of publications that match each part of each composite subscription."""
 
@@ -87,6 +89,7 @@ class PublicationTally:
                 own[number] = own.get(number, DelayBlock()) + block
         self.baselines.merge(other.baselines)
         self.work.merge(other.work)
+        self.spread.merge(other.spread)
         self.part_matches.update(other.part_matches)
 
 
@@ -104,6 +107,8 @@ class PublicationStage:
     buckets: int
     """Of publishers."""
     composite_buckets: int = 0
+    changing: frozenset[int] = frozenset()
+    """Variants whose overlay changes."""
 
     @cached_property
     def _oracles(self) -> list[Oracle]:
@@ -124,6 +129,8 @@ class PublicationStage:
                 sample = self.samples[variant]
                 journey.logged = sample is None or sample.holds(journey.publication)
                 tally.counts[variant].add(journey)
+                if variant in self.changing and journey.logged:
+                    tally.spread.add(journey, journeys)
                 tally.baselines.add(variant, journey, self.faults[variant])
                 if journeys.measured:
                     work.add(variant, *journeys.work(journey))

@@ -10,7 +10,7 @@ from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
 from analysis.tables.detections import DetectionDelays
-from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
+from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
 from analysis.tables.placements import Placement
 from analysis.tables.results import remove_table, write_table
 from analysis.tables.timeline import Fault, PhaseTimes
@@ -50,6 +50,11 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table((row for changes in changing for row in changes.lifetimes()), results, LinkLifetime)
     write_table((row for changes in changing for row in changes.connectivity()), results, Connectivity)
     write_table((row for changes in changing for row in changes.degrees()), results, DegreeOverTime)
+    if changing:
+        numbers = [number for number, changes in enumerate(findings.changes) if changes is not None]
+        write_table(findings.publications.spread.rows(run.manifest.variants, numbers), results, Spread)
+    else:
+        remove_table(results, Spread)
 
 
 def _phases(variants: Iterable[VariantRecord]) -> list[PhaseTimes]:

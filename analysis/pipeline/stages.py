@@ -113,7 +113,8 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     histories = histories_of(run, declared, logs.outages, changes)
     samples = [variant.sample or None for variant in variants]
     composite_buckets = _composite_buckets(buckets, declared, logs)
-    stage = PublicationStage(histories, faults, samples, buckets, composite_buckets)
+    changing = frozenset(number for number, found in enumerate(changes) if found is not None)
+    stage = PublicationStage(histories, faults, samples, buckets, composite_buckets, changing)
     judged = read.then(stage, buckets + composite_buckets)
     publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
     progress("writing notifications")

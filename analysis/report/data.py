@@ -13,7 +13,7 @@ from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime
 from analysis.tables.detections import DetectionDelays
-from analysis.tables.motion import Connectivity, DegreeOverTime
+from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
 from analysis.tables.placements import Placement
 from analysis.tables.results import read_table, table_file
 from analysis.tables.summary import Summary, read_summary
@@ -21,9 +21,10 @@ from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, QueueLength
 from record.fidelity import VariantFidelity
 from record.manifest import Manifest
+from topology.mobility import Trajectory
 from topology.model import Overlay
 
-_Row = TypeVar("_Row", DetectionDelays, Placement)
+_Row = TypeVar("_Row", DetectionDelays, Placement, Spread)
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,11 @@ class ReportData:
     connectivity: list[Connectivity]
     """Empty where no overlay changed, as the next."""
     degrees: list[DegreeOverTime]
+    lifetimes: list[LinkLifetime]
+    spread: list[Spread]
+    """In order of time."""
+    movements: Mapping[str, Mapping[str, Trajectory]]
+    """The trajectories of brokers, in seconds since the start of the join phase, of variants in which they move."""
     phases: list[PhaseTimes]
     burst_recoveries: list[BurstRecovery]
     """One for each variant with notifications of a burst; empty for a scenario without bursts."""
@@ -84,8 +90,8 @@ def read_report_data(directory: Path) -> ReportData:
         delivery=sorted(read_table(results, DeliveryOverTime), key=lambda row: row.second),
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
-        detection_delays=sorted(_of_composites(results, DetectionDelays), key=lambda row: row.lower_ms),
-        placements=_of_composites(results, Placement),
+        detection_delays=sorted(_of_some_runs(results, DetectionDelays), key=lambda row: row.lower_ms),
+        placements=_of_some_runs(results, Placement),
         messages=read_table(results, BrokerMessages),
         labels=read_table(results, LabelledMessages),
         load=sorted(read_table(results, BrokerLoad), key=lambda row: row.second),
@@ -93,11 +99,14 @@ def read_report_data(directory: Path) -> ReportData:
         queues=sorted(read_table(results, QueueLength), key=lambda row: row.second),
         connectivity=sorted(read_table(results, Connectivity), key=lambda row: row.second),
         degrees=sorted(read_table(results, DegreeOverTime), key=lambda row: row.second),
+        lifetimes=read_table(results, LinkLifetime),
+        spread=sorted(_of_some_runs(results, Spread), key=lambda row: row.reached_ns),
+        movements=run.movements,
         phases=phases,
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
     )
 
 
-def _of_composites(results: Path, row: type[_Row]) -> list[_Row]:
-    """The rows of a table that only runs with composite subscriptions have."""
+def _of_some_runs(results: Path, row: type[_Row]) -> list[_Row]:
+    """The rows of a table that only some runs have."""
     return read_table(results, row) if (results / table_file(row)).exists() else []

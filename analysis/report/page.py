@@ -20,6 +20,7 @@ from analysis.report.faults import fault_rows
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
 from analysis.report.join_points import join_points_over_time
 from analysis.report.motion import connectivity_figure, degree_figure
+from analysis.report.player import as_script, played
 from analysis.report.router_work import HEADINGS, work_figure, work_of
 from analysis.tables.detections import DetectionFigures
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
@@ -118,7 +119,7 @@ def render(data: ReportData) -> str:
     environment.filters["unbroken"] = sentences.unbroken
     variants = data.variants
     courses, drawings = courses_of(data), drawings_of(data)
-    compared = composites.compared_placements(data.placements)
+    compared, motion = composites.compared_placements(data.placements), played(data)
     return environment.get_template(
         "report.html.j2"
     ).render(
@@ -132,6 +133,8 @@ def render(data: ReportData) -> str:
         recoveries=ranked(data.burst_recoveries),
         work=_work_plots(data.summary),
         dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
+        played=motion,
+        player_data=as_script(motion),
         connectivity=_connectivity_plot(data),
         degrees=_degree_plots(data),
         faults=fault_rows(data.faults),

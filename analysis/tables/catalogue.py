@@ -17,7 +17,7 @@ from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryOverTime, Expectation, Notification
 from analysis.tables.detections import Detection, DetectionDelays, ExpectedDetection
-from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
+from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
 from analysis.tables.placements import Placement
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
@@ -36,6 +36,7 @@ TABLES: dict[str, type[Struct]] = {
     "lifetimes": LinkLifetime,
     "connectivity": Connectivity,
     "degrees": DegreeOverTime,
+    "spread": Spread,
     "queues": QueueLength,
     "delivery": DeliveryOverTime,
     "delays": DelayOverTime,
@@ -48,8 +49,9 @@ TABLES: dict[str, type[Struct]] = {
     "phases": PhaseTimes,
 }
 """The row of every table, by the table's name."""
-OF_COMPOSITES: frozenset[type[Struct]] = frozenset((Detection, ExpectedDetection, DetectionDelays, Placement))
-"""The rows of tables that only runs with composite subscriptions have; the last only those that route them as units."""
+OF_SOME_RUNS: frozenset[type[Struct]] = frozenset((Detection, ExpectedDetection, DetectionDelays, Placement, Spread))
+"""The rows of tables that only some runs have: the first three those with composite subscriptions, `Placement` those
+that route them as units, `Spread` those whose overlay changes."""
 PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation, Detection, ExpectedDetection))
 """The rows of tables that are directories of files, with the column `variant` in the path:
 `variant=fixed/part-000001.parquet`."""

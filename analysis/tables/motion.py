@@ -40,6 +40,24 @@ class Connectivity(Struct, frozen=True, kw_only=True):
     vanished: int
 
 
+class Spread(Struct, frozen=True, kw_only=True):
+    """One row per variant, publication and broker that it reached, of a sample of publications.
+
+    Only runs whose overlays change have this table. The sample holds at most 24 publications of a variant, which a hash
+    of their ids chooses.
+    """
+
+    variant: str
+    publication: str
+    broker: str
+    reached_ns: int
+    """Time at which it first arrived at the broker."""
+    reached_s: float
+    """The same, in seconds from the start of the run phase."""
+    hops: int
+    """Links travelled by the copy that arrived first."""
+
+
 class DegreeOverTime(Struct, frozen=True, kw_only=True):
     """One row per variant, second and number of links that a broker has at the begin of the second."""
 

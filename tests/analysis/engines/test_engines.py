@@ -19,7 +19,7 @@ from pyspark import SparkContext
 from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.pipeline import analyze
 from analysis.pipeline import stages as pipeline
-from analysis.tables.catalogue import OF_COMPOSITES, TABLES
+from analysis.tables.catalogue import OF_SOME_RUNS, TABLES
 from analysis.tables.results import read_table, table_file
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
@@ -178,7 +178,7 @@ def test_a_simulated_run_in_many_pieces(spark: SparkContext, simulated: Path, mo
     assert results(simulated, PlainEngine()) == whole
     assert results(simulated, RunningSpark(spark)) == whole
     assert {path.name for path in (simulated / "results").iterdir()} == {
-        f"{name}.parquet" for name, row in TABLES.items() if row not in OF_COMPOSITES
+        f"{name}.parquet" for name, row in TABLES.items() if row not in OF_SOME_RUNS
     }
 
 

@@ -11,7 +11,7 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.run_files.run_directory import RunDirectory, open_run
 from analysis.tables.broker_work import MatchingLoad
-from analysis.tables.catalogue import OF_COMPOSITES, PARTITIONED, TABLES
+from analysis.tables.catalogue import OF_SOME_RUNS, PARTITIONED, TABLES
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.results import read_table
@@ -218,9 +218,9 @@ def test_only_what_grows_with_messages_is_a_directory_and_nothing_else_is_left(
     run: RunDirectory, summary: Summary
 ) -> None:
     assert sorted(path.name for path in run.results.iterdir()) == sorted(
-        f"{name}.parquet" for name, row in TABLES.items() if row not in OF_COMPOSITES
+        f"{name}.parquet" for name, row in TABLES.items() if row not in OF_SOME_RUNS
     )
-    divided = {name for name, row in TABLES.items() if row in PARTITIONED - OF_COMPOSITES}
+    divided = {name for name, row in TABLES.items() if row in PARTITIONED - OF_SOME_RUNS}
     assert {path.stem for path in run.results.iterdir() if path.is_dir()} == divided == {"notifications", "expected"}
     assert {path.name for path in run.path.iterdir()} == {
         "fidelity.json", "logs", "manifest.json", "results", "summary.json", "topology.json",
