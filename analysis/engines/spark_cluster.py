@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = ROOT / ".cache" / "spark" / "events"
 """The event log that the history server of docker-compose.yml reads; written when the directory exists."""
-PACKAGES = ("analysis", "broker_service", "emulation", "record", "studies", "topology")
+PACKAGES = ("analysis", "broker_service", "emulation", "record", "scenario", "studies", "topology")
 EXECUTOR_MEMORY = "512m"
 """Memory of an executor's Java process, which only passes bytes on; SPARK_EXECUTOR_MEMORY in the environment replaces
 it."""

@@ -83,7 +83,8 @@ ROOMS: Mapping[str, Floors] = {
         "claims pipeline report",
     ),
     "studies": _floors(
-        "calibration junit reproduction",
+        "calibration junit spark_jobs",
+        "reproduction",
         "conformance fitting verdict_cases",
         "campaign",
     ),

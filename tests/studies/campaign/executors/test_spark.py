@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -17,14 +16,9 @@ from studies.campaign.attempt import CellRequest, Keep
 from studies.campaign.cell import run_simulated
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.executors.interface import ExecutorOptions
-from studies.campaign.executors.spark import (
-    DECISIVE_PACKAGES,
-    WrongExecutorError,
-    _CellJob,
-    _refuse_other,
-    _with_retries,
-)
+from studies.campaign.executors.spark import _CellJob
 from studies.campaign.result import encode
+from studies.spark_jobs import WrongExecutorError, decisive_versions, refuse_other_versions
 from tests.studies.campaign.executors.sweeping import sweep_that_loses_its_workers
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
 
@@ -81,7 +75,7 @@ class NoSpark:
 
 
 def job(directory: Path, keep: Keep, output: list[str]) -> _CellJob:
-    return _CellJob(NoSpark(), {}, CampaignDirectory(directory), keep, output.append)  # type: ignore[arg-type]
+    return _CellJob(NoSpark(), (), CampaignDirectory(directory), keep, output.append)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("keep", list(Keep))
@@ -111,16 +105,15 @@ def test_a_cell_that_cannot_run_is_named(tmp_path: Path) -> None:
 
 
 def test_executors_with_other_packages_are_refused() -> None:
-    here = tuple((name, importlib.metadata.version(name)) for name in DECISIVE_PACKAGES)
-    _refuse_other(here)
+    refuse_other_versions(decisive_versions())
     with pytest.raises(WrongExecutorError, match=r"has numpy [\d.]+ where the driver has 0\.1"):
-        _refuse_other((("numpy", "0.1"),))
+        refuse_other_versions((("numpy", "0.1"),))
     with pytest.raises(WrongExecutorError, match="has no-such-package none where the driver has 1"):
-        _refuse_other((("no-such-package", "1"),))
+        refuse_other_versions((("no-such-package", "1"),))
 
 
 @pytest.mark.parametrize(
-    ("master", "with_retries"),
+    ("master", "repeating"),
     [
         ("local", "local[1,4]"),
         ("local[2]", "local[2,4]"),
@@ -129,8 +122,8 @@ def test_executors_with_other_packages_are_refused() -> None:
         ("spark://host:7077", "spark://host:7077"),
     ],
 )
-def test_local_masters_repeat_what_failed(master: str, with_retries: str) -> None:
-    assert _with_retries(master) == with_retries
+def test_local_masters_repeat_what_failed(master: str, repeating: str) -> None:
+    assert with_retries(master) == repeating
 
 
 def test_only_simulated_cells_go_to_spark() -> None:

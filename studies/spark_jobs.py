@@ -1,0 +1,127 @@
+"""Many simulations as Spark jobs of one task each, on the cores of this host or of a cluster.
+
+A result is therefore available as soon as it exists, work that fails does not affect other work, and another executor
+repeats what an executor that was lost had begun. Results must depend on the work alone: executors run the code of this
+tree, and an executor is refused if a package that can change results has another version there.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import re
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from analysis.engines.spark_cluster import TASK_FAILURES
+from record.errors import BadInputError, HostError, UserError
+from record.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+Work = TypeVar("Work")
+Reply = TypeVar("Reply")
+
+DECISIVE_PACKAGES = ("lark", "msgspec", "networkx", "numpy", "pyarrow", "pydantic", "PyYAML")
+"""Packages of which another version might make another overlay or workload from the same seed, or write numbers
+differently."""
+_AHEAD = 2
+"""Submitted jobs for each core, so that the next one is ready when a core becomes free."""
+_MOST_SUBMITTED = 256
+
+
+class WrongExecutorError(Exception):
+    """An executor that would not compute the same results; the message names the package that differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Work that cannot be done; the message is the reason, as the user reads it."""
+
+    message: str
+    exit_code: int
+
+    @classmethod
+    def of(cls, error: UserError) -> Failure:
+        return cls(str(error), error.exit_code)
+
+    def error(self, work: object) -> UserError:
+        """The error to raise where the reply arrives."""
+        kind = HostError if self.exit_code == ExitCode.HOST else BadInputError
+        return kind(f"{work}: {self.message}")
+
+
+@contextmanager
+def open_executors(master: str, name: str) -> Iterator[SparkContext]:
+    """A context that repeats failed tasks, also on a local master. Raises `HostError`."""
+    from analysis.engines.spark_context import open_context  # noqa: PLC0415 - half a second, for Spark alone
+
+    with open_context(with_retries(master), name=name) as context:
+        yield context
+
+
+def with_retries(master: str) -> str:
+    """The master's URL with a number of retries, without which a local master repeats no task."""
+    if found := re.fullmatch(r"local(?:\[(\*|\d+)\])?", master):
+        return f"local[{found[1] or 1},{TASK_FAILURES}]"
+    return master
+
+
+def run_jobs(
+    context: SparkContext, run_job: Callable[[Work], Reply], work: Sequence[Work]
+) -> Generator[tuple[Work, Reply], None, None]:
+    """Yields each piece of work with its reply, as it is done. Keeps all executors busy, also those that join later.
+
+    `run_job` runs one Spark job and is called from several threads at a time. Closing the generator cancels all jobs.
+    """
+    waiting, submitted = deque(work), dict[Future[Reply], Work]()
+    with ThreadPoolExecutor(_MOST_SUBMITTED, thread_name_prefix="cell") as pool:
+        try:
+            while waiting or submitted:
+                room = min(_AHEAD * context.defaultParallelism, _MOST_SUBMITTED) - len(submitted)
+                for piece in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
+                    submitted[pool.submit(run_job, piece)] = piece
+                for done in wait(submitted, return_when=FIRST_COMPLETED).done:
+                    yield submitted.pop(done), done.result()
+        finally:
+            for future in submitted:
+                future.cancel()
+            with suppress(Exception):  # the Java process may have ended
+                context.cancelAllJobs()
+
+
+def run_task(context: SparkContext, description: str, task: Callable[[Work], Reply], work: Work) -> Reply:
+    """The reply of an executor to one piece of work. `task` must be picklable."""
+    context.setJobDescription(description)
+    [reply] = context.parallelize([work], 1).map(task).collect()
+    return reply
+
+
+def decisive_versions() -> tuple[tuple[str, str], ...]:
+    """The versions of this process that executors must have too."""
+    return tuple((name, importlib.metadata.version(name)) for name in DECISIVE_PACKAGES)
+
+
+@functools.cache
+def refuse_other_versions(versions: tuple[tuple[str, str], ...]) -> None:
+    """Raises `WrongExecutorError` unless these versions are installed."""
+    for name, wanted in versions:
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found = "none"
+        if found != wanted:
+            raise WrongExecutorError(f"has {name} {found} where the driver has {wanted}")
+
+
+def executor_directory() -> str | None:
+    """The directory of an executor's files, which Spark removes even if the executor was killed; None outside of
+    one."""
+    from pyspark import SparkFiles, TaskContext  # noqa: PLC0415
+
+    return None if TaskContext.get() is None else str(SparkFiles.getRootDirectory())
