@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,29 +13,36 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from analysis.claims import Claims, JudgedClaim, judge, load_claims
+from analysis.claims import Claim, Claims, JudgedClaim, judge, load_claims
 from emulation.run.progress import duration
 from emulation.runtimes.ladder import RUNTIMES, SIMULATED
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from studies.reproduction import (
-    Cell,
     CellResult,
     CellWork,
+    ReproductionPlan,
     ResultStore,
+    RunCells,
     cells,
     chosen_claims,
+    costed,
     emulated_cells,
     judgements,
+    load_recorded,
     measurable_on,
     plan_experiments,
+    quick,
     results,
     simulated_cells,
+    spark_cells,
+    whole,
 )
+from studies.reproduction.plan_sentences import announcement, plan_table
+from studies.reproduction.progress import follow
 from studies.reproduction.sentences import closing_lines, explanation, reported, table, violated
 
 _WIDTH_IN_FILES = 140
@@ -50,62 +57,152 @@ class ReproductionRequest:
 
     names: tuple[str, ...]
     seeds: int | None
+    quick: bool
+    """One seed of what fits into twenty minutes, instead of everything."""
     overrides: Mapping[str, str]
     """Fields set in every scenario."""
     runtime: str
     jobs: int | None
     """Simulations side by side; as many as CPUs by default."""
+    master: str | None
+    """URL of the Spark master that simulations are spread over; None for processes of this host."""
     out: Path
     resume: bool
     keep_runs: bool
 
+    def __post_init__(self) -> None:
+        if self.runtime not in RUNTIMES:
+            raise BadInputError(f"--runtime {self.runtime}: choose {', '.join(RUNTIMES)}")
+        if self.quick and self.seeds is not None:
+            raise BadInputError(f"--seeds {self.seeds}: --quick runs one seed of each scenario; leave one of them out")
+        if self.jobs is not None and self.runtime != SIMULATED:
+            raise BadInputError(
+                f"--jobs {self.jobs}: is for simulated runs, because real ones run one at a time: leave it out"
+            )
+        if self.master is None:
+            return
+        if self.runtime != SIMULATED:
+            raise BadInputError(f"--spark-master {self.master}: Spark runs simulations; leave --runtime out")
+        if self.jobs is not None:
+            raise BadInputError(f"--jobs {self.jobs}: Spark runs as many as its executors have cores: leave it out")
+        if self.keep_runs:
+            raise BadInputError("--keep-runs: run directories stay with Spark's executors: leave it or the master out")
+
+    @property
+    def in_parallel(self) -> int:
+        """The number of runs at the same time, as far as it is known."""
+        return (self.jobs or len(os.sched_getaffinity(0))) if self.runtime == SIMULATED else 1
+
+    @property
+    def location(self) -> str:
+        """The place where cells run, as the user reads it."""
+        if self.runtime != SIMULATED:
+            return f"runtime {self.runtime}"
+        return f"simulated, {self.in_parallel} at a time" if self.master is None else f"simulated on {self.master}"
+
+    def run_cells(self, console: Console) -> RunCells:
+        if self.runtime != SIMULATED:
+            return emulated_cells(self.runtime, console)
+        return simulated_cells(self.in_parallel) if self.master is None else spark_cells(self.master)
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """The claims, the plan and the store of a request."""
+
+    claims: Claims
+    """Those that were asked for, with all papers' other claims when all were."""
+    unmeasurable: tuple[Claim, ...]
+    """Claims that the runtime cannot measure."""
+    plan: ReproductionPlan
+    store: ResultStore
+
+    @classmethod
+    def of(cls, request: ReproductionRequest) -> Reproduction:
+        """Raises `UserError`s."""
+        shipped = load_claims()
+        chosen = chosen_claims(shipped, request.names)
+        claims, unmeasurable = measurable_on(request.runtime, chosen)
+        seeds = 1 if request.quick else request.seeds
+        experiments = costed(plan_experiments(claims, seeds, overrides=request.overrides), load_recorded())
+        if request.quick:
+            plan = quick(experiments)
+        else:
+            plan = whole(experiments) if seeds is None else ReproductionPlan(experiments)
+        papers = {id: paper for id, paper in shipped.papers.items() if any(claim.paper == id for claim in chosen)}
+        shown = Claims(papers=papers, claims=chosen) if request.names else shipped
+        return cls(shown, unmeasurable, plan, ResultStore(request.out, request.runtime))
+
+    @property
+    def found(self) -> list[CellResult]:
+        """All results that exist."""
+        return results(self.plan.experiments, self.store)
+
+    def judged(self) -> list[JudgedClaim]:
+        without_run = (*self.unmeasurable, *self.plan.claims_left_out)
+        return [*judgements(self.plan.experiments, self.store), *(judge(claim, []) for claim in without_run)]
+
+    def write_page(self) -> Path:
+        """Writes the page of what has been measured so far, and returns its path."""
+        from studies.reproduction.report import ReproductionData, build_report  # noqa: PLC0415 - Plotly loads slowly
+
+        runs = [(experiment, results([experiment], self.store)) for experiment in self.plan.experiments]
+        left_out = [entry.experiment for entry in self.plan.left_out]
+        return build_report(ReproductionData(self.claims, self.judged(), runs, left_out), self.store.directory)
+
 
 def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
-    """Runs what the claims need, judges them and shows the judgements. Raises `UserError`s."""
-    if request.runtime not in RUNTIMES:
-        raise BadInputError(f"--runtime {request.runtime}: choose {', '.join(RUNTIMES)}")
-    if request.jobs is not None and request.runtime != SIMULATED:
-        raise BadInputError(
-            f"--jobs {request.jobs}: is for simulated runs, because real ones run one at a time: leave it out"
-        )
-    jobs = request.jobs or len(os.sched_getaffinity(0))
+    """Runs what the claims need, judges them, shows the judgements and writes the page. Raises `UserError`s."""
     console = Console(stderr=True, highlight=False)
     began = time.monotonic()
-    claims, unmeasurable = measurable_on(request.runtime, chosen_claims(load_claims(), request.names))
-    experiments = plan_experiments(claims, request.seeds, overrides=request.overrides)
-    store = ResultStore(request.out, request.runtime)
-    planned = cells(experiments)
-    needed = [cell for cell in planned if not request.resume or store.read(cell) is None]
-    where = f"simulated, {jobs} at a time" if request.runtime == SIMULATED else f"runtime {request.runtime}"
+    reproduction = Reproduction.of(request)
+    store, planned = reproduction.store, cells(reproduction.plan.chosen)
+    needed = [entry for entry in planned if not request.resume or store.read(entry.cell) is None]
+    for line in announcement(reproduction.plan, needed):
+        console.print(line, markup=False, soft_wrap=True)
     changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
-    announcement = _announcement(len(claims), planned, needed, where)
-    console.print(f"{announcement}{changed}", markup=False, soft_wrap=True)
-    for cell in needed:
-        store.forget(cell)
-    run = simulated_cells(jobs) if request.runtime == SIMULATED else emulated_cells(request.runtime, console)
-    work = [CellWork(cell, store, request.keep_runs) for cell in needed]
+    console.print(f"{request.location}{changed}", markup=False, soft_wrap=True)
+    for entry in needed:
+        store.forget(entry.cell)
+    run = request.run_cells(console)
+    work = [CellWork(entry.cell, store, request.keep_runs) for entry in needed]
     try:
         with closing(run(work)) as done:
-            _follow(needed, done, console)
+            follow(needed, done, request.in_parallel, console)
     except KeyboardInterrupt:
-        message = "interrupted; measurements are kept: the same command with --resume continues"
-        console.print(message, soft_wrap=True)
+        console.print(
+            "interrupted; measurements are kept: the same command with --resume continues\n"
+            f"page of what is measured so far: {reproduction.write_page()}",
+            markup=False,
+            soft_wrap=True,
+        )
         return ExitCode.INTERRUPTED
     finally:
         for cell_work in work:
             cell_work.tidy()
         store.tidy()
-    judged = [*judgements(experiments, store), *(judge(claim, []) for claim in unmeasurable)]
-    found = results(experiments, store)
+    judged, found = reproduction.judged(), reproduction.found
     show(judged, found)
     took = duration(time.monotonic() - began)
     cpu = duration(sum(result.cpu_seconds for result in found))
     console.print(
-        f"{len(needed)} runs in {took} (processor time of all {len(found)}: {cpu}); what each measured: {store.cells}",
+        f"{len(needed)} runs in {took} (processor time of all {len(found)}: {cpu}); what each measured: {store.cells}\n"
+        f"page: {reproduction.write_page()}",
         markup=False,
         soft_wrap=True,
     )
     return ExitCode.VIOLATED if violated(judged, found) else ExitCode.CORRECT
+
+
+def show_plan(request: ReproductionRequest) -> ExitCode:
+    """Shows the scenarios that would be run, their claims, seeds and processor time, and runs nothing."""
+    plan = Reproduction.of(request).plan
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
+    console.print(plan_table(plan))
+    console.print()
+    for line in announcement(plan, cells(plan.chosen)):
+        console.print(line, markup=False, soft_wrap=True)
+    return ExitCode.CORRECT
 
 
 def show_table(judged: Sequence[JudgedClaim], found: Sequence[CellResult]) -> None:
@@ -150,20 +247,3 @@ def _listing(claims: Claims) -> Table:
         scenario = Text("-", style="dim") if claim.measured_by is None else Text(claim.measured_by.scenario)
         listing.add_row(claim.id, claim.kind.value, claim.what, scenario)
     return listing
-
-
-def _announcement(claims: int, planned: Sequence[Cell], needed: Sequence[Cell], where: str) -> str:
-    again = f", {len(planned) - len(needed)} of them done before" if len(needed) < len(planned) else ""
-    return f"{claims} claims from {len(planned)} runs{again}; {where}"
-
-
-def _follow(needed: Sequence[Cell], done: Iterable[CellWork], console: Console) -> None:
-    """A bar with the time left on a terminal, a line for each run elsewhere."""
-    total = sum(cell.experiment.weight for cell in needed)
-    columns = (BarColumn(), TextColumn("{task.fields[runs]}"), TimeRemainingColumn(), TextColumn("left"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=total, runs=f"0 of {len(needed)} runs")
-        for number, work in enumerate(done, start=1):
-            progress.update(task, advance=work.cell.experiment.weight, runs=f"{number} of {len(needed)} runs")
-            if not console.is_terminal:
-                console.print(f"[{number}/{len(needed)}] {work}", markup=False, soft_wrap=True)

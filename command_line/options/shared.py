@@ -38,10 +38,10 @@ JobsOption = Annotated[
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|(spark|k8s)://.+|yarn")
 
 
-def spark_master(name: str | None) -> str | None:
+def spark_master(name: str | None, option: str = "--master") -> str | None:
     """A valid name of a Spark master. Raises `BadInputError`, because Spark reports an invalid one late and in Java."""
     if name is not None and _MASTER.fullmatch(name) is None:
-        raise BadInputError(f"--master {name}: write spark://HOST:PORT, or local[N] for N cores of this host")
+        raise BadInputError(f"{option} {name}: write spark://HOST:PORT, or local[N] for N cores of this host")
     return name
 
 

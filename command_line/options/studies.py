@@ -109,8 +109,12 @@ def campaign(
 
 @app.command(
     epilog=epilog(
+        "brokerlab reproduce",
+        "brokerlab reproduce --plan",
+        "brokerlab reproduce --quick --resume",
         "brokerlab reproduce tid-5a",
         "brokerlab reproduce tid --seeds 10 --json > claims.json",
+        "brokerlab reproduce --spark-master spark://host:7077",
         "brokerlab reproduce tid-5c --runtime container --seeds 2",
         "brokerlab reproduce tid-fail --runtime container --set time_dilation=5",
         "brokerlab reproduce --list",
@@ -130,6 +134,12 @@ def reproduce(
     ] = None,
     *,
     list_: Annotated[bool, typer.Option("--list", help="Show the claims instead of running them.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show scenarios, seeds and processor time instead of running them.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One seed of each scenario, in under 20 minutes; names what it leaves out.")
+    ] = False,
     seeds: Annotated[
         int | None,
         typer.Option(
@@ -142,7 +152,16 @@ def reproduce(
         typer.Option(help="Runtime of the brokers: simulated, container or process; the last two run in real time."),
     ] = "simulated",
     jobs: JobsOption = None,
-    out: Annotated[Path, typer.Option(help="Directory for the measurements.")] = Path("runs/reproduce"),
+    spark_master_: Annotated[
+        str | None,
+        typer.Option(
+            "--spark-master",
+            metavar="URL",
+            help="Spread the simulations over Spark: local[*] or spark://host:7077.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Directory for the measurements and the page.")] = Path("runs/reproduce"),
     resume: Annotated[bool, typer.Option("--resume", help="Reuse the measurements of an earlier run.")] = False,
     keep_runs: Annotated[
         bool, typer.Option("--keep-runs", help="Keep all run directories, with some 100 MB of logs each.")
@@ -155,6 +174,7 @@ def reproduce(
         list_claims,
         reproduce_claims,
         show_json,
+        show_plan,
         show_table,
     )
 
@@ -163,13 +183,17 @@ def reproduce(
     request = ReproductionRequest(
         names=tuple(claims or ()),
         seeds=seeds,
+        quick=quick,
         overrides=overrides(set_),
         runtime=runtime,
         jobs=jobs,
+        master=spark_master(spark_master_, "--spark-master"),
         out=out,
         resume=resume,
         keep_runs=keep_runs,
     )
+    if plan:
+        raise typer.Exit(show_plan(request))
     raise typer.Exit(reproduce_claims(request, show_json if json else show_table))
 
 

@@ -1,22 +1,49 @@
 """Reproduction of the papers' claims: planning the runs, executing them, and judging the claims by their results."""
 
+from studies.reproduction.budget import (
+    CostedCell,
+    CostedExperiment,
+    ReproductionPlan,
+    cells,
+    costed,
+    quick,
+    whole,
+)
 from studies.reproduction.cell import CellWork
-from studies.reproduction.plan import Cell, Experiment, cells, chosen_claims, measurable_on, plan_experiments
+from studies.reproduction.plan import Cell, Experiment, chosen_claims, measurable_on, plan_experiments
+from studies.reproduction.recorded import Recorded, load_recorded
 from studies.reproduction.results import CellResult, ResultStore
-from studies.reproduction.run import emulated_cells, judgements, results, simulated_cells
+from studies.reproduction.run import (
+    RunCells,
+    emulated_cells,
+    judgements,
+    results,
+    simulated_cells,
+    spark_cells,
+)
 
 __all__ = [
     "Cell",
     "CellResult",
     "CellWork",
+    "CostedCell",
+    "CostedExperiment",
     "Experiment",
+    "Recorded",
+    "ReproductionPlan",
     "ResultStore",
+    "RunCells",
     "cells",
     "chosen_claims",
+    "costed",
     "emulated_cells",
     "judgements",
+    "load_recorded",
     "measurable_on",
     "plan_experiments",
+    "quick",
     "results",
     "simulated_cells",
+    "spark_cells",
+    "whole",
 ]

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from analysis.claims import Claim, Measurement
-from analysis.claims.measured_run import open_measured
+from analysis.claims.figures import draw
+from analysis.claims.measured_run import MeasuredRun, open_measured
 from analysis.claims.shipped import MEASURES
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
@@ -20,9 +21,20 @@ from emulation.run.directory import RunOutcome
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.errors import UserError
-from scenario.loading import load
+from scenario.model import Scenario
 from studies.reproduction.plan import Cell
 from studies.reproduction.results import CellResult, ResultStore
+
+Run = Callable[[Plan, Path], RunOutcome]
+"""Runs a plan, given the parent of the run directory."""
+
+SIMULATION: Run = partial(simulate, calibration=Calibration.free(), stopwatch=time.thread_time_ns)
+"""Runs a plan on the simulator.
+
+A broker's work takes the service time of the scenario and nothing else, because the cost of this project's own brokers
+on some host is irrelevant to a paper. The processor time of routers is logged for the claims about it, and does not
+affect the run.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,52 +60,51 @@ class CellWork:
 
 
 def simulate_cell(work: CellWork) -> None:
-    """Runs a cell on the simulator, in a worker process. A user's mistake goes to stderr and sets the exit code.
-
-    A broker's work takes the service time of the scenario and nothing else, because the cost of this project's own
-    brokers on some host is irrelevant to a paper. The processor time of routers is logged for the claims about it, and
-    does not affect the run.
-    """
+    """Runs a cell on the simulator, in a worker process. A user's mistake goes to stderr and sets the exit code."""
     try:
-        measure_cell(work, partial(simulate, calibration=Calibration.free(), stopwatch=time.thread_time_ns))
+        store_cell(work, SIMULATION)
     except UserError as error:
         sys.stderr.write(f"{work}: {error}\n")
         sys.exit(error.exit_code)
 
 
-def measure_cell(work: CellWork, run: Callable[[Plan, Path], RunOutcome]) -> None:
-    """Runs a cell and writes its result. `run` receives a plan and the parent of the run directory.
-
-    Raises `KeyboardInterrupt` when the user ended the run, because an incomplete run measures nothing.
-    """
-    cell, store = work.cell, work.store
-    began, worked = time.monotonic(), time.process_time()
+def store_cell(work: CellWork, run: Run) -> None:
+    """Runs a cell and writes its result. Raises as `measure_cell`."""
     try:
-        work.directory.mkdir(parents=True, exist_ok=True)
-        outcome = run(
-            make_plan(load(cell.experiment.file, {**cell.experiment.overrides, "seed": str(cell.seed)})), work.directory
+        work.store.write(
+            work.cell, measure_cell(work.cell, work.cell.scenario(), work.store.runtime, work.directory, run)
         )
-        if outcome.interrupted:
-            raise KeyboardInterrupt
-        summary = analyze(outcome.directory, PlainEngine())
-        result = CellResult(
-            scenario=cell.experiment.name,
-            seed=cell.seed,
-            runtime=store.runtime,
-            fingerprint=cell.experiment.fingerprint,
-            measurements=_measure(outcome.directory, cell.experiment.claims),
-            delivery=summary.delivery,
-            fidelity=summary.fidelity,
-            seconds=time.monotonic() - began,
-            cpu_seconds=time.process_time() - worked,
-        )
-        store.write(cell, result)
     finally:
         work.tidy()
 
 
-def _measure(directory: Path, claims: tuple[Claim, ...]) -> dict[str, Measurement]:
-    run = open_measured(directory)
+def measure_cell(cell: Cell, scenario: Scenario, runtime: str, directory: Path, run: Run) -> CellResult:
+    """Runs a cell, whose scenario with its seed is given, and measures it. The run directory is made in `directory`.
+
+    Raises `KeyboardInterrupt` when the user ended the run, because an incomplete run measures nothing.
+    """
+    began, worked = time.monotonic(), time.process_time()
+    directory.mkdir(parents=True, exist_ok=True)
+    outcome = run(make_plan(scenario), directory)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    summary = analyze(outcome.directory, PlainEngine())
+    measured = open_measured(outcome.directory)
+    return CellResult(
+        scenario=cell.experiment.name,
+        seed=cell.seed,
+        runtime=runtime,
+        fingerprint=cell.experiment.fingerprint,
+        measurements=_measure(measured, cell.experiment.claims),
+        figures=tuple(draw(measured, recipe) for recipe in cell.experiment.figures),
+        delivery=summary.delivery,
+        fidelity=summary.fidelity,
+        seconds=time.monotonic() - began,
+        cpu_seconds=time.process_time() - worked,
+    )
+
+
+def _measure(run: MeasuredRun, claims: tuple[Claim, ...]) -> dict[str, Measurement]:
     measurements = {}
     for claim in claims:
         assert claim.measured_by is not None

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from analysis.claims import Claim, Claims, Recipe
+from analysis.claims.figures import FigureRecipe, load_figures
 from analysis.claims.shipped import MEASURES
 from record.errors import BadInputError
 from scenario.loading import load
@@ -34,14 +35,18 @@ class Experiment:
     """A scenario and the claims that are measured in its runs."""
 
     file: Path
+    scenario: str
+    """The file relative to the directory of scenarios, as claims name it."""
     name: str
     claims: tuple[Claim, ...]
     seeds: tuple[int, ...]
     weight: float
-    """Estimate of the duration of a run, from its publications and brokers; only ratios matter."""
+    """Size of a run, from its publications and brokers; only ratios matter."""
     fingerprint: str
     """Hash of the scenario, with the user's overrides, and of the recipes of its claims. A result with another
     fingerprint belongs to another experiment."""
+    figures: tuple[FigureRecipe, ...] = ()
+    """Figures of the paper that are drawn from its runs."""
     overrides: Mapping[str, str] = field(default_factory=dict)
     """Fields of the scenario that the user set, in the form that `load` takes."""
 
@@ -56,6 +61,10 @@ class Cell:
     @property
     def name(self) -> str:
         return f"{self.experiment.name}-{self.seed}"
+
+    def scenario(self) -> Scenario:
+        """The scenario with this seed. Raises `UserError`s."""
+        return load(self.experiment.file, {**self.experiment.overrides, "seed": str(self.seed)})
 
 
 def chosen_claims(claims: Claims, names: Sequence[str]) -> tuple[Claim, ...]:
@@ -114,39 +123,46 @@ def plan_experiments(
             by_file.setdefault(file, []).append(claim)
             numbers[file] = min(numbers.get(file, number), number)
     return tuple(
-        _experiment(scenarios / file, tuple(measured), seeds, numbers[file], overrides or {})
+        _experiment(_Source(scenarios, file, overrides or {}), tuple(measured), seeds, numbers[file])
         for file, measured in by_file.items()
     )
 
 
-def cells(experiments: Iterable[Experiment]) -> tuple[Cell, ...]:
-    """All runs, the longest first, so that no long run is still in progress when all others have ended."""
-    every = [Cell(experiment, seed) for experiment in experiments for seed in experiment.seeds]
-    return tuple(sorted(every, key=lambda cell: -cell.experiment.weight))
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A scenario of a directory of scenarios, and the fields that the user sets in it."""
+
+    scenarios: Path
+    name: str
+    overrides: Mapping[str, str]
+
+    @property
+    def file(self) -> Path:
+        return self.scenarios / self.name
 
 
-def _experiment(
-    file: Path, claims: tuple[Claim, ...], seeds: int | None, number: int, overrides: Mapping[str, str]
-) -> Experiment:
+def _experiment(source: _Source, claims: tuple[Claim, ...], seeds: int | None, number: int) -> Experiment:
     """The experiment of one scenario; `number` is its position among the scenarios that a claim combines.
 
     Each of the combined scenarios has seeds of its own, because runs with the same clients are not independent and the
     interval over them would be too narrow.
     """
-    if not file.is_file():
-        raise BadInputError(f"claim {claims[0].id}: measured_by.scenario: {file} does not exist")
-    scenario = load(file, overrides)
+    if not source.file.is_file():
+        raise BadInputError(f"claim {claims[0].id}: measured_by.scenario: {source.file} does not exist")
+    scenario = load(source.file, source.overrides)
     variants = scenario.variants()
     recipes = [claim.measured_by for claim in claims]
     count = seeds or max((recipe.seeds or SEEDS) for recipe in recipes if recipe is not None)
     return Experiment(
-        file=file,
+        file=source.file,
+        scenario=source.name,
         name=scenario.name,
         claims=claims,
         seeds=tuple(range(number * count + 1, (number + 1) * count + 1)),
         weight=len(variants) * _weight(variants[0].scenario),
         fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
-        overrides=overrides,
+        figures=tuple(load_figures().get(source.name, ())),
+        overrides=source.overrides,
     )
 
 
@@ -159,7 +175,7 @@ def _fingerprint(scenario: Scenario, recipes: Iterable[Recipe]) -> str:
 def _weight(scenario: Scenario) -> float:
     overlay = scenario.overlay()
     estimate = generate(scenario, overlay).estimate()
-    return estimate.publications + estimate.advertisements * len(overlay.links) + len(overlay.brokers)
+    return estimate.publications + estimate.advertisements + len(overlay.brokers)
 
 
 def _nearest(name: str, claims: Claims) -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 
 from analysis.claims import Measurement
+from analysis.claims.figures import DrawnFigure
 from record.files import replace_file
-from studies.reproduction.plan import Cell
+from studies.reproduction.plan import Cell, Experiment
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +23,8 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     measurements: dict[str, Measurement]
     """By the claim's id."""
+    figures: tuple[DrawnFigure, ...] = ()
+    """The paper's figures, drawn from this run."""
     delivery: list[str]
     """Verdicts of the delivery oracle on all variants together."""
     fidelity: str
@@ -61,6 +64,13 @@ class ResultStore:
             return None
         same = (result.fingerprint, result.runtime) == (cell.experiment.fingerprint, self.runtime)
         return result if same else None
+
+    def of(self, experiment: Experiment) -> list[CellResult]:
+        """All results of exactly this experiment, by seed, also those of seeds that are not planned."""
+        prefix = f"{experiment.name}-"
+        seeds = (file.stem.removeprefix(prefix) for file in self.cells.glob(f"{prefix}*.json"))
+        found = (self.read(Cell(experiment, int(seed))) for seed in seeds if seed.isdecimal())
+        return sorted((result for result in found if result is not None), key=lambda result: result.seed)
 
     def forget(self, cell: Cell) -> None:
         """Removes the cell's result, if there is one."""

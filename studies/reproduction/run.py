@@ -13,7 +13,7 @@ from emulation.run import emulate
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED, Rungs, choose
 from record.callbacks import do_nothing
 from record.errors import BadInputError
-from studies.reproduction.cell import CellWork, measure_cell, simulate_cell
+from studies.reproduction.cell import CellWork, simulate_cell, store_cell
 from studies.reproduction.plan import Cell, Experiment
 from studies.reproduction.results import CellResult, ResultStore
 
@@ -32,6 +32,17 @@ def simulated_cells(jobs: int) -> RunCells:
     return run
 
 
+def spark_cells(master: str) -> RunCells:
+    """Runs cells on the simulator, spread over the executors of a Spark master."""
+
+    def run(work: Sequence[CellWork]) -> Generator[CellWork, None, None]:
+        from studies.reproduction.spark import cells_on_spark  # noqa: PLC0415 - half a second, for Spark alone
+
+        return cells_on_spark(master, work)
+
+    return run
+
+
 def emulated_cells(runtime: str, console: Console) -> RunCells:
     """Runs cells in this host's containers or processes, one after another, in real time. Raises `UserError`s."""
     if runtime not in RUNTIMES or runtime == SIMULATED:
@@ -41,7 +52,7 @@ def emulated_cells(runtime: str, console: Console) -> RunCells:
 
     def run(work: Sequence[CellWork]) -> Generator[CellWork, None, None]:
         for cell_work in work:
-            measure_cell(cell_work, lambda plan, out: emulate(plan, rungs, out, console, do_nothing))
+            store_cell(cell_work, lambda plan, out: emulate(plan, rungs, out, console, do_nothing))
             yield cell_work
 
     return run
@@ -55,10 +66,14 @@ def results(experiments: Iterable[Experiment], store: ResultStore) -> list[CellR
 
 def judgements(experiments: Iterable[Experiment], store: ResultStore) -> list[JudgedClaim]:
     """Judgements on all claims, from the available results of every scenario in which a claim is measured."""
+    return judged_by((experiment, results([experiment], store)) for experiment in experiments)
+
+
+def judged_by(runs: Iterable[tuple[Experiment, Sequence[CellResult]]]) -> list[JudgedClaim]:
+    """Judgements on all claims, from these results of experiments."""
     claims: dict[str, Claim] = {}
     measured: dict[str, list[Measurement]] = {}
-    for experiment in experiments:
-        found = results([experiment], store)
+    for experiment, found in runs:
         for claim in experiment.claims:
             claims[claim.id] = claim
             measured.setdefault(claim.id, []).extend(result.measurements[claim.id] for result in found)

@@ -40,6 +40,14 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
         (["tid-5x"], "brokerlab: there is no claim 'tid-5x'"),
         (["gry-5"], "brokerlab: gry-5: brokerlab has no scenario for it yet"),
         (["tid-5a", "--runtime", "cloud"], "brokerlab: --runtime cloud: choose container, process, simulated"),
+        (["--quick", "--seeds", "2"], "brokerlab: --seeds 2: --quick runs one seed of each scenario"),
+        (["tid", "--spark-master", "here"], "brokerlab: --spark-master here: write spark://HOST:PORT, or local[N]"),
+        (["tid", "--spark-master", "local[2]", "--jobs", "2"], "brokerlab: --jobs 2: Spark runs as many as its"),
+        (["tid", "--spark-master", "local[2]", "--keep-runs"], "brokerlab: --keep-runs: run directories stay with"),
+        (
+            ["tid", "--spark-master", "local[2]", "--runtime", "process"],
+            "brokerlab: --spark-master local[2]: Spark runs simulations; leave --runtime out",
+        ),
     ],
 )
 def test_mistakes(
@@ -64,7 +72,11 @@ def test_a_claim_from_the_command_to_its_verdict(
     assert (claim["claim"], claim["parts"][0]["published"]) == ("tid-adv-flood", 0.8)
     # Every link carries the advertisement twice, except the links over which brokers received it first.
     assert claim["parts"][0]["measured"] == pytest.approx(1 - 499 / (2 * 2500 - 499))
-    assert "[1/1] tid-adv-flood, seed 1" in progress
+    assert "[1/1] tid-adv-flood, seed 1: " in progress
+    assert f"page: {tmp_path / 'report' / 'index.html'}" in progress
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert "Of 1 claims that were measured, 0 are reproduced, 1 point in the same direction" in page
+    assert "tid-5a" not in page[page.index("<body>") :], "the page shows the claims that were asked for"
     code, printed, progress = brokerlab(capfd, monkeypatch, *arguments, "--resume")
     assert "1 claims from 1 runs, 1 of them done before" in progress
     assert "0.889 [one seed]" in printed
@@ -79,3 +91,21 @@ def test_a_claim_about_real_brokers_is_not_measured_on_the_simulator(
     assert "0 claims from 0 runs" in progress
     assert "not measured" in printed
     assert "Only real brokers show it: --runtime container or --runtime process measures it." in printed
+
+
+def test_the_plan_is_shown_and_nothing_is_run(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code, printed, _ = brokerlab(capfd, monkeypatch, "tid-p", "tid-adv-flood", "--plan", "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert "tid/tid-adv-flood.yaml" in printed
+    assert "3 claims from 18 runs; 3 scenarios; about " in printed
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_quick_plan_has_one_seed_of_each_scenario(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code, printed, _ = brokerlab(capfd, monkeypatch, "tid-p", "--quick", "--plan", "--out", str(tmp_path))
+    assert code == 0
+    assert "2 claims from 2 runs; 2 scenarios" in printed

@@ -19,9 +19,11 @@ from studies.reproduction import (
     Cell,
     CellResult,
     Experiment,
+    Recorded,
     ResultStore,
     cells,
     chosen_claims,
+    costed,
     judgements,
     measurable_on,
     plan_experiments,
@@ -94,7 +96,7 @@ def test_claims_of_one_scenario_share_its_runs(scenarios: Path) -> None:
     assert [measured.id for measured in small.claims] == ["tid-5a", "tid-5a-queue"]
     assert (small.name, small.seeds) == ("small", tuple(range(1, SEEDS + 1)))
     assert large.weight > small.weight > 0
-    planned = cells([small, large])
+    planned = [entry.cell for entry in cells(costed([small, large], Recorded(machine="")))]
     assert len(planned) == 2 * SEEDS
     assert [cell.experiment.name for cell in planned] == ["large"] * SEEDS + ["small"] * SEEDS
     assert planned[0].name == "large-1"

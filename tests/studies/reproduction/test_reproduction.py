@@ -16,8 +16,10 @@ from studies.reproduction import (
     CellResult,
     CellWork,
     Experiment,
+    Recorded,
     ResultStore,
     cells,
+    costed,
     emulated_cells,
     judgements,
     plan_experiments,
@@ -57,7 +59,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[Experime
     (directory / "tiny.yaml").write_text(SCENARIO)
     experiments = plan_experiments(CLAIMS, 2, directory)
     store = ResultStore(directory / "out", "simulated")
-    work = [CellWork(cell, store, keep_runs=False) for cell in cells(experiments)]
+    work = [CellWork(entry.cell, store, keep_runs=False) for entry in cells(costed(experiments, Recorded(machine="")))]
     assert len(list(simulated_cells(2)(work))) == 2
     store.tidy()
     return experiments, store

@@ -1,0 +1,218 @@
+"""The page: claims by paper and scenario, with their verdicts and figures, in one HTML file that opens without a
+network."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from analysis.claims import Claim, Claims, ClaimVerdict, JudgedClaim, Paper
+from analysis.report.embedding import embedded
+from emulation.run.progress import duration
+from record.files import REPORT, replace_file
+from studies.reproduction.plan import SCENARIOS, Experiment
+from studies.reproduction.report.figures import interval_drawing, paper_figure
+from studies.reproduction.results import CellResult
+from studies.reproduction.sentences import closing_lines, explanation, rows
+
+BADGES = {
+    ClaimVerdict.REPRODUCED: "good",
+    ClaimVerdict.SAME_DIRECTION: "fair",
+    ClaimVerdict.DIFFERS: "bad",
+    ClaimVerdict.NOT_MEASURED: "quiet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReproductionData:
+    """Everything that the page shows."""
+
+    claims: Claims
+    """All claims of the papers, also those that were not asked for."""
+    judged: Sequence[JudgedClaim]
+    runs: Sequence[tuple[Experiment, Sequence[CellResult]]]
+    left_out: Sequence[Experiment] = ()
+    """Scenarios that the plan left out, because they take too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """One number or statement of a claim, as the template shows it."""
+
+    name: str
+    published: str
+    measured: str
+    verdict: ClaimVerdict
+    interval: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """One claim, as the template shows it."""
+
+    claim: Claim
+    verdict: ClaimVerdict
+    seeds: int
+    why: str
+    parts: list[PartView]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureView:
+    """A figure of the paper, drawn from the runs."""
+
+    name: str
+    plot: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioView:
+    """The scenarios that some claims have in common, with these claims."""
+
+    files: list[str]
+    links: Mapping[str, str]
+    """From each file to its address, relative to the page."""
+    effort: str
+    figures: list[FigureView]
+    claims: list[ClaimView]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperView:
+    """One paper: its counts and its claims."""
+
+    paper: Paper
+    counts: Counter[ClaimVerdict]
+    total: int
+    scenarios: list[ScenarioView]
+    unmeasured: list[Claim]
+    """Claims that nothing was run for."""
+
+
+def build_report(data: ReproductionData, directory: Path) -> Path:
+    """Writes `report/index.html` in a reproduction's directory and returns its path."""
+    target = directory / REPORT
+    target.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(target, render(data, target.parent).encode())
+    return target
+
+
+def render(data: ReproductionData, directory: Path) -> str:
+    """The whole page as text. Links to scenarios start at `directory`."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("studies.reproduction.report"), PackageLoader("analysis.report")]),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    papers = list(_papers(data, directory))
+    totals = sum((paper.counts for paper in papers), Counter[ClaimVerdict]())
+    results = [result for _, found in data.runs for result in found]
+    _, *warnings = closing_lines(data.judged, results)
+    return environment.get_template("reproduction.html.j2").render(
+        plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
+        papers=papers,
+        totals=totals,
+        verdicts=list(ClaimVerdict),
+        badges=BADGES,
+        headline=headline(totals),
+        warnings=warnings,
+        effort=_effort(results),
+        left_out=[experiment.scenario for experiment in data.left_out],
+    )
+
+
+def headline(totals: Counter[ClaimVerdict]) -> str:
+    """The outcome in one sentence."""
+    measured = sum(totals.values()) - totals[ClaimVerdict.NOT_MEASURED]
+    if not measured:
+        return "No claim has been measured yet."
+    return (
+        f"Of {measured} claims that were measured, {totals[ClaimVerdict.REPRODUCED]} are reproduced, "
+        f"{totals[ClaimVerdict.SAME_DIRECTION]} point in the same direction, and {totals[ClaimVerdict.DIFFERS]} differ."
+    )
+
+
+def _papers(data: ReproductionData, directory: Path) -> Iterator[PaperView]:
+    judged = {judgement.claim.id: judgement for judgement in data.judged}
+    for paper in data.claims.papers.values():
+        of_paper = [claim for claim in data.claims.claims if claim.paper == paper.id]
+        shown = [judged[claim.id] for claim in of_paper if claim.id in judged and judged[claim.id].seeds]
+        unmeasured = [claim for claim in of_paper if claim.id not in {judgement.claim.id for judgement in shown}]
+        counts = Counter(judgement.verdict for judgement in shown)
+        counts[ClaimVerdict.NOT_MEASURED] += len(unmeasured)
+        yield PaperView(
+            paper=paper,
+            counts=counts,
+            total=len(of_paper),
+            scenarios=list(_scenarios(shown, data, directory)),
+            unmeasured=unmeasured,
+        )
+
+
+def _scenarios(shown: Sequence[JudgedClaim], data: ReproductionData, directory: Path) -> Iterator[ScenarioView]:
+    """The claims of one paper by the scenarios that they are measured in."""
+    groups: dict[tuple[str, ...], list[JudgedClaim]] = {}
+    for judgement in shown:
+        assert judgement.claim.measured_by is not None
+        groups.setdefault(judgement.claim.measured_by.scenarios, []).append(judgement)
+    drawn: set[str] = set()
+    for files, claims in groups.items():
+        runs = [(experiment, found) for experiment, found in data.runs if experiment.scenario in files]
+        yield ScenarioView(
+            files=list(files),
+            links={file: os.path.relpath(SCENARIOS / file, directory) for file in files},
+            effort=_effort([result for _, found in runs for result in found]),
+            figures=[
+                figure
+                for experiment, found in runs
+                if experiment.scenario not in drawn
+                for figure in _figures(experiment, found)
+            ],
+            claims=list(map(_claim, claims)),
+        )
+        drawn |= set(files)
+
+
+def _figures(experiment: Experiment, found: Sequence[CellResult]) -> Iterator[FigureView]:
+    for number, recipe in enumerate(experiment.figures):
+        seeds = [drawn for result in found for drawn in result.figures if drawn.figure == recipe.figure]
+        if seeds:
+            name = f"figure-{experiment.scenario.replace('/', '-').removesuffix('.yaml')}-{number}"
+            yield FigureView(recipe.figure, embedded(paper_figure(seeds), name))
+
+
+def _claim(judgement: JudgedClaim) -> ClaimView:
+    texts = list(rows(judgement))[-len(judgement.parts) :]
+    return ClaimView(
+        claim=judgement.claim,
+        verdict=judgement.verdict,
+        seeds=judgement.seeds,
+        why=explanation(judgement),
+        parts=[
+            PartView(
+                name=part.name,
+                published=text[2],
+                measured=text[3],
+                verdict=part.verdict,
+                interval=Markup(interval_drawing(part)),  # noqa: S704 - made by ElementTree, which escapes
+            )
+            for part, text in zip(judgement.parts, texts, strict=True)
+        ],
+    )
+
+
+def _effort(results: Sequence[CellResult]) -> str:
+    """Number of runs and their processor time."""
+    if not results:
+        return "no run"
+    runs = "1 run" if len(results) == 1 else f"{len(results)} runs"
+    return f"{runs}, {duration(sum(result.cpu_seconds for result in results))} of processor time"

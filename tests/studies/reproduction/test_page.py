@@ -1,0 +1,124 @@
+"""The page of a reproduction, and its figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from analysis.claims import Claim, ClaimKind, Claims, Measurement, Paper, Recipe, judge
+from analysis.claims.figures import Curve, DrawnFigure, FigureRecipe
+from studies.reproduction import CellResult, Experiment
+from studies.reproduction.report import ReproductionData, build_report
+from studies.reproduction.report.figures import interval_drawing, paper_figure
+
+RECIPE = Recipe(scenario="tid/tid-5a.yaml", measure="relative delay", explanation="The <overload> is small.")
+DELAY = Claim(id="x-delay", paper="tid", kind=ClaimKind.RATIO, what="mean delay", published=-0.2, measured_by=RECIPE)
+ORDER = Claim(
+    id="x-order", paper="tid", kind=ClaimKind.ORDER, what="overload",
+    measured_by=Recipe(scenario="tid/tid-5a.yaml", measure="overload", parts=("fixed overloads", "dynamic does not")),
+)  # fmt: skip
+OPEN = Claim(id="x-open", paper="tid", kind=ClaimKind.PROPERTY, what="nothing is lost")
+OTHER = Claim(id="y-other", paper="gryphon", kind=ClaimKind.PROPERTY, what="in order")
+CLAIMS = Claims(
+    papers={
+        "tid": Paper(id="tid", system="PADRES", year=2008, file="x"),
+        "gryphon": Paper(id="gryphon", system="Gryphon", year=2004, file="y"),
+    },
+    claims=(DELAY, ORDER, OPEN, OTHER),
+)
+
+
+def drawn(*y: float | None) -> DrawnFigure:
+    curve = Curve(name="fixed", x=[0.0, 1.0], y=list(y))
+    return DrawnFigure(figure="Figure 5(a)", x_title="seconds", y_title="delay, ms", curves=[curve])
+
+
+def result(seed: int, y: float) -> CellResult:
+    return CellResult(
+        scenario="tid-5a", seed=seed, runtime="simulated", fingerprint="", measurements={}, figures=(drawn(y, 2 * y),),
+        delivery=["correct"], fidelity="VALID", seconds=1.0, cpu_seconds=30.0,
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    Path("tid-5a.yaml"), "tid/tid-5a.yaml", "tid-5a", (DELAY, ORDER), (1, 2), 1.0, "",
+    (FigureRecipe(figure="Figure 5(a)", quantity="mean delay", axis="time"),),
+)  # fmt: skip
+JUDGED = (
+    judge(DELAY, [Measurement(values=(-0.1,)), Measurement(values=(-0.12,))]),
+    judge(ORDER, [Measurement(values=(0.2, -0.1)), Measurement(values=(0.2, -0.2))]),
+)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> str:
+    data = ReproductionData(CLAIMS, JUDGED, [(EXPERIMENT, [result(1, 5.0), result(2, 7.0)])])
+    path = build_report(data, tmp_path)
+    assert path == tmp_path / "report" / "index.html"
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_summary_comes_first_and_counts_every_claim(page: str) -> None:
+    body = page[page.index("<body>") :]
+    assert "Of 2 claims that were measured, 0 are reproduced, 0 point in the same direction, and 2 differ." in body
+    assert "2 runs, 1 min 00 s of processor time" in body
+    assert body.index("Outcome by paper") < body.index('id="tid"') < body.index('id="gryphon"')
+    assert "2008, 3 claims" in body
+
+
+def test_a_claim_has_its_numbers_its_reason_and_its_figure(page: str) -> None:
+    body = page[page.index('<section id="tid"') :]
+    assert "-11.0% [-23.7%, +1.7%]" in body
+    assert "The &lt;overload&gt; is small." in body
+    assert "Figure 5(a), from our runs" in body
+    assert 'id="figure-tid-tid-5a-0"' in body
+    assert body.count("fixed overloads") == 1
+    assert 'href="' in body[: body.index("tid/tid-5a.yaml</a>")]
+
+
+def test_links_lead_to_the_scenarios(page: str, tmp_path: Path) -> None:
+    link = page.split('<h3><a href="')[1].split('"')[0]
+    assert (tmp_path / "report" / link).resolve().is_file()
+
+
+def test_claims_without_a_run_are_listed(page: str) -> None:
+    body = page[page.index('<section id="tid"') :]
+    assert "Not measured: 1" in body
+    assert "<strong>x-open</strong> nothing is lost (no scenario yet)" in body
+    assert "<strong>y-other</strong>" in body
+
+
+def test_scenarios_that_were_left_out_are_named(tmp_path: Path) -> None:
+    data = ReproductionData(CLAIMS, (), [], [EXPERIMENT])
+    text = build_report(data, tmp_path).read_text(encoding="utf-8")
+    assert "No claim has been measured yet." in text
+    assert "too long for a quick reproduction: tid/tid-5a.yaml" in text
+
+
+def test_a_figure_is_the_mean_of_all_seeds_with_their_spread() -> None:
+    (trace,) = paper_figure([drawn(5.0, None), drawn(7.0, 4.0)]).data
+    assert (list(trace.x), list(trace.y)) == ([0, 1], [6.0, 4.0])
+    assert (list(trace.error_y.array), list(trace.error_y.arrayminus)) == ([1, 0], [1, 0])
+    (alone,) = paper_figure([drawn(5.0, 6.0)]).data
+    assert alone.error_y.array is None
+
+
+def test_named_positions_are_bars() -> None:
+    curves = [Curve(name="", x=["SPR", "IDR"], y=[1.0, 100.0])]
+    figure = paper_figure([DrawnFigure(figure="x", x_title="variant", y_title="messages", curves=curves)])
+    assert [trace.type for trace in figure.data] == ["bar"]
+    assert figure.layout.yaxis.type == "log"
+
+
+def test_the_drawing_of_an_interval_spans_what_it_shows() -> None:
+    ratio, order = JUDGED[0].parts[0], JUDGED[1].parts[0]
+    svg = fromstring(interval_drawing(ratio))
+    line, dot = svg.find("line[@class='measured']"), svg.find("circle")
+    assert line is not None
+    assert dot is not None
+    assert float(line.get("x1", "")) < float(dot.get("cx", "")) < float(line.get("x2", ""))
+    assert svg.find("polygon[@class='published']") is not None
+    assert fromstring(interval_drawing(order)).find("line[@class='zero']") is not None
+    assert interval_drawing(judge(DELAY, []).parts[0]) == ""
