@@ -89,9 +89,12 @@
     if (canvas.height !== Math.round(height * scale)) canvas.height = Math.round(height * scale);
     const style = getComputedStyle(document.documentElement), colour = name => style.getPropertyValue(name).trim();
     const time = now(), {brokers, ways, links, begin, end} = overlay(), held = reached(time);
+    // A plane in which brokers move has one scale for both directions; other drawings fill the stage.
+    const moving = ways.some(way => way.length > 1), side = Math.min(width, height);
+    const across = (moving ? side : width) - 2 * MARGIN, down = (moving ? side : height) - 2 * MARGIN;
     const places = ways.map(way => {
       const [, x, y] = position(way, time);
-      return [MARGIN + x * (width - 2 * MARGIN), MARGIN + y * (height - 2 * MARGIN)];
+      return [(width - across) / 2 + x * across, (height - down) / 2 + y * down];
     });
     const present = links.filter(([, , from, until]) => from <= time && (time < until || until === end));
     const fresh = Math.max(begin, time - FRESH * (end - begin));
