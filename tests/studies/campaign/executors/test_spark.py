@@ -18,7 +18,7 @@ from studies.campaign.directory import CampaignDirectory
 from studies.campaign.executors.interface import ExecutorOptions
 from studies.campaign.executors.spark import _CellJob
 from studies.campaign.result import encode
-from studies.spark_jobs import WrongExecutorError, decisive_versions, refuse_other_versions
+from studies.spark_jobs import WrongExecutorError, decisive_versions, refuse_other_versions, with_retries
 from tests.studies.campaign.executors.sweeping import sweep_that_loses_its_workers
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
 
