@@ -81,6 +81,11 @@ class MeasuredRun:
     dilations: Dilations = field(default_factory=dict)
     """Time dilation by variant: the factor by which the variant ran slower than its scenario."""
 
+    @property
+    def brokers(self) -> tuple[BrokerId, ...]:
+        """Identifiers of the brokers of all variants, each once, in the order of the overlays."""
+        return tuple(dict.fromkeys(broker.id for variant in self.variants for broker in variant.overlay.brokers))
+
     @cached_property
     def _by_routing(self) -> Mapping[str, tuple[MeasuredVariant, ...]]:
         names = {_routing(variant) for variant in self.variants}

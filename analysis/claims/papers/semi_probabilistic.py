@@ -114,7 +114,7 @@ def _routes(run: MeasuredRun) -> Mapping[tuple[int, int, float], Routes]:
     ends: Counter[str] = Counter()
     lengths: Counter[str] = Counter()
     labels: dict[str, Counter[str | None]] = defaultdict(Counter)
-    for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
+    for broker in run.brokers:
         had: set[tuple[str, str | None]] = set()
         for record in run.records(broker, b'"event":"received"'):
             if record.event is not Event.RECEIVED or record.kind != "publish":

@@ -115,7 +115,7 @@ def balance(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """
     violations = checked = 0
     example = ""
-    for broker in _brokers(run):
+    for broker in run.brokers:
         arrived: defaultdict[str, Counter[str]] = defaultdict(Counter)
         left: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for record in _messages(run, broker):
@@ -205,10 +205,6 @@ def _without_composites(variant: MeasuredVariant) -> frozenset[tuple[str, str]]:
     return frozenset((path, repr(value)) for path, value in variant.settings.items() if path != COMPOSITES)
 
 
-def _brokers(run: MeasuredRun) -> list[BrokerId]:
-    return list(dict.fromkeys(broker.id for variant in run.variants for broker in variant.overlay.brokers))
-
-
 def _messages(run: MeasuredRun, broker: BrokerId) -> Iterator[TraceRecord]:
     """Records of a broker about the messages of the composite subscription, of all variants: arrivals, departures,
     detections."""
@@ -252,7 +248,7 @@ def _over_links(run: MeasuredRun, variants: Sequence[MeasuredVariant]) -> Counte
     by_name = {variant.name: variant for variant in variants}
     return Counter(
         record.variant
-        for broker in _brokers(run)
+        for broker in run.brokers
         for record in _messages(run, broker)
         if record.event is Event.RECEIVED and record.peer is not None and record.variant in by_name
         if _falls_in(STEADY, by_name[record.variant], record.time)
@@ -265,7 +261,7 @@ def _ends(run: MeasuredRun, window: Window) -> dict[str, dict[str, list[BrokerId
     received: defaultdict[tuple[str, str], set[BrokerId]] = defaultdict(set)
     sent: defaultdict[tuple[str, str], set[BrokerId]] = defaultdict(set)
     made: set[tuple[str, str]] = set()
-    for broker in _brokers(run):
+    for broker in run.brokers:
         for record in _messages(run, broker):
             key = (record.variant, record.id or "")
             if record.kind != Event.PUBLISH:

@@ -17,7 +17,7 @@ def received_twice(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Publications that a broker received more than once from its neighbours, in any broker's log (Property 1)."""
     violations = checked = 0
     example = ""
-    for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
+    for broker in run.brokers:
         arrivals = Counter(
             (record.variant, record.id)
             for record in run.records(broker)
@@ -42,7 +42,7 @@ def once(run: MeasuredRun, recipe: Recipe) -> Measurement:
     publications = received_twice(run, recipe)
     arrivals: Counter[tuple[str, str, BrokerId]] = Counter()
     copies: Counter[tuple[str, str, BrokerId, BrokerId]] = Counter()
-    for broker in sorted({broker.id for variant in run.variants for broker in variant.overlay.brokers}):
+    for broker in run.brokers:
         for record in run.records(broker, b'"kind":"subscribe"'):
             if record.id is None or record.peer is None:
                 continue

@@ -11,10 +11,10 @@ from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.medym.network_usage import (
     Network,
-    broadcast_usage,
     networks,
     normalized_usage,
-    unicast_usage,
+    unicast_usage_of,
+    usage_of,
 )
 from analysis.claims.papers.medym.traffic import traffic_of
 from analysis.claims.papers.medym.variants import (
@@ -49,11 +49,13 @@ def normalized_usages(run: MeasuredRun) -> Mapping[str, Usages]:
             variant = schemes[scheme]
             traffic, network = found[variant.name], under[variant.name]
             wanted = traffic.destinations(variant)
-            measured[scheme] = normalized_usage(traffic, network, wanted)
+            usage = {scheme: usage_of(traffic, network)}
             if scheme == CBF:
-                tree = trees.setdefault(id(network), _broadcast_tree(network))
-                measured[BROADCAST] = broadcast_usage(traffic, network, wanted, tree)
-                measured[UNICAST] = unicast_usage(traffic, network, wanted)
+                tree = trees.setdefault(id(network), _broadcast_usage(network))
+                usage[BROADCAST] = np.full(len(traffic.events), tree)
+                usage[UNICAST] = unicast_usage_of(traffic, network, wanted)
+            for name, usages_of_events in usage.items():
+                measured[name] = normalized_usage(usages_of_events, traffic, network, wanted)
         given = {scheme: value for scheme, value in measured.items() if value is not None}
         if len(given) == len(measured):
             usages[point] = given
@@ -127,8 +129,7 @@ def _excess(usage: Usages, higher: str, lower: str) -> float:
     return usage[higher] / usage[lower] - 1
 
 
-def _broadcast_tree(network: Network) -> float:
+def _broadcast_usage(network: Network) -> float:
     """Usage of a copy along each edge of the minimum spanning tree of all servers, in seconds."""
     distances = Distances(network.latencies)
-    edges = spanning_tree(distances, 0, np.arange(1, len(distances), dtype=np.uint16))
-    return sum(float(network.latencies[parent, child]) for parent, child in edges)
+    return network.usage(spanning_tree(distances, 0, np.arange(1, len(distances), dtype=np.uint16)))

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -49,9 +49,9 @@ class Network:
             self._ideals[key] = float(self._delays[sorted(crossed)].sum())
         return self._ideals[key]
 
-    def unicast(self, source: int, destinations: Integers) -> float:
-        """Usage of a message from a server to each of others, in seconds."""
-        return float(self.latencies[source, destinations].sum())
+    def usage(self, edges: Iterable[tuple[int, int]]) -> float:
+        """Usage of a copy along each edge of a tree, from a sender to a receiver, in seconds."""
+        return sum(float(self.latencies[sender, receiver]) for sender, receiver in edges)
 
     def stress(self, traffic: Traffic) -> Numbers:
         """Link stress of each link, those between routers first. Needs an event."""
@@ -83,35 +83,21 @@ def usage_of(traffic: Traffic, network: Network) -> Numbers:
     return np.bincount(traffic.event, latencies, len(traffic.events)).astype(np.float64)
 
 
-def normalized_usage(traffic: Traffic, network: Network, destinations: Sequence[Integers]) -> float | None:
-    """NRU of a variant whose events have these destinations; None without an event that has one."""
-    usage = usage_of(traffic, network)
+def unicast_usage_of(traffic: Traffic, network: Network, destinations: Sequence[Integers]) -> Numbers:
+    """Usage of each event, in seconds, if its publication server sent a copy to each destination by itself."""
+    sources = traffic.publishers.tolist()
+    return np.array(
+        [network.latencies[source, wanted].sum() for source, wanted in zip(sources, destinations, strict=True)]
+    )
+
+
+def normalized_usage(
+    usages: Numbers, traffic: Traffic, network: Network, destinations: Sequence[Integers]
+) -> float | None:
+    """NRU of events with these usages and destinations; None without an event that has a destination."""
     ratios = [
-        float(usage[event]) / network.ideal(int(traffic.publishers[event]), wanted)
-        for event, wanted in enumerate(destinations)
-        if len(wanted)
-    ]
-    return fmean(ratios) if ratios else None
-
-
-def unicast_usage(traffic: Traffic, network: Network, destinations: Sequence[Integers]) -> float | None:
-    """NRU of a message from the publication server to each destination; None without an event that has one."""
-    ratios = [
-        network.unicast(source, wanted) / network.ideal(source, wanted)
-        for source, wanted in zip(traffic.publishers.tolist(), destinations, strict=True)
-        if len(wanted)
-    ]
-    return fmean(ratios) if ratios else None
-
-
-def broadcast_usage(traffic: Traffic, network: Network, destinations: Sequence[Integers], tree: float) -> float | None:
-    """NRU of a broadcast of every event along one tree over all servers; None without an event that has a destination.
-
-    `tree` is the usage of a message on each edge of the tree, in seconds.
-    """
-    ratios = [
-        tree / network.ideal(source, wanted)
-        for source, wanted in zip(traffic.publishers.tolist(), destinations, strict=True)
+        float(usage) / network.ideal(source, wanted)
+        for usage, source, wanted in zip(usages, traffic.publishers.tolist(), destinations, strict=True)
         if len(wanted)
     ]
     return fmean(ratios) if ratios else None

@@ -65,7 +65,7 @@ def lost_share(
 def _servers_of_clients(run: MeasuredRun) -> Mapping[str, Mapping[str, BrokerId]]:
     """The server of each client, for each variant, by the operations that the server received from it."""
     found: dict[str, dict[str, BrokerId]] = {variant.name: {} for variant in run.variants}
-    for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
+    for broker in run.brokers:
         for record in run.records(broker, b'"event":"received"'):
             if record.client is not None and record.kind in (Event.SUBSCRIBE, Event.PUBLISH):
                 found[record.variant][record.client] = broker

@@ -109,7 +109,7 @@ def _read(run: MeasuredRun) -> Mapping[str, _Declared]:
         predicates = record.predicates or ()
         interval = _number(predicates, ">="), _number(predicates, "<=")
         found[record.variant].ranges[record.client or ""].append(interval)
-    for broker in dict.fromkeys(broker.id for variant in run.variants for broker in variant.overlay.brokers):
+    for broker in run.brokers:
         operations: dict[str, int] = defaultdict(int)
         for record in run.records(broker, b'"event":"received"'):
             declared, id = found[record.variant], record.id or ""

@@ -71,7 +71,7 @@ def tree_quality(run: MeasuredRun, recipe: Recipe) -> Measurement:
     distances = Distances(network.latencies)
     quality = {
         (name, length): fmean(
-            _usage(network, edges) / network.ideal(source, listed.astype(np.int64))
+            network.usage(edges) / network.ideal(source, listed.astype(np.int64))
             for (source, listed), edges in zip(drawn, _trees(name, distances, drawn, threshold), strict=True)
         )
         for length, drawn in enumerate(lists)
@@ -125,8 +125,3 @@ def _trees(scheme: str, distances: Distances, drawn: Drawn, threshold: float) ->
         np.add.at(sent, [sender for sender, _ in edges], 1)
         np.add.at(received, [receiver for _, receiver in edges], 1)
         yield edges
-
-
-def _usage(network: Network, edges: Edges) -> float:
-    senders, receivers = zip(*edges, strict=True)
-    return float(network.latencies[list(senders), list(receivers)].sum())

@@ -105,7 +105,7 @@ def traffic_of(run: MeasuredRun) -> Mapping[str, Traffic]:
         for variant in run.variants
     }
     found = {variant.name: _Collected() for variant in run.variants}
-    for broker in dict.fromkeys(broker for numbers in servers.values() for broker in numbers):
+    for broker in run.brokers:
         for record in run.records(broker, b'"kind":"publish"'):
             numbers, collected = servers[record.variant], found[record.variant]
             if record.event is Event.SENT:

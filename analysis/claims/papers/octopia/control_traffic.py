@@ -48,7 +48,7 @@ class OperationSpread:
 def spreads(run: MeasuredRun, kind: Event) -> Mapping[str, OperationSpread]:
     """Propagation of advertisements (`Event.ADVERTISE`) or subscriptions (`Event.SUBSCRIBE`), by variant."""
     found: dict[str, OperationSpread] = defaultdict(OperationSpread)
-    for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
+    for broker in run.brokers:
         declared: dict[str, int] = defaultdict(int)
         known: dict[str, set[str]] = defaultdict(set)
         for record in run.records(broker, b'"event":"received"'):

@@ -28,7 +28,7 @@ SLOWEST_LEFT_OUT = 0.02
 def matching_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean matching delay, OctopiA over PADRES, minus 1; the mean over sizes."""
     times: dict[str, list[int]] = defaultdict(list)
-    for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
+    for broker in run.brokers:
         for record in run.records(broker, b'"event":"matched"'):
             times[record.variant].append(record.duration or 0)
     ratios = [_over(times[octopia.name], times[padres.name]) for octopia, padres in by_size(run)]
@@ -50,7 +50,7 @@ def path_selection(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def selection_times(run: MeasuredRun) -> dict[str, list[int]]:
     """Nanoseconds of path selection for each publication at each broker, by variant."""
     times: dict[str, list[int]] = defaultdict(list)
-    for broker in {broker.id for variant in run.variants for broker in variant.overlay.brokers}:
+    for broker in run.brokers:
         arrivals: dict[tuple[str, str], list[tuple[int, Arrival]]] = defaultdict(list)
         comparisons: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
         for record in run.records(broker, b'"kind":"publish"'):
