@@ -89,6 +89,7 @@ INTERPRETED: Mapping[str, str] = {
     "broker_service/routing/medym/mesh.py": _STRUCTS,
     "broker_service/routing/medym/messages.py": _STRUCTS,
     "broker_service/routing/medym/options.py": _STRUCTS,
+    "broker_service/routing/medym/sums.py": "servers share its values by weak references",
     "broker_service/routing/octopia/forwarding.py": _STRUCTS,
     "broker_service/routing/octopia/messages.py": _STRUCTS,
     "broker_service/routing/octopia/options.py": _STRUCTS,

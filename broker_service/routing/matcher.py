@@ -76,12 +76,22 @@ class Matcher(Generic[Key]):
     def __init__(self, comparisons: Comparisons) -> None:
         self._comparisons = comparisons
         self._index: MatchIndex[Key] = MatchIndex()
+        self.shared: MatchIndex[Key] | None = None
+        """An index that others have, too, and that does not change."""
+        self._removed: set[Key] = set()
+        """Keys of the shared index that are not in this one."""
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._index
+        return key in self._index or self._is_in_shared(key)
 
     def __len__(self) -> int:
-        return len(self._index)
+        shared = 0 if self.shared is None else len(self.shared)
+        return len(self._index) + shared - len(self._removed)
+
+    def share(self, index: MatchIndex[Key]) -> None:
+        """Takes the contents of an index in place of all that was added. The index itself stays as it is from then on,
+        so that matchers of several brokers may share it, and each of them change its contents for itself."""
+        self._index, self.shared, self._removed = MatchIndex(), index, set()
 
     def add(self, key: Key, subscription: Subscription) -> None:
         """Adds a subscription under a key that is not in the index."""
@@ -89,7 +99,10 @@ class Matcher(Generic[Key]):
 
     def remove(self, key: Key) -> None:
         """Removes a subscription. Raises `KeyError` when the index has no such key."""
-        self._index.remove(key)
+        if key not in self._index and self._is_in_shared(key):
+            self._removed.add(key)
+        else:
+            self._index.remove(key)
 
     def match(self, message: Message) -> list[Key]:
         """Keys of the subscriptions that the publication in a message matches.
@@ -111,6 +124,12 @@ class Matcher(Generic[Key]):
 
     def _match(self, id: str, attributes: Mapping[str, Value], began: int, decoding: int) -> list[Key]:
         matches = self._index.match(attributes)
+        if self.shared is not None:
+            removed = self._removed
+            matches += [key for key in self.shared.match(attributes) if key not in removed]
         comparisons = self._comparisons
         comparisons.pending.append(TimedComparison(id, len(matches), comparisons.stopwatch() - began, decoding))
         return matches
+
+    def _is_in_shared(self, key: Key) -> bool:
+        return self.shared is not None and key in self.shared and key not in self._removed

@@ -4,7 +4,7 @@ property catches each."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
@@ -17,11 +17,13 @@ from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter, decisions, router
-from broker_service.routing.medym.interests import OtherSums, SumChange
+from broker_service.routing.medym.interests import KnownSums
 from broker_service.routing.medym.locations import Locations
-from broker_service.routing.medym.messages import Announcement
+from broker_service.routing.medym.messages import Announcement, State, Version
 from broker_service.routing.medym.multicast import Branch
-from broker_service.routing.medym.relay import Relay
+from broker_service.routing.medym.relay import Neighbours, Relay
+from broker_service.routing.medym.server_states import Applied, ServerStates
+from broker_service.routing.medym.sums import SumChange
 from tests.properties.mutants import in_place_of
 
 Function = Callable[..., list[Branch]]
@@ -137,18 +139,18 @@ class AnnouncesNothingToTheRestarted(MedymRouter):
 # Subscriptions
 
 
-class AnnouncesNoWithdrawals(OtherSums):
+class AnnouncesNoWithdrawals(KnownSums):
     """Keeps what other servers have withdrawn."""
 
-    def change(self, server: int, change: SumChange, decoded: Mapping[bytes, Subscription]) -> None:
-        super().change(server, change._replace(withdrawn=()), decoded)
+    def change(self, server: int, change: SumChange) -> None:
+        super().change(server, change._replace(withdrawn=()))
 
 
-class SendsToEverybody(OtherSums):
+class SendsToEverybody(KnownSums):
     """Takes all servers for destinations."""
 
-    def __init__(self, matcher: Matcher[bytes], servers: int) -> None:
-        super().__init__(matcher, servers)
+    def __init__(self, matcher: Matcher[bytes], servers: int, own: int) -> None:
+        super().__init__(matcher, servers, own)
         self._servers = servers
 
     def matching(self, message: Message, publication_server: int) -> Servers:
@@ -156,7 +158,7 @@ class SendsToEverybody(OtherSums):
         return np.arange(self._servers, dtype=np.uint16)
 
 
-class MatchesAtTheDestinationOnly(OtherSums):
+class MatchesAtTheDestinationOnly(KnownSums):
     """Takes no other server for a destination."""
 
     def matching(self, message: Message, publication_server: int) -> Servers:
@@ -169,6 +171,37 @@ class PassesNothingOn(Relay):
     def add(self, announcement: Announcement, source: int) -> None:
         if source == self._own:
             super().add(announcement, source)
+
+
+class KnowsNoWayRound(Relay):
+    """Sends announcements to no server in place of a failed neighbour."""
+
+    def set_failed(self, server: int, failed: bool) -> Neighbours:
+        return Neighbours(set(), set())
+
+
+class TurnsGuestsAway(Relay):
+    """Sends nothing to servers that take this one for their neighbour."""
+
+    def admit(self, server: int) -> None:
+        pass
+
+
+class TakesEachForTheLatest(ServerStates):
+    """Applies announcements in the order in which they come."""
+
+    def apply(self, announcement: Announcement) -> Applied:
+        self.versions.pop(announcement.server, None)
+        return super().apply(msgspec.structs.replace(announcement, version=Version(1, 1)))
+
+
+class KeepsFormerSums(ServerStates):
+    """Keeps the sum of a former incarnation."""
+
+    def apply(self, announcement: Announcement) -> Applied:
+        if isinstance(announcement, State) and not announcement.subscriptions:
+            return Applied.KNOWN
+        return super().apply(announcement)
 
 
 class NotifiesAllClients(MedymRouter):
@@ -207,7 +240,7 @@ class BelievesTheFirst(Locations):
 
 # Their place
 
-Part = type[OtherSums] | type[Locations] | type[Relay]
+Part = type[KnownSums] | type[Locations] | type[Relay]
 Variant = Callable[[Function], Function] | type[MedymRouter] | Part
 
 

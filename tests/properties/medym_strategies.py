@@ -26,17 +26,24 @@ class Crowd:
     Clients neither move nor withdraw anything.
     """
 
-    def __init__(self, draw: st.DrawFn) -> None:
+    def __init__(self, draw: st.DrawFn, most: int = 10) -> None:
+        """`most` clients at most subscribe at the beginning."""
         self._draw = draw
         names = [f"B{number}" for number in range(1, draw(integers(2, MOST_BROKERS)) + 1)]
         self.pairs = list(combinations(names, 2))
         self.publisher, *self.others = draw(st.permutations(names))
         self.names = names
         self.steps: list[dict[str, Any]] = []
-        self._published = 0
+        self._published = self._subscribed = 0
         self._declare("advertise", "C0", self.publisher, EVERYTHING)
-        for number, broker in enumerate(draw(st.lists(one_of(names), min_size=1, max_size=10)), start=1):
-            self._declare("subscribe", f"C{number}", broker, draw(st.one_of(st.just(EVERYTHING), subscriptions)))
+        self.subscribe(most)
+
+    def subscribe(self, most: int) -> None:
+        """Further clients subscribe, `most` of them at most, at any brokers."""
+        for broker in self._draw(st.lists(one_of(self.names), min_size=1, max_size=most)):
+            self._subscribed += 1
+            text = self._draw(st.one_of(st.just(EVERYTHING), subscriptions))
+            self._declare("subscribe", f"C{self._subscribed}", broker, text)
         self.steps[-1]["wait"] = LEARNT
 
     def publish(self, wait: str | None = SETTLED) -> None:
@@ -108,6 +115,26 @@ def crowds_with_cut_links(draw: st.DrawFn) -> Case:
     for pair in cut:
         crowd.step("0ms", op="link_up", link=pair)
     crowd.publish(RECOVERED)
+    return crowd.case()
+
+
+@st.composite
+def crowds_that_grow_without_a_link(draw: st.DrawFn) -> Case:
+    """Clients subscribe while the link is cut by which announcements would reach the publisher's broker, or another one
+    if that is the root of the tree; the publisher publishes before the link works.
+
+    Two brokers alone have no way round it, so that nothing is cut between them.
+    """
+    crowd = Crowd(draw, most=1)
+    root, *others = crowd.names
+    lonely = draw(one_of(others)) if crowd.publisher == root else crowd.publisher
+    cut = [(root, lonely)] if len(others) > 1 else []
+    for pair in cut:
+        crowd.step(RECOVERED, op="link_down", link=pair)
+    crowd.subscribe(most=4)
+    crowd.publish("1s")
+    for pair in cut:
+        crowd.step(RECOVERED, op="link_up", link=pair)
     return crowd.case()
 
 

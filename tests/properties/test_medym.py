@@ -14,6 +14,7 @@ from tests.properties import checks, medym_checks
 from tests.properties.medym_checks import ALL, MST, SOURCE
 from tests.properties.medym_strategies import (
     crowds,
+    crowds_that_grow_without_a_link,
     crowds_with_cut_links,
     crowds_with_dead_brokers,
     crowds_with_dying_brokers,
@@ -94,6 +95,12 @@ def test_brokers_that_end_at_any_moment_cost_their_own_clients_alone(protocol: s
 @given(case=crowds_with_cut_links())
 def test_cut_links_cost_nothing(protocol: str, case: Case) -> None:
     medym_checks.crowds_are_notified_once(case, protocol)
+
+
+@settings(unhurried, max_examples=8)
+@given(case=crowds_that_grow_without_a_link())
+def test_announcements_go_round_a_cut_link(case: Case) -> None:
+    medym_checks.crowds_are_notified_once(case, MST)
 
 
 @EVERY

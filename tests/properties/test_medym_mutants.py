@@ -1,8 +1,9 @@
 """The properties of MEDYM themselves: each catches the routers that break it.
 
 Some defects show in no delivery, because links keep order and each server splits lists on its own. Tests of one router
-catch these: copies that are counted twice as load and second
-copies that are not passed on (`test_router`), and headers that no correct server sends (`test_destination_lists`).
+or of its parts catch these: announcements that are applied out of order, or not at all (`test_server_states`), copies
+that are counted twice as load and second copies that are not passed on (`test_router`), and headers that no correct
+server sends (`test_destination_lists`).
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
+from broker_service.routing.medym.server_states import ServerStates
 from studies.conformance.model import Case
+from tests.broker_service.routing.medym.test_server_states import sums_are_those_of_their_versions
 from tests.contracts.properties import no_broker_receives_in_vain
-from tests.properties import checks, medym_mutants
+from tests.properties import checks, drawing, medym_mutants
 from tests.properties.medym_checks import (
     MST,
     crowds_are_notified_once,
@@ -23,6 +26,7 @@ from tests.properties.medym_checks import (
 from tests.properties.medym_mutants import Variant, in_place_of_the_right
 from tests.properties.medym_strategies import (
     crowds,
+    crowds_that_grow_without_a_link,
     crowds_with_cut_links,
     crowds_with_dead_brokers,
     crowds_with_dying_brokers,
@@ -45,6 +49,8 @@ MUTANTS: list[tuple[Variant, checks.Property, str, st.SearchStrategy[Case]]] = [
     (medym_mutants.ForgetsTheNeighbour, crowds_are_notified_once, MST, crowds_with_cut_links()),
     (medym_mutants.SendsToTheDead, crowds_are_notified_once, MST, crowds_with_dead_brokers()),
     (medym_mutants.PassesNothingOn, crowds_are_notified_once, MST, crowds()),
+    (medym_mutants.KnowsNoWayRound, crowds_are_notified_once, MST, crowds_that_grow_without_a_link()),
+    (medym_mutants.TurnsGuestsAway, crowds_are_notified_once, MST, crowds_that_grow_without_a_link()),
     (medym_mutants.AnnouncesNothingToTheRestarted, checks.delivered_once_at_each_broker, MST, FAULTY),
     (medym_mutants.AnnouncesNoWithdrawals, no_broker_receives_in_vain, MST, cases(settled=True)),
     (medym_mutants.AnnouncesNoWithdrawals, nothing_remains, MST, cases(withdrawn=True)),
@@ -64,3 +70,10 @@ def test_a_broken_variant_is_caught(
 ) -> None:
     with in_place_of_the_right(variant):
         caught(holds, protocol, strategy)
+
+
+@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
+@pytest.mark.parametrize("variant", [medym_mutants.TakesEachForTheLatest, medym_mutants.KeepsFormerSums])
+def test_broken_states_are_caught(variant: type[ServerStates]) -> None:
+    with pytest.raises(AssertionError):
+        sums_are_those_of_their_versions(variant, drawing.search)

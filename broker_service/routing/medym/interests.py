@@ -1,4 +1,4 @@
-"""Sums of subscriptions: the server's own, which it announces, and those of all others, which it matches against.
+"""Sums of subscriptions: the server's own, which it announces, and those of all servers, which it matches against.
 
 The sum of a server's subscriptions is the set of the distinct ones (section 3): what two of its clients want alike is
 announced once, and a publication is compared with each distinct subscription once, however many servers announced it. A
@@ -9,28 +9,18 @@ a comparison and changes no result.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from broker_service.language import Subscription
 from broker_service.language.formatting import format_subscription
+from broker_service.matching import MatchIndex
 from broker_service.messages import Message
-from broker_service.routing.common.decoding import decode_subscription
 from broker_service.routing.common.distances import Servers
 from broker_service.routing.matcher import Matcher
-
-_decoded = lru_cache(maxsize=4096)(decode_subscription)
-"""Subscriptions that several servers have, decoded once; servers of one process share them."""
-
-
-class SumChange(NamedTuple):
-    """A change of a server's sum."""
-
-    added: tuple[bytes, ...] = ()
-    withdrawn: tuple[bytes, ...] = ()
+from broker_service.routing.medym.sums import EMPTY, SubscriptionSum, SumChange
 
 
 class OwnSum:
@@ -71,71 +61,120 @@ class OwnSum:
         return SumChange(added, withdrawn)
 
 
-class OtherSums:
-    """The sums of all other servers, as far as they have been announced to this one."""
+class SharedIndex(NamedTuple):
+    """An index of sums that servers of one process share. Nothing in it changes."""
 
-    def __init__(self, matcher: Matcher[bytes], servers: int) -> None:
-        """`matcher` is an empty index, `servers` the number of servers."""
+    subscriptions: MatchIndex[bytes]
+    holders: Mapping[bytes, int]
+    """As in `KnownSums`."""
+
+
+class KnownSums:
+    """The sums of all servers, as far as this one knows them. Its own is the part that it has announced.
+
+    The index lags behind the sums until a publication is matched. Then it takes over single changes; only when more
+    subscriptions have changed than it holds, as after a start, it is made anew. All servers of a process that have the
+    same sums at such a moment share one index, and what changes afterwards is each one's own.
+    """
+
+    def __init__(self, matcher: Matcher[bytes], servers: int, own: int) -> None:
+        """`matcher` is an empty index, `servers` the number of servers, `own` the number of this one."""
         self._matcher = matcher
         self._bytes = (servers + 7) // 8
+        self._own = 1 << own
+        self._sums = [EMPTY] * servers
+        self._indexed = [EMPTY] * servers
+        """The sums that the index stands for."""
+        self._stale: set[int] = set()
+        """Servers whose two sums may differ."""
+        self._shared: Mapping[bytes, int] = {}
         self._holders: dict[bytes, int] = {}
-        """Servers that announced each subscription: bit n is set for server n. A thousand servers hold the sums of a
-        thousand others, and sets would take a hundred times as much memory."""
+        """Servers that hold each subscription: bit n is set for server n. Those of `_shared` count where there are no
+        others. A thousand servers hold the sums of a thousand others, and sets would take a hundred times as much
+        memory."""
 
-    def decoded(self, subscriptions: Iterable[bytes]) -> Mapping[bytes, Subscription]:
-        """Those of some subscriptions that no other server has announced yet, decoded.
+    def change(self, server: int, change: SumChange) -> None:
+        """Applies the change of a server's sum. Raises `MalformedMessageError` for what cannot be decoded."""
+        self._set(server, self._sums[server].after(change))
 
-        Raises `MalformedMessageError` when one cannot be decoded.
-        """
-        holders = self._holders
-        return {key: _decoded(key) for key in subscriptions if key not in holders}
-
-    def change(self, server: int, change: SumChange, decoded: Mapping[bytes, Subscription]) -> None:
-        """Applies the change of a server's sum.
-
-        `decoded` has the subscriptions that have not been known to be decodable before; others may have been withdrawn
-        since.
-        """
-        holders, bit = self._holders, 1 << server
-        for key in change.added:
-            held = holders.get(key)
-            if held is None:
-                self._matcher.add(key, decoded[key] if key in decoded else _decoded(key))
-                holders[key] = bit
-            else:
-                holders[key] = held | bit
-        for key in change.withdrawn:
-            held = holders.get(key, 0)
-            if held == bit:
-                del holders[key]
-                self._matcher.remove(key)
-            elif held & bit:
-                holders[key] = held ^ bit
-
-    def replace(self, server: int, subscriptions: Sequence[bytes], decoded: Mapping[bytes, Subscription]) -> None:
-        """Takes a whole sum in place of what is known of a server. `decoded` is as in `change`."""
-        wanted = set(subscriptions)
-        former = tuple(subscription for subscription in self.held_by(server) if subscription not in wanted)
-        self.change(server, SumChange(tuple(subscriptions), former), decoded)
+    def replace(self, server: int, subscriptions: tuple[bytes, ...]) -> None:
+        """Takes a whole sum in place of what is known of a server. Raises as `change`."""
+        self._set(server, EMPTY.after(SumChange(subscriptions)))
 
     def held_by(self, server: int) -> list[bytes]:
         """The sum of a server."""
-        bit = 1 << server
-        return [subscription for subscription, holders in self._holders.items() if holders & bit]
+        return list(self._sums[server].subscriptions)
 
     def matching(self, message: Message, publication_server: int) -> Servers:
         """The publication server and all others with a subscription that matches a publication, in ascending order."""
+        if self._stale:
+            self._index()
         holders = 1 << publication_server
         for subscription in self._matcher.match(message):
-            holders |= self._holders[subscription]
+            holders |= self._holders_of(subscription)
         bits = np.frombuffer(holders.to_bytes(self._bytes, "little"), np.uint8)
         return np.flatnonzero(np.unpackbits(bits, bitorder="little")).astype(np.uint16)
 
     def texts(self, servers: Iterable[str]) -> Mapping[str, list[str]]:
-        """Subscriptions of each server that has any, for people; the servers' names are in the order of their
+        """Subscriptions of each other server that has any, for people; the servers' names are in the order of their
         numbers."""
-        texts = {
-            server: [format_subscription(decode_subscription(subscription)) for subscription in self.held_by(number)]
+        return {
+            server: sorted(map(format_subscription, self._sums[number].subscriptions.values()))
             for number, server in enumerate(servers)
+            if self._sums[number] is not EMPTY and 1 << number != self._own
         }
-        return {server: sorted(subscriptions) for server, subscriptions in texts.items() if subscriptions}
+
+    def _set(self, server: int, known: SubscriptionSum) -> None:
+        self._sums[server] = known
+        self._stale.add(server)
+
+    def _holders_of(self, subscription: bytes) -> int:
+        holders = self._holders.get(subscription)
+        return self._shared.get(subscription, 0) if holders is None else holders
+
+    def _index(self) -> None:
+        """Brings the index in line with the sums."""
+        changed = 0
+        for server in self._stale:
+            changed += len(self._sums[server].subscriptions.keys() ^ self._indexed[server].subscriptions.keys())
+            if changed > len(self._matcher):
+                self._index_anew()
+                break
+        else:
+            for server in self._stale:
+                self._index_one(server)
+        self._stale.clear()
+
+    def _index_anew(self) -> None:
+        self._indexed = list(self._sums)
+        index = _shared_index(tuple(self._sums))
+        self._matcher.share(index.subscriptions)
+        self._shared = index.holders
+        self._holders.clear()
+
+    def _index_one(self, server: int) -> None:
+        former, known, bit = self._indexed[server].subscriptions, self._sums[server].subscriptions, 1 << server
+        self._indexed[server] = self._sums[server]
+        for key in [key for key in known if key not in former]:
+            holders = self._holders_of(key)
+            if not holders:
+                self._matcher.add(key, known[key])
+            self._holders[key] = holders | bit
+        for key in [key for key in former if key not in known]:
+            holders = self._holders[key] = self._holders_of(key) ^ bit
+            if not holders:
+                self._matcher.remove(key)
+
+
+@lru_cache(maxsize=2)
+def _shared_index(sums: tuple[SubscriptionSum, ...]) -> SharedIndex:
+    """The index of the sums of all servers, by their numbers."""
+    holders: dict[bytes, int] = {}
+    index: MatchIndex[bytes] = MatchIndex()
+    for server, known in enumerate(sums):
+        for key, subscription in known.subscriptions.items():
+            held = holders.get(key, 0)
+            if not held:
+                index.add(key, subscription)
+            holders[key] = held | 1 << server
+    return SharedIndex(index, holders)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from broker_service.routing.common.decoding import header_decoder
+from broker_service.routing.medym.sums import decoded_subscription
 
 
 class Version(NamedTuple):
@@ -77,5 +78,16 @@ Control = Bundle | Versions | Parting
 
 _DECODED = 64
 """Bundles that are decoded once for all servers of a process: the children of a server are sent the same one."""
+_decode: Callable[[bytes], Control] = header_decoder(Control)
 
-decode_control: Callable[[bytes], Control] = lru_cache(maxsize=_DECODED)(header_decoder(Control))
+
+@lru_cache(maxsize=_DECODED)
+def decode_control(header: bytes) -> Control:
+    """Raises `MalformedMessageError` for a header that cannot be decoded, and for a subscription in it."""
+    control = _decode(header)
+    if isinstance(control, Bundle):
+        for announcement in control.announcements:
+            stated = announcement.added if isinstance(announcement, Change) else announcement.subscriptions
+            for subscription in stated:
+                decoded_subscription(subscription)
+    return control

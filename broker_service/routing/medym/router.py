@@ -43,7 +43,7 @@ from broker_service.routing.medym.announcement_tree import AnnouncementTree
 from broker_service.routing.medym.coordinate_locations import CoordinateLocations
 from broker_service.routing.medym.decisions import Copy, Decisions
 from broker_service.routing.medym.destination_lists import is_rerouted
-from broker_service.routing.medym.interests import OtherSums, OwnSum
+from broker_service.routing.medym.interests import KnownSums, OwnSum
 from broker_service.routing.medym.load import Load
 from broker_service.routing.medym.locations import KnownLocations, Locations
 from broker_service.routing.medym.mesh import prepared_mesh
@@ -62,6 +62,7 @@ from broker_service.routing.medym.messages import (
 from broker_service.routing.medym.options import MedymOptions
 from broker_service.routing.medym.relay import Relay, bundled
 from broker_service.routing.medym.server_states import Applied, ServerStates
+from broker_service.routing.medym.sums import SumChange
 
 _LABELS: Mapping[type[Control], str] = {Bundle: "announcements", Versions: "versions", Parting: "parting"}
 """Purposes of control messages, for the log."""
@@ -91,7 +92,7 @@ class MedymRouter(DispatchingRouter):
         self._sum = OwnSum()
         self._announced = 0
         """Number of the last announcement of this server."""
-        self._others = OtherSums(context.matcher(), len(self._mesh.servers))
+        self._sums = KnownSums(context.matcher(), len(self._mesh.servers), self._own)
         self._locations: KnownLocations = (
             CoordinateLocations(self._mesh, self._own)
             if self._options.locations == "gnp"
@@ -99,7 +100,7 @@ class MedymRouter(DispatchingRouter):
         )
         self._load = Load(self._options.overload_threshold)
         self._decisions = Decisions(self._options, self._mesh, self._own, self._locations)
-        self._states = ServerStates(self._own, len(self._mesh.servers), self._others, self._locations, self._decisions)
+        self._states = ServerStates(self._own, len(self._mesh.servers), self._sums, self._locations, self._decisions)
         self._relay = Relay(self._own, AnnouncementTree(len(self._mesh.servers), self._options.fan_out))
         self._interrupted: set[int] = set()
         """Servers whose links have failed. At the first meeting of two others, neither has missed anything."""
@@ -127,7 +128,7 @@ class MedymRouter(DispatchingRouter):
         return self._announce_soon()
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
-        responsible = self._others.matching(message, self._own)
+        responsible = self._sums.matching(message, self._own)
         self._load.received += 1
         return [self._notification(message), *self._sends(message, self._decisions.first_copies(responsible))]
 
@@ -178,7 +179,7 @@ class MedymRouter(DispatchingRouter):
         self._decisions.set_reachable(server, True)
         actions = [*self._start_status(), *self._choose_neighbours(neighbour)]
         restarted = State(server, Version(incarnation, 0), ())
-        if server in self._states.versions and self._states.apply(restarted, {}) is Applied.NEW:
+        if server in self._states.versions and self._states.apply(restarted) is Applied.NEW:
             self._relay.add(restarted, self._own)
         first = incarnation == self._context.incarnation == 1 and server not in self._interrupted
         if not first and server in self._relay.neighbours:
@@ -199,7 +200,7 @@ class MedymRouter(DispatchingRouter):
         return [*opened, *self._start_status(), *self._announce_soon()]
 
     def tables(self) -> Mapping[str, object]:
-        return {"subscription_sums": self._others.texts(self._mesh.servers)}
+        return {"subscription_sums": self._sums.texts(self._mesh.servers)}
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         control = decode_control(message.header)
@@ -216,8 +217,9 @@ class MedymRouter(DispatchingRouter):
     def _receive_announcements(self, neighbour: BrokerId, announcements: Sequence[Announcement]) -> Actions:
         """Applies announcements and passes on the new ones; asks for the states of which one before is missing."""
         states, server = self._states, self._mesh.numbers[neighbour]
-        decoded = states.decoded(announcements)
-        results = [(announcement, states.apply(announcement, decoded)) for announcement in announcements]
+        for announcement in announcements:
+            states.check(announcement)
+        results = [(announcement, states.apply(announcement)) for announcement in announcements]
         for announcement, result in results:
             if result is Applied.NEW:
                 self._relay.add(announcement, server)
@@ -228,7 +230,7 @@ class MedymRouter(DispatchingRouter):
     def _send_lacking(self, neighbour: BrokerId, received: Versions) -> Actions:
         """Takes a server for a neighbour, and sends it the states that it lacks, with this server's own."""
         for server, version in received.versions:
-            self._states.check(server, version)
+            self._states.check_version(server, version)
         self._relay.admit(self._mesh.numbers[neighbour])
         versions = dict(received.versions)
         own = Version(self._context.incarnation, self._announced)
@@ -267,6 +269,7 @@ class MedymRouter(DispatchingRouter):
         if not (added or withdrawn or status is not None):
             return False
         self._announced += 1
+        self._sums.change(self._own, SumChange(added, withdrawn))
         version = Version(self._context.incarnation, self._announced)
         self._relay.add(Change(self._own, version, added, withdrawn, status), self._own)
         return True

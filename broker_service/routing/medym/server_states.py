@@ -7,14 +7,14 @@ its own, and once. A later incarnation begins at number 0, with an empty sum.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from broker_service.errors import MalformedMessageError
-from broker_service.language import Subscription
 from broker_service.routing.medym.decisions import Decisions
-from broker_service.routing.medym.interests import OtherSums, SumChange
+from broker_service.routing.medym.interests import KnownSums
 from broker_service.routing.medym.locations import KnownLocations
 from broker_service.routing.medym.messages import Announcement, Change, State, Status, Version
+from broker_service.routing.medym.sums import SumChange
 
 _UNKNOWN = Version(0, 0)
 """Lower than every version."""
@@ -34,7 +34,7 @@ class ServerStates:
     """See the module."""
 
     def __init__(
-        self, own: int, servers: int, sums: OtherSums, locations: KnownLocations, decisions: Decisions
+        self, own: int, servers: int, sums: KnownSums, locations: KnownLocations, decisions: Decisions
     ) -> None:
         """`own` is this server's number, `servers` the number of all servers.
 
@@ -49,27 +49,19 @@ class ServerStates:
         self.versions: dict[int, Version] = {}
         """Of the servers that something is known of."""
 
-    def decoded(self, announcements: Sequence[Announcement]) -> Mapping[bytes, Subscription]:
-        """The subscriptions in announcements that are new here.
+    def check(self, announcement: Announcement) -> None:
+        """Raises `MalformedMessageError` for an announcement that no correct server sends."""
+        self.check_version(announcement.server, announcement.version)
+        if announcement.status is not None:
+            self._locations.check(announcement.server, announcement.status.location)
 
-        Raises `MalformedMessageError` for announcements that no correct server sends.
-        """
-        found: dict[bytes, Subscription] = {}
-        for announcement in announcements:
-            self.check(announcement.server, announcement.version)
-            if announcement.status is not None:
-                self._locations.check(announcement.server, announcement.status.location)
-            stated = announcement.added if isinstance(announcement, Change) else announcement.subscriptions
-            found.update(self._sums.decoded(stated))
-        return found
-
-    def check(self, server: int, version: Version) -> None:
+    def check_version(self, server: int, version: Version) -> None:
         """Raises `MalformedMessageError` for a server, or a version of its state, that cannot be."""
         if not (0 <= server < self._servers and version.incarnation >= 0 and version.number >= 0):
             raise MalformedMessageError(f"version {version.incarnation}.{version.number} of server {server}")
 
-    def apply(self, announcement: Announcement, decoded: Mapping[bytes, Subscription]) -> Applied:
-        """Applies an announcement, of which `decoded` has the new subscriptions."""
+    def apply(self, announcement: Announcement) -> Applied:
+        """Applies an announcement that `check` permits."""
         server, version = announcement.server, announcement.version
         known = self.versions.get(server, _UNKNOWN)
         if version <= known or server == self._own:
@@ -77,14 +69,11 @@ class ServerStates:
         if isinstance(announcement, Change):
             if version.number != (known.number + 1 if version.incarnation == known.incarnation else 1):
                 return Applied.MISSING
-            change = SumChange(announcement.added, announcement.withdrawn)
+            if version.incarnation != known.incarnation:
+                self._sums.replace(server, ())
+            self._sums.change(server, SumChange(announcement.added, announcement.withdrawn))
         else:
-            change = SumChange(announcement.subscriptions)
-        begins_anew = isinstance(announcement, State) or version.incarnation != known.incarnation
-        if begins_anew and known.number:
-            self._sums.replace(server, change.added, decoded)
-        else:
-            self._sums.change(server, change, decoded)
+            self._sums.replace(server, announcement.subscriptions)
         self.versions[server] = version
         if announcement.status is not None:
             self._learn(server, announcement.status)

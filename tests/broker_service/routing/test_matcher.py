@@ -9,6 +9,7 @@ import pytest
 from broker_service.errors import MalformedMessageError
 from broker_service.language import ContentError, Publication, Subscription
 from broker_service.language.wire import decode_publication, encode_publication
+from broker_service.matching import MatchIndex
 from broker_service.messages import Kind, Message
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.trace import Recorder
@@ -41,6 +42,29 @@ def test_it_finds_the_same_decoded_or_not(price: float, found: set[str]) -> None
     bench.matcher.remove("any")
     assert set(bench.matcher.match(message(price))) == found - {"any"}
     assert ("dear" in bench.matcher, "any" in bench.matcher, len(bench.matcher)) == (True, False, 1)
+
+
+def test_a_shared_index_stays_as_it_is() -> None:
+    bench, other = Bench(), Bench()
+    index: MatchIndex[str] = MatchIndex()
+    index.add("any", Subscription(above(0)))
+    for matcher in (bench.matcher, other.matcher):
+        matcher.share(index)
+    bench.matcher.add("dear", Subscription(above(50)))
+    bench.matcher.remove("any")
+    assert (bench.matcher.match(message(60)), other.matcher.match(message(60))) == (["dear"], ["any"])
+    assert ("any" in bench.matcher, "dear" in bench.matcher, len(bench.matcher), len(other.matcher)) == (
+        False,
+        True,
+        1,
+        1,
+    )
+    with pytest.raises(KeyError):
+        bench.matcher.remove("any")
+    bench.matcher.add("any", Subscription(above(0)))
+    assert sorted(bench.matcher.match(message(60))) == ["any", "dear"]
+    bench.matcher.remove("any")
+    assert bench.matcher.match(message(60)) == ["dear"]
 
 
 def test_decoding_is_timed_apart_and_comparisons_are_logged_when_asked_for() -> None:

@@ -12,8 +12,11 @@ from broker_service.errors import MalformedMessageError
 from broker_service.language.notation import parse_publication, parse_subscription
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import Kind, Message
+from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.matcher import Comparisons, Matcher
-from broker_service.routing.medym.interests import OtherSums, OwnSum, SumChange
+from broker_service.routing.medym.interests import KnownSums, OwnSum
+from broker_service.routing.medym.messages import Bundle, State, Version, decode_control
+from broker_service.routing.medym.sums import EMPTY, SumChange
 from broker_service.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 
@@ -26,16 +29,12 @@ def matcher() -> Matcher[bytes]:
     return Matcher(Comparisons(time.perf_counter_ns, decode_publication, Recorder(ListTrace("B1"), time.time_ns)))
 
 
-def sums() -> OtherSums:
-    return OtherSums(matcher(), SERVERS)
+def sums(own: int = 7) -> KnownSums:
+    return KnownSums(matcher(), SERVERS, own)
 
 
 def published(value: int) -> Message:
     return Message(Kind.PUBLISH, "p", encode_publication(parse_publication(f"[class,'E'],[value,{value}]")))
-
-
-def changed(others: OtherSums, server: int, change: SumChange) -> None:
-    others.change(server, change, others.decoded(change.added))
 
 
 def test_equal_subscriptions_are_announced_once_and_withdrawn_with_the_last() -> None:
@@ -68,9 +67,9 @@ def test_others_know_the_sum_as_it_was_announced(steps: list[tuple[str, bytes]])
             clients.remove(subscription)
             own.remove(subscription)
         elif step == "!":
-            changed(others, 3, own.announce())
+            others.change(3, own.announce())
         elif step == "=":
-            others.replace(3, own.announced, others.decoded(own.announced))
+            others.replace(3, own.announced)
             assert sorted(others.held_by(3)) == sorted(own.announced)
     wanted = {number for number, subscription in enumerate(SUBSCRIPTIONS) if subscription in clients}
     for value in range(4):
@@ -80,30 +79,73 @@ def test_others_know_the_sum_as_it_was_announced(steps: list[tuple[str, bytes]])
 
 def test_a_whole_sum_takes_the_place_of_what_was_known() -> None:
     others = sums()
-    changed(others, 3, SumChange((A,)))
-    others.replace(3, (B,), others.decoded((B,)))
+    others.change(3, SumChange((A,)))
+    others.replace(3, (B,))
     assert others.texts([f"B{number}" for number in range(SERVERS)]) == {"B3": ["[value,>=,1]"]}
-    others.replace(3, (), {})
+    others.replace(3, ())
     assert others.matching(published(1), 0).tolist() == [0]
 
 
 def test_the_sum_of_one_server_takes_no_other_with_it() -> None:
     others = sums()
     for server in (3, 4):
-        changed(others, server, SumChange((A,)))
-    others.replace(3, (), {})
+        others.change(server, SumChange((A,)))
+    others.replace(3, ())
     assert others.matching(published(0), 0).tolist() == [0, 4]
 
 
-def test_a_subscription_that_was_withdrawn_since_it_was_read_is_read_again() -> None:
-    others = sums()
-    changed(others, 3, SumChange((A,)))
-    decoded = others.decoded((A,))
-    others.change(3, SumChange((), (A,)), decoded)
-    others.change(4, SumChange((A,)), decoded)
-    assert others.matching(published(0), 0).tolist() == [0, 4]
+STEP = st.tuples(
+    st.integers(0, 2),
+    st.integers(0, 4),
+    st.lists(st.sampled_from(SUBSCRIPTIONS)),
+    st.lists(st.sampled_from(SUBSCRIPTIONS)),
+)
+"""The server that learns of a change, the server whose sum changes, and what is added and withdrawn."""
+
+
+@given(st.lists(STEP, max_size=30), st.data())
+def test_servers_of_one_process_know_what_each_of_them_was_told(
+    steps: list[tuple[int, int, list[bytes], list[bytes]]], data: st.DataObject
+) -> None:
+    """They share sums and indexes, and learn of changes in different orders, or of others."""
+    known = [sums(own) for own in range(3)]
+    wanted: list[dict[int, set[bytes]]] = [{server: set() for server in range(5)} for _ in known]
+    for learning, server, added, withdrawn in steps:
+        known[learning].change(server, SumChange(tuple(added), tuple(withdrawn)))
+        wanted[learning][server] = (wanted[learning][server] | set(added)) - set(withdrawn)
+        for asked in data.draw(st.sets(st.integers(0, 2))):
+            for value in range(4):
+                matching = set(SUBSCRIPTIONS[: value + 1])
+                found = {other for other, held in wanted[asked].items() if held & matching} | {asked}
+                assert known[asked].matching(published(value), asked).tolist() == sorted(found)
+    for asked, sums_of in zip(known, wanted, strict=True):
+        assert [set(asked.held_by(server)) for server in sums_of] == list(sums_of.values())
+
+
+def test_equal_sums_are_one_object_however_they_came_about() -> None:
+    both = EMPTY.after(SumChange((A, B)))
+    assert EMPTY.after(SumChange((B,))).after(SumChange((A,))) is both
+    assert both.after(SumChange((), (A, B))) is EMPTY
+
+
+def test_the_index_of_equal_sums_is_made_once() -> None:
+    made = [matcher(), matcher()]
+    for index in made:
+        known = KnownSums(index, SERVERS, 7)
+        for server in range(5):
+            known.change(server, SumChange((A, B)))
+        assert known.matching(published(3), 7).tolist() == [0, 1, 2, 3, 4, 7]
+    assert made[0].shared is made[1].shared is not None
+
+
+def test_a_server_does_not_count_its_own_sum_among_those_of_others() -> None:
+    known = sums(own=3)
+    known.change(3, SumChange((A,)))
+    assert known.texts([f"B{number}" for number in range(SERVERS)]) == {}
 
 
 def test_a_subscription_that_cannot_be_decoded_is_malformed() -> None:
     with pytest.raises(MalformedMessageError):
-        sums().decoded((A, b"nonsense"))
+        sums().change(3, SumChange((A, b"nonsense")))
+    with pytest.raises(MalformedMessageError):
+        decode_control(encode_header(Bundle((State(3, Version(1, 1), (A, b"nonsense")),))))

@@ -1,0 +1,67 @@
+"""Sums of subscriptions as values, which the servers of one process share.
+
+In a simulation of N servers each of them knows the sums of all others. Kept by each for itself these would be N times N
+sums. A sum is therefore a value that does not change, the same object for all servers of a process, and what a change
+makes of it is found once. No sum outlives the servers that hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+from broker_service.language import Subscription
+from broker_service.routing.common.decoding import decode_subscription
+
+decoded_subscription = lru_cache(maxsize=4096)(decode_subscription)
+"""Decodes a subscription, once for several servers that have it. Raises `MalformedMessageError`."""
+
+
+class SumChange(NamedTuple):
+    """A change of a server's sum."""
+
+    added: tuple[bytes, ...] = ()
+    withdrawn: tuple[bytes, ...] = ()
+
+
+class SubscriptionSum:
+    """The distinct subscriptions of a server. Equal ones are the same object."""
+
+    __slots__ = ("__weakref__", "_following", "subscriptions")
+
+    def __init__(self, subscriptions: Mapping[bytes, Subscription]) -> None:
+        """For `EMPTY` and `after` alone."""
+        self.subscriptions = subscriptions
+        """By their encoded predicates."""
+        self._following: WeakValueDictionary[SumChange, SubscriptionSum] = WeakValueDictionary()
+        """What changes have made of this sum."""
+
+    def after(self, change: SumChange) -> SubscriptionSum:
+        """The sum that a change makes of this one. A subscription that is added and withdrawn is not in it.
+
+        Raises `MalformedMessageError` when an added subscription cannot be decoded.
+        """
+        following = self._following.get(change)
+        if following is None:
+            following = self._following[change] = self._changed(change)
+        return following
+
+    def _changed(self, change: SumChange) -> SubscriptionSum:
+        subscriptions = dict(self.subscriptions)
+        for key in change.added:
+            subscriptions[key] = decoded_subscription(key)
+        for key in change.withdrawn:
+            subscriptions.pop(key, None)
+        keys = frozenset(subscriptions)
+        known = _sums.get(keys)
+        if known is None:
+            known = _sums[keys] = SubscriptionSum(subscriptions)
+        return known
+
+
+_sums: WeakValueDictionary[frozenset[bytes], SubscriptionSum] = WeakValueDictionary()
+"""The sums of this process that any server holds."""
+
+EMPTY = _sums[frozenset()] = SubscriptionSum({})
