@@ -20,6 +20,8 @@ SECOND = 10
 
 
 _PAGE = resource.getpagesize()
+_EMPTY = (0, 0)
+"""Messages that wait and messages in flight of a queue that is empty."""
 
 
 class LoopLag:
@@ -62,17 +64,25 @@ class QueueGauges:
         self._service = service
         self._recorder = recorder
         self._last: dict[BrokerId | None, tuple[int, int]] = {}
+        """The lengths of the queues that were not empty the last time."""
 
     def take(self) -> None:
         """Logs the length of each queue that is not empty, or was not the last time."""
+        last = self._last
         for neighbour, link in self._links.items():
-            self._queue(neighbour, link.queue_length, link.in_flight)
+            if not link.idle or neighbour in last:
+                self._queue(neighbour, link.queue_length, link.in_flight)
         self._queue(None, self._service.waiting, 0, self._service.longest_wait)
 
     def _queue(self, peer: BrokerId | None, waiting: int, in_flight: int, duration: int | None = None) -> None:
-        if (waiting, in_flight) != self._last.get(peer, (0, 0)):
-            self._last[peer] = (waiting, in_flight)
-            self._recorder.note(Event.QUEUE, peer=peer, queue=waiting, count=in_flight, duration=duration)
+        lengths = waiting, in_flight
+        if lengths == self._last.get(peer, _EMPTY):
+            return
+        if lengths == _EMPTY:
+            del self._last[peer]
+        else:
+            self._last[peer] = lengths
+        self._recorder.note(Event.QUEUE, peer=peer, queue=waiting, count=in_flight, duration=duration)
 
 
 class LoadGauge:

@@ -34,6 +34,10 @@ class Queue:
     waiting: int = 0
     longest_wait: int = 0
 
+    @property
+    def idle(self) -> bool:
+        return not (self.queue_length or self.in_flight)
+
 
 def test_the_lag_of_a_loop_is_the_latest_tick_since_the_last_look() -> None:
     now = 0.0

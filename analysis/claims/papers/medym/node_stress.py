@@ -71,5 +71,6 @@ def traversed_share(traffic: Traffic, variant: MeasuredVariant) -> float | None:
     """Mean share of the servers that an event traverses; None without an event."""
     if not traffic.events:
         return None
-    wanted_at_home = {row.publication for row in variant.notifications if row.hops == 0}
+    at_home = {row.publication for row in variant.notifications if row.hops == 0}
+    wanted_at_home = at_home & traffic.events.keys()
     return (fmean(traffic.copies) + len(wanted_at_home) / len(traffic.events)) / len(traffic.servers)
