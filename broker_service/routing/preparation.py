@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.messages import BrokerId
@@ -21,6 +25,36 @@ class PlannedLink(NamedTuple):
     """From b to a."""
 
 
+class PlannedMesh(Collection[PlannedLink]):
+    """The links of a full mesh, made while they are iterated over, in the order of their brokers."""
+
+    def __init__(self, brokers: Sequence[BrokerId], delays: NDArray[np.float64]) -> None:
+        """`delays` are the seconds from each broker (a row) to each other."""
+        self.brokers = brokers
+        self.round_trips: NDArray[np.float64] = delays + delays.T
+        """Seconds between each two brokers, a row and a column for each."""
+        self._delays = delays
+
+    def __len__(self) -> int:
+        return len(self.brokers) * (len(self.brokers) - 1) // 2
+
+    def __iter__(self) -> Iterator[PlannedLink]:
+        return (self._link(row, column) for row, column in combinations(range(len(self.brokers)), 2))
+
+    def __contains__(self, link: object) -> bool:
+        return any(link == other for other in self)
+
+    def shortest_first(self) -> Iterator[PlannedLink]:
+        """The links by their round trips; those of equal length in the order of their brokers."""
+        rows, columns = np.triu_indices(len(self.brokers), 1)
+        for place in np.argsort(self.round_trips[rows, columns], kind="stable"):
+            yield self._link(int(rows[place]), int(columns[place]))
+
+    def _link(self, row: int, column: int) -> PlannedLink:
+        delays = float(self._delays[row, column]), float(self._delays[column, row])
+        return PlannedLink(self.brokers[row], self.brokers[column], *delays)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
     """The input of `ProtocolOptions.prepare`."""
@@ -28,7 +62,7 @@ class Preparation:
     brokers: Mapping[BrokerId, Mapping[str, object]]
     """Overlay attributes of every broker."""
     links: Collection[PlannedLink]
-    """May be iterated over repeatedly. A mesh makes its links while that is done."""
+    """May be iterated over repeatedly. A `PlannedMesh` where any two brokers of a large overlay are linked."""
     advertisements: Mapping[BrokerId, Sequence[Advertisement]]
     subscriptions: Mapping[BrokerId, Sequence[Subscription]]
     """By the broker of the client: those of clients that are there from the beginning, and those written out in the

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
 from typing import TypeVar
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.routing import read_options
 from broker_service.routing.options import MOST_PREPARED, ProtocolOptions
-from broker_service.routing.preparation import PlannedLink, Preparation
+from broker_service.routing.preparation import PlannedLink, PlannedMesh, Preparation
 from record.errors import BadInputError
 from topology.link_properties import BrokerId
 from topology.model import MeshLinks, Overlay
@@ -40,7 +39,7 @@ def prepared_by(
     declarations = cache(declared)
     preparation = Preparation(
         brokers={broker.id: broker.attributes for broker in overlay.brokers},
-        links=_Links(overlay),
+        links=_planned(overlay),
         advertisements=_WhenRead(lambda: declarations().advertisements),
         subscriptions=_WhenRead(lambda: declarations().subscriptions),
         seed=seed,
@@ -72,29 +71,13 @@ class _WhenRead(Mapping[BrokerId, Sequence[_Content]]):
         return broker in self._make()
 
 
-class _Links(Collection[PlannedLink]):
-    """The links of an overlay, made while they are iterated over."""
-
-    def __init__(self, overlay: Overlay) -> None:
-        self._overlay = overlay
-
-    def __len__(self) -> int:
-        return len(self._overlay.links)
-
-    def __iter__(self) -> Iterator[PlannedLink]:
-        links = self._overlay.links
-        if isinstance(links, MeshLinks):
-            return self._of_mesh(links)
-        return (PlannedLink(link.a, link.b, link.forward.delay, link.backward.delay) for link in links)
-
-    def __contains__(self, link: object) -> bool:
-        return any(link == other for other in self)
-
-    def _of_mesh(self, links: MeshLinks) -> Iterator[PlannedLink]:
-        """Links made of the matrix of delays, because drawing all their properties takes 20 times as long."""
-        delays = links.delays()
-        for (row, a), (column, b) in combinations(enumerate(links.brokers), 2):
-            yield PlannedLink(a, b, float(delays[row, column]), float(delays[column, row]))
+def _planned(overlay: Overlay) -> Collection[PlannedLink]:
+    """The links of an overlay. Those of a mesh follow from its delays, because drawing all their properties would take
+    20 times as long."""
+    links = overlay.links
+    if isinstance(links, MeshLinks):
+        return PlannedMesh(links.brokers, links.delays())
+    return [PlannedLink(link.a, link.b, link.forward.delay, link.backward.delay) for link in links]
 
 
 def _check(prepared: Mapping[BrokerId, bytes], preparation: Preparation) -> None:

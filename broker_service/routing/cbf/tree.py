@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from broker_service.messages import BrokerId
-from broker_service.routing.preparation import PlannedLink
+from broker_service.routing.preparation import PlannedLink, PlannedMesh
 
 _decode = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 
@@ -22,15 +22,9 @@ def spanning_tree(brokers: Collection[BrokerId], links: Iterable[PlannedLink]) -
     Of links of equal length, the one is taken first whose brokers come first. This is Kruskal's algorithm. Raises
     `ValueError` when the links do not connect all brokers.
     """
-    number = {broker: place for place, broker in enumerate(brokers)}
-
-    def length(link: PlannedLink) -> tuple[float, int, int]:
-        a, b = sorted((number[link.a], number[link.b]))
-        return link.delay + link.reverse_delay, a, b
-
     tree: dict[BrokerId, list[BrokerId]] = {broker: [] for broker in brokers}
     parts = {broker: [broker] for broker in brokers}
-    for link in sorted(links, key=length):
+    for link in _shortest_first(brokers, links):
         greater, smaller = parts[link.a], parts[link.b]
         if greater is smaller:
             continue
@@ -46,6 +40,18 @@ def spanning_tree(brokers: Collection[BrokerId], links: Iterable[PlannedLink]) -
     if len(tree) > 1:
         raise ValueError("content-based forwarding needs one tree over all brokers, but the links do not connect them")
     return tree
+
+
+def _shortest_first(brokers: Collection[BrokerId], links: Iterable[PlannedLink]) -> Iterable[PlannedLink]:
+    if isinstance(links, PlannedMesh):
+        return links.shortest_first()
+    number = {broker: place for place, broker in enumerate(brokers)}
+
+    def length(link: PlannedLink) -> tuple[float, int, int]:
+        a, b = sorted((number[link.a], number[link.b]))
+        return link.delay + link.reverse_delay, a, b
+
+    return sorted(links, key=length)
 
 
 def encode_neighbours(neighbours: Sequence[BrokerId]) -> bytes:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.messages import BrokerId
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.preparation import PlannedMesh, Preparation
 
 
 def require_full_mesh(preparation: Preparation) -> None:
@@ -20,8 +20,12 @@ def require_full_mesh(preparation: Preparation) -> None:
 
 def round_trips(preparation: Preparation, numbers: Mapping[BrokerId, int]) -> NDArray[np.float32]:
     """Round trips in seconds between the brokers of a full mesh, a row and a column for each by its number."""
+    links = preparation.links
+    if isinstance(links, PlannedMesh):
+        order = np.argsort([numbers[broker] for broker in links.brokers])
+        return links.round_trips[order[:, None], order].astype(np.float32)
     matrix = np.zeros((len(numbers), len(numbers)), np.float32)
-    for a, b, delay, reverse_delay in preparation.links:
+    for a, b, delay, reverse_delay in links:
         row, column = numbers[a], numbers[b]
         matrix[row, column] = matrix[column, row] = delay + reverse_delay
     return matrix
