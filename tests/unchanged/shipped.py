@@ -19,7 +19,7 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
     "scenarios/medym/med-ratios.yaml": ("topology.brokers=15",),
     "scenarios/medym/med-t1.yaml": ("topology.brokers=50",),
     "scenarios/medym/med-t2.yaml": ("topology.brokers=20",),
-    "scenarios/medym/table-2.yaml": ("topology.brokers=20", "timeline.run=50s"),
+    "scenarios/medym/table-2.yaml": ("topology.brokers=20", "timeline.run=10s"),
     "scenarios/octopia-burst.yaml": ("workload.subscriptions.subscribers=500", "timeline.run=4s"),
     "scenarios/octopia/oct-burst-100k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),
     "scenarios/octopia/oct-burst-40k.yaml": ("workload.subscriptions.subscribers=250", "timeline.run=4s"),
