@@ -36,7 +36,7 @@ class SubscriptionSum:
         self.subscriptions = subscriptions
         """By their encoded predicates."""
         self._following: WeakValueDictionary[SumChange, SubscriptionSum] = WeakValueDictionary()
-        """What changes have made of this sum."""
+        """The sums that changes have made of this one."""
 
     def after(self, change: SumChange) -> SubscriptionSum:
         """The sum that a change makes of this one. A subscription that is added and withdrawn is not in it.

@@ -25,7 +25,7 @@ SUBSCRIPTIONS = [encode_predicates(parse_subscription(f"[value,=,{value}]").pred
 
 
 class History(NamedTuple):
-    """What a server has announced, and what its sum was in each version."""
+    """The announcements of a server, and its sum in each version."""
 
     announcements: list[Announcement]
     sums: dict[Version, frozenset[bytes]]
