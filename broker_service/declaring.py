@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic
 
 from broker_service.composites import Composites
@@ -18,6 +19,9 @@ from broker_service.language.wire import decode_predicates
 from broker_service.messages import ClientId, ClientRequest
 from broker_service.routing.interface import Action, Actions, Router
 from broker_service.sessions import Client, Content, Declared
+
+_ALIKE = 16
+"""Advertisements that are kept once they were decoded, because many clients make the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,7 @@ class Declarations:
         return actions
 
 
+@lru_cache(maxsize=_ALIKE)
 def _advertisement(body: bytes) -> Advertisement:
     return Advertisement(decode_predicates(body))
 
