@@ -315,6 +315,20 @@ class LeavesSubscriptionsInTheQueue(Mutant):
         return [Send(neighbour, message) for message in messages]
 
 
+class SendsLaterWhatAVanishedLinkHeld(Mutant):
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._held: dict[BrokerId, list[Message]] = {}
+
+    def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
+        self._held.setdefault(neighbour, []).extend(messages)
+        return []
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        held = self._held.pop(neighbour, [])
+        return [*super().link_up(neighbour, incarnation), *(Send(neighbour, message) for message in held)]
+
+
 class WithdrawsAtOneHopOnly(Mutant):
     def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
         super()._receive_unsubscription(neighbour, message)

@@ -38,6 +38,7 @@ wrongly fail none; the distribution of choices catches them, or their independen
 | `AnnouncesNothingToNewLinks` | links-come-and-go |
 | `AnnouncesOnlyItsOwnToNewLinks` | subscriptions-of-others-travel-over-new-links |
 | `LeavesSubscriptionsInTheQueue` | a-link-that-was-down-begins-anew |
+| `SendsLaterWhatAVanishedLinkHeld` | nothing-crosses-a-link-after-it-vanished |
 | `WithdrawsAtOneHopOnly` | a-withdrawal-travels-as-far-as-its-subscription |
 | `PassesOnNoLossOfALink` | the-loss-of-a-link-is-passed-on |
 | `HorizonOneShort` | a-horizon-of-3-steers |
