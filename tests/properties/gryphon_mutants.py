@@ -7,12 +7,15 @@ from typing import Any
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon import GryphonRouter
-from broker_service.routing.gryphon.horizon import Held
+from broker_service.routing.gryphon.horizon import Held, Horizon
+from broker_service.routing.gryphon.publisher_log import POSITION_BITS
 from broker_service.routing.gryphon.ranges import RangeSet
 from broker_service.routing.gryphon.retransmission import Retransmission
 from broker_service.routing.gryphon.routing_tree import NodeNumber
 from broker_service.routing.gryphon.stream_messages import decode_stamp
 from broker_service.routing.gryphon.stream_state import StreamState
+from broker_service.routing.gryphon.vectors import Vector
+from broker_service.routing.gryphon.virtual_time import MOST_TIME
 from broker_service.routing.interface import Action, Actions
 
 
@@ -101,3 +104,130 @@ class TakesSilencesOfALeafForAll(GryphonRouter):
             return found
 
         self._forwarding.state = state  # type: ignore[method-assign]
+
+
+class StartsAtOnce(GryphonRouter):
+    """Notifies of publications whose vectors are before the start of a subscription."""
+
+    def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
+        always = {self._view.leaf: MOST_TIME}
+        return super().notify(stream, held._replace(vector=always))
+
+
+class StartsBehindTheStart(GryphonRouter):
+    """Waits for a vector that is after the start of a subscription."""
+
+    def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
+        reached = {leaf: time - 1 for leaf, time in held.vector.items()}
+        return super().notify(stream, held._replace(vector=reached))
+
+
+class BeginsWithItsOwnVector(GryphonRouter):
+    """Begins with the present V_b, which is that of empty tables after a restart, and not with the highest vector."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        vectors = self._forwarding.state(self._view.leaf).vectors
+        latest, add = vectors.latest, vectors.add
+        begun = False
+
+        def add_later(digest: int, vector: Vector) -> None:
+            nonlocal begun
+            begun = True
+            add(digest, vector)
+
+        vectors.add = add_later  # type: ignore[method-assign]
+        vectors.latest = lambda: latest() if begun else None  # type: ignore[method-assign]
+
+
+class NotifiesOfRepeatsAgain(GryphonRouter):
+    """Does not look whether a publication has arrived before."""
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        stamp = decode_stamp(message.header)
+        state = self._forwarding.state(stamp.stream)
+        behind = state.horizon.next
+        actions = list(super()._receive_publication(neighbour, message))
+        vector = state.vectors.get(stamp.digest)
+        if not stamp.again and behind is not None and stamp.position < behind and vector is not None:
+            actions += self.notify(stamp.stream, Held(stamp.position, message, vector))
+        return actions
+
+
+class AnswersFromItsCacheOnly(GryphonRouter):
+    """Asks nobody further up for what it does not know."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        self._relay._retransmission._ask_further_up = lambda *_: []  # type: ignore[method-assign]
+
+
+class TakesOverflowForSilence(GryphonRouter):
+    """Counts publications that do not fit in the buffer as silent."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        original = self._forwarding.state
+
+        def state(stream: NodeNumber) -> StreamState:
+            found = original(stream)
+            horizon = found.horizon
+            if not isinstance(horizon, SilentWhenFull):
+                found.horizon = SilentWhenFull(context.options.reorder_bytes)
+                found.horizon.next = horizon.next
+            return found
+
+        self._forwarding.state = state  # type: ignore[method-assign]
+
+
+class SilentWhenFull(Horizon):
+    def publication(self, held: Held) -> None:
+        super().publication(held)
+        if self.next is not None and held.position >= self.next and held.position not in self._held:
+            self.silence(held.position, held.position + 1)
+
+
+class BeginsDigestsAnew(GryphonRouter):
+    """Counts digests from the start of its incarnation, so that receivers take them for earlier ones."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        vectors = self._forwarding.state(self._view.leaf).vectors
+        vectors._digests.clear()
+        vectors._vectors.clear()
+        original = vectors.add
+
+        def add(digest: int, vector: Vector) -> None:
+            original(max(1, digest - ((context.incarnation - 1) << POSITION_BITS)), vector)
+
+        vectors.add = add  # type: ignore[method-assign]
+
+
+class KeepsSufficiency(GryphonRouter):
+    """Compares the vectors of a node once, and keeps the result whatever vectors come."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        original = self._forwarding.is_sufficient
+        kept: dict[tuple[NodeNumber, NodeNumber], bool] = {}
+
+        def is_sufficient(stream: NodeNumber, node: NodeNumber, digest: int, vector: Vector) -> bool:
+            if not kept.get((stream, node)):
+                kept[stream, node] = original(stream, node, digest, vector)
+            return kept[stream, node]
+
+        self._forwarding.is_sufficient = is_sufficient  # type: ignore[method-assign]
+
+
+class RetransmitsWithTheLatestVector(GryphonRouter):
+    """Gives a publication that is sent again the vector of the latest one."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        vectors = self._forwarding.state(self._view.leaf).vectors
+
+        def get(digest: int) -> Vector | None:
+            latest = vectors.latest()
+            return None if latest is None else latest[1]
+
+        vectors.get = get  # type: ignore[method-assign]

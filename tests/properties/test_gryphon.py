@@ -1,18 +1,34 @@
 """Gryphon keeps its promises through every fault, in runs that the delivery oracle judges.
 
-Broken routers, and the finding of the oracle on each:
+Broken routers, and what notices each. *Runs* are those here, with the oracle's finding; *streams* and *propagation* are
+`test_streams` and `test_propagation` in `tests/broker_service/routing/gryphon`.
 
-| router | finding |
-|---|---|
-| `TrustsItsRoots` | lost |
-| `NotifiesOnArrival` | reordered |
-| `AnnouncesNoEnds` | lost |
-| `TrimsOnTheFirstAcknowledgement` | lost |
-| `TakesTheUnknownForSilent` | lost |
-| `NotifiesOfRetransmissionsTwice` | duplicated |
-| `TakesSilencesOfALeafForAll` | lost |
-
-What breaks in the propagation of subscriptions is caught in `tests/broker_service/routing/gryphon/test_propagation.py`.
+| defect | router or part | noticed by |
+|---|---|---|
+| trusts its roots whatever the vectors | `TrustsItsRoots` | runs (lost), streams |
+| a subscription starts at once | `StartsAtOnce` | streams |
+| a subscription starts behind its start | `StartsBehindTheStart` | runs (lost), streams |
+| a change is applied to any state | `IgnoresTheConstraint` | propagation |
+| the constraint is a lower bound, as in the paper | `TakesTheConstraintForALowerBound` | propagation |
+| empty changes are not passed on | `PassesOnNoEmptyChanges` | propagation |
+| a restarted broker gives publications its own vector | `BeginsWithItsOwnVector` | streams |
+| a restarted broker's clock begins anew | `VirtualClock` of incarnation 1 | propagation |
+| vectors are taken before roots | `TakesVectorsBeforeRoots` | propagation |
+| clients are notified on arrival | `NotifiesOnArrival` | runs (reordered) |
+| repeated publications are not recognised | `NotifiesOfRepeatsAgain` | runs (duplicated) |
+| retransmissions are not recognised | `NotifiesOfRetransmissionsTwice` | runs (duplicated) |
+| requests are answered from the cache only | `AnswersFromItsCacheOnly` | streams |
+| ends of streams are not announced | `AnnouncesNoEnds` | runs (lost) |
+| one set of roots for all directions | `HasOneRootSetForAllDirections` | propagation |
+| a withdrawn root uncovers nothing | `UncoversNothing` | propagation |
+| an overflow counts as silence | `TakesOverflowForSilence` | streams |
+| digests begin anew | `BeginsDigestsAnew` | streams |
+| a comparison of vectors is kept for ever | `KeepsSufficiency` | streams |
+| a subscription starts with its first conjunction | `StartsWithTheFirstConjunction` | propagation |
+| the log is trimmed on the first acknowledgement | `TrimsOnTheFirstAcknowledgement` | runs (lost) |
+| unknown positions count as silent | `TakesTheUnknownForSilent` | runs (lost) |
+| a retransmission has the latest vector | `RetransmitsWithTheLatestVector` | streams |
+| silences of one leaf count for all | `TakesSilencesOfALeafForAll` | runs (lost) |
 """
 
 from __future__ import annotations
@@ -45,6 +61,8 @@ def test_every_publication_arrives_once_and_in_order(options: str, kinds: tuple[
         (mutants.TrimsOnTheFirstAcknowledgement, EVERY, "lost"),
         (mutants.TakesTheUnknownForSilent, ("disturb",), "lost"),
         (mutants.NotifiesOfRetransmissionsTwice, ("disturb",), "duplicated"),
+        (mutants.NotifiesOfRepeatsAgain, ("disturb",), "duplicated"),
+        (mutants.StartsBehindTheStart, (), "lost"),
         (mutants.TakesSilencesOfALeafForAll, EVERY, "lost"),
     ],
 )

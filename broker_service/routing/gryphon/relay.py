@@ -72,8 +72,8 @@ class Relay:
             actions += self._forwarding.send_on(stamp.stream, position, cached, vector, others)
         actions += self._retransmission.answer_waiting(stamp.stream, position, cached)
         if self._forwarding.view.leaf in nodes:
-            if state.horizon.next is None and self._forwarding.clients.follows_from(vector):
-                state.horizon.follow(stamp.digest)
+            if self._forwarding.clients.follows_from(vector):
+                state.follow(stamp.digest, self._forwarding.view.leaf)
             state.horizon.silence(start, position)
             state.horizon.publication(Held(position, cached.message, vector))
         return [*actions, *self._reception.moved(stamp.stream)]
@@ -159,8 +159,8 @@ class Relay:
             actions += self._reception.collect(head.stream, leaf, 0)
         if self._forwarding.view.leaf in nodes and self._forwarding.view.leaf in head.lacking:
             horizon = state.horizon
-            if horizon.next is None and self._forwarding.clients.follows_from(vector):
-                horizon.follow(head.digest)
+            if self._forwarding.clients.follows_from(vector):
+                state.follow(head.digest, self._forwarding.view.leaf)
             horizon.head(head.end)
             horizon.silence(head.end - head.silent, head.end)
             actions += self._reception.moved(head.stream)

@@ -60,6 +60,13 @@ class StreamState:
         if nodes == self.downstream:
             self.silent.add(start, end)
 
+    def follow(self, digest: int, leaf: NodeNumber) -> None:
+        """Has the broker's own leaf follow the stream from a digest on, if it does not already."""
+        if self.horizon.next is None:
+            self.horizon.follow(digest)
+            for start, end in self.silent_for[leaf]:
+                self.horizon.silence(start, end)
+
     def forget_below(self, position: int) -> list[Cached]:
         """Forgets positions that nobody can ask for any more; returns the publications among them."""
         if position <= self.first:

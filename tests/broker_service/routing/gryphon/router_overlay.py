@@ -48,6 +48,10 @@ class Timer(NamedTuple):
     awaited: bool
 
 
+class StuckError(AssertionError):
+    """An overlay does not settle."""
+
+
 @dataclass
 class Running:
     """One broker's router and its timers."""
@@ -84,7 +88,13 @@ class RouterOverlay:
         nodes = tree.nodes
         pairs = [pair for members in nodes for pair in combinations(members, 2)]
         self.pairs = pairs + [pair for a, b in tree.edges for pair in product(nodes[a], nodes[b])]
-        self._cuts: set[frozenset[str]] = set()
+        self.cuts: list[tuple[str, str]] = []
+        self.loss = 0.0
+        """Share of messages that are lost."""
+        self.held: set[tuple[str, str]] = set()
+        """Sender and receiver of links on which nothing moves for now, though they are up."""
+        self.losing: set[tuple[str, str]] = set()
+        """Sender and receiver of links that lose their next message."""
         for broker in tree.brokers:
             self._start(broker)
         for a, b in self.pairs:
@@ -111,11 +121,11 @@ class RouterOverlay:
     # Faults
 
     def cut(self, a: str, b: str) -> None:
-        self._cuts.add(frozenset((a, b)))
+        self.cuts.append((a, b))
         self._disconnect(a, b)
 
     def join(self, a: str, b: str) -> None:
-        self._cuts.discard(frozenset((a, b)))
+        self.cuts.remove((a, b))
         if {a, b} <= self.brokers.keys():
             self._connect(a, b)
 
@@ -128,18 +138,22 @@ class RouterOverlay:
     def restart(self, broker: str) -> None:
         self._start(broker)
         for pair in self.pairs:
-            if broker in pair and set(pair) <= self.brokers.keys() and frozenset(pair) not in self._cuts:
+            if broker in pair and set(pair) <= self.brokers.keys() and pair not in self.cuts:
                 self._connect(*pair)
 
     # Running
 
     def deliver(self) -> bool:
         """Moves one message over some link; false when there is none."""
-        waiting = [pair for pair, channel in self._channels.items() if channel]
+        waiting = [pair for pair, channel in self._channels.items() if channel and pair not in self.held]
         if not waiting:
             return False
-        sender, receiver = self.random.choice(waiting)
-        self.receive(sender, receiver, self._channels[sender, receiver].popleft())
+        pair = self.random.choice(waiting)
+        message = self._channels[pair].popleft()
+        if pair in self.losing:
+            self.losing.remove(pair)
+        elif self.random.random() >= self.loss:
+            self.receive(*pair, message)
         return True
 
     def receive(self, sender: str, receiver: str, message: Message) -> None:
@@ -156,21 +170,21 @@ class RouterOverlay:
         return [(name, key) for name, found in self.brokers.items() for key, t in found.timers.items() if t.awaited]
 
     def settle(self) -> None:
-        """Moves all messages, and time until no awaited timer runs. Raises `AssertionError` when that is too long."""
+        """Moves all messages, and time until no awaited timer runs. Raises `StuckError` when that is too long."""
         self.quiet()
         until = self.now + LONGEST
         while self.awaited:
-            assert self.now < until, f"still awaited: {self.awaited}"
-            self._next_timer()
+            if self.now >= until:
+                raise StuckError(f"still awaited: {self.awaited}")
+            self.next_timer()
 
     def pass_time(self, seconds: float) -> None:
-        """Moves time, and settles."""
+        """Moves time."""
         self.quiet()
         until = self.now + seconds
         while any(timer.due <= until for found in self.brokers.values() for timer in found.timers.values()):
-            self._next_timer()
+            self.next_timer()
         self.now = max(self.now, until)
-        self.settle()
 
     def perform(self, broker: str, actions: Actions) -> None:
         timers = self.brokers[broker].timers
@@ -198,7 +212,10 @@ class RouterOverlay:
 
     # Parts
 
-    def _next_timer(self) -> None:
+    def next_timer(self) -> None:
+        """Moves time until the next timer runs out, if one runs."""
+        if not any(found.timers for found in self.brokers.values()):
+            return
         due, broker, key = min(
             ((timer.due, name, key) for name, found in self.brokers.items() for key, timer in found.timers.items()),
             key=lambda each: each[:2],
