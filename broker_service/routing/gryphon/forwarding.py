@@ -21,7 +21,7 @@ from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.detours import Detours
-from broker_service.routing.gryphon.horizon import Held
+from broker_service.routing.gryphon.horizon import HORIZONS, Held
 from broker_service.routing.gryphon.local_view import LocalView
 from broker_service.routing.gryphon.options import GryphonOptions
 from broker_service.routing.gryphon.paths import PATHS
@@ -101,7 +101,8 @@ class Forwarding:
                 raise MalformedMessageError(f"there is no stream {stream}")
             leaves = [view.leaf, *view.peers.values()]
             downstream = [node for node in (*view.members, *leaves) if node != source]
-            state = self.streams[stream] = StreamState(source, downstream, self.options.reorder_bytes)
+            horizon = HORIZONS[self.options.order](self.options.reorder_bytes)
+            state = self.streams[stream] = StreamState(source, downstream, horizon)
         return state
 
     def send_on(
@@ -119,7 +120,7 @@ class Forwarding:
                 actions += self.send(stream, node, position, cached)
             else:
                 state.silent_for[node].add(position, position + 1)
-                if self.options.paths != "hash":
+                if not self.options.single_path:
                     actions += self.announce_later(stream, node, position, position + 1)
         return actions
 
@@ -128,7 +129,7 @@ class Forwarding:
     ) -> list[Action]:
         """Sends a publication to a node; to a certain broker, in answer to a request."""
         state = self.state(stream)
-        target = to or self.route(stream, node, position)
+        target = to or self.route(cached.hash, node, position)
         if not target:
             return []
         start = state.silent_for[node].start_of(position)
@@ -140,7 +141,7 @@ class Forwarding:
         else:
             encoded = state.vectors.encode(cached.digest, target)
         age, sideways = position - cached.digest, target in self.view.peers
-        stamp = Stamp(stream, position, position - start, age, sideways, bool(to), *encoded)
+        stamp = Stamp(stream, position, position - start, age, sideways, bool(to), *encoded, cached.hash)
         hops = cached.message.hops + 1
         message = msgspec.structs.replace(cached.message, header=encode_header(stamp), hops=hops)
         return [Send(target, message, label="retransmission" if to else "")]
@@ -156,10 +157,10 @@ class Forwarding:
         self._sufficient[stream, node] = (digest, version, found)
         return found
 
-    def route(self, stream: NodeNumber, node: NodeNumber, position: int) -> BrokerId:
+    def route(self, hash: int, node: NodeNumber, position: int) -> BrokerId:
         """The broker to send to for a node; an empty name when none can be reached."""
         members = self.view.members.get(node)
-        target = None if members is None else self._path(self._links, members, stream, position)
+        target = None if members is None else self._path(self._links, members, hash, position)
         return target or next(filter(self.is_up, self._brokers(node)), "")
 
     def announce_later(self, stream: NodeNumber, node: NodeNumber, start: int, end: int) -> list[Action]:

@@ -6,11 +6,13 @@
    unknown, and each once. At that moment a subscription has started if the vector has its start time.
 3. A publication that does not fit in the buffer is unknown again, and asked for later.
 4. A leaf without subscriptions follows no stream. What it is told to lack, it has.
+5. Without an order (`UnorderedHorizon`), publications are processed when they arrive, each once; the horizon and what
+   is asked for are the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from broker_service.messages import Message
@@ -99,3 +101,24 @@ class Horizon:
         for position in self._held:
             known.add(position, position + 1)
         return known.absent(self.next, self._end)[:most]
+
+
+class UnorderedHorizon(Horizon):
+    """See rule 5."""
+
+    def publication(self, held: Held) -> None:
+        if held.position not in self._silent:
+            super().publication(held)
+
+    def ready(self) -> Iterator[Held]:
+        """Yields the publications that have arrived, and moves the horizon as far as everything is known."""
+        for position in sorted(self._held):
+            held = self._held.pop(position)
+            self._bytes -= held.message.size
+            self._silent.add(position, position + 1)
+            yield held
+        yield from super().ready()
+
+
+HORIZONS: Mapping[str, type[Horizon]] = {"publisher": Horizon, "none": UnorderedHorizon}
+"""By the order in which clients are notified (`options`)."""

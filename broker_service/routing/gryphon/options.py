@@ -40,11 +40,16 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     covering: Literal["exact", "identity"] = "exact"
     """Covering between conjunctions; the paper measures with `identity` (section 5.1)."""
     paths: Literal["hash", "message", "least-loaded"] = "hash"
-    """Choice among the brokers of a node: by publishers' broker, in turn by publication, or by load of the links."""
+    """Choice among the brokers of a node: by a hash (`hash_by`), in turn by publication, or by load of the links."""
+    hash_by: str = ""
+    """Attribute of publications whose value `hash` goes by, an integer modulo the brokers of a node; empty: the
+    publisher's broker."""
+    order: Literal["publisher", "none"] = "publisher"
+    """`none`: publications are notified of as they arrive, to measure the cost of their order."""
     batch: float = 0.01
     """Seconds for which a broker collects operations of its clients before it announces their effect."""
     silence_after: float = 0.002
-    """Seconds after which silent positions are announced that no publication has carried, unless `paths` is `hash`."""
+    """Seconds after which silent positions are announced that no publication has carried, unless `single_path`."""
     gap_after: float = 0.02
     """Seconds that an unknown position is waited for."""
     nack_again: float = 0.1
@@ -72,7 +77,12 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     @property
     def promises(self) -> Promises:
         """In order and without gaps, through every fault; a failed broker costs its own clients what was in flight."""
-        return Promises(order=Order.PUBLISHER, survives=_SURVIVES)
+        return Promises(order=Order(self.order), survives=_SURVIVES)
+
+    @property
+    def single_path(self) -> bool:
+        """True when all publications of a stream take one path as long as nothing fails."""
+        return self.paths == "hash" and not self.hash_by
 
     @property
     def reconciles_within(self) -> float:

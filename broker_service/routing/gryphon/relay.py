@@ -62,7 +62,7 @@ class Relay:
         state.silence(nodes, start, position)
         if vector is None:
             return self._reception.moved(stamp.stream)
-        cached = Cached(message, stamp.digest)
+        cached = Cached(message, stamp.digest, stamp.hash)
         self._caches.add(state, position, cached)
         actions: list[Action] = []
         if not stamp.again and position not in state.relayed:
@@ -89,7 +89,7 @@ class Relay:
         for start, end in silence.ranges:
             state.silence(nodes, start, end)
             for other in nodes:
-                if other != self._forwarding.view.leaf and self._forwarding.options.paths != "hash":
+                if other != self._forwarding.view.leaf and not self._forwarding.options.single_path:
                     actions += self._forwarding.announce_later(silence.stream, other, start, end)
             if self._forwarding.view.leaf in nodes:
                 state.horizon.silence(start, end)

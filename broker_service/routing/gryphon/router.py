@@ -34,6 +34,7 @@ from broker_service.routing.gryphon.horizon import Held
 from broker_service.routing.gryphon.leaf_subscriptions import LeafSubscriptions
 from broker_service.routing.gryphon.local_view import LocalView
 from broker_service.routing.gryphon.options import GryphonOptions
+from broker_service.routing.gryphon.paths import hash_of
 from broker_service.routing.gryphon.propagation import AskAgain, Propagation
 from broker_service.routing.gryphon.publisher_log import PublisherLog, size_of
 from broker_service.routing.gryphon.reception import Collect, Gap
@@ -169,7 +170,8 @@ class GryphonRouter(DispatchingRouter):
         state.end = self._log.next
         logged = self._log.get(position)
         assert logged is not None
-        cached = Cached(message, logged.digest)
+        by = self._context.options.hash_by
+        cached = Cached(message, logged.digest, hash_of(publication.attributes.get(by)) if by else leaf)
         others = [node for node in state.downstream if node != leaf]
         actions += self._forwarding.send_on(leaf, position, cached, vector, others)
         actions += self.notify(leaf, Held(position, message, vector))
@@ -271,7 +273,10 @@ class GryphonRouter(DispatchingRouter):
         return first is not None and first <= vector.get(self._view.leaf, 0)
 
     def kept(self, start: int, end: int) -> list[tuple[int, Cached]]:
-        return [(position, Cached(entry.message, entry.digest)) for position, entry in self._log.within(start, end)]
+        return [
+            (position, Cached(entry.message, entry.digest, self._view.leaf))
+            for position, entry in self._log.within(start, end)
+        ]
 
     def acknowledged(self, leaves: Mapping[NodeNumber, int]) -> list[Action]:
         for leaf, position in leaves.items():

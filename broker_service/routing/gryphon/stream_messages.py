@@ -15,6 +15,7 @@ from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.decoding import header_decoder
 from broker_service.routing.gryphon.control_messages import Control
 from broker_service.routing.gryphon.detour_messages import DetourControl
+from broker_service.routing.gryphon.paths import MOST_HASH
 from broker_service.routing.gryphon.ranges import Range
 
 MOST_POSITION = 1 << 62
@@ -41,6 +42,8 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True):
     """The digest of the vector from which `vector` differs; 0: from the empty one."""
     vector: bytes | None = None
     """None when the sender has sent this vector over this link before."""
+    hash: int = 0
+    """The number by which brokers of nodes are chosen (`paths`)."""
 
     @property
     def digest(self) -> int:
@@ -105,6 +108,7 @@ def decode_stamp(header: bytes) -> Stamp:
     require(0 < stamp.position < MOST_POSITION, "position")
     require(0 <= stamp.silent < stamp.position and 0 <= stamp.age < stamp.position, "distance")
     require(0 <= stamp.base <= stamp.digest, "base")
+    require(0 <= stamp.hash < MOST_HASH, "hash")
     return stamp
 
 

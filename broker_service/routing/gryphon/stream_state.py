@@ -19,19 +19,21 @@ class Cached(NamedTuple):
 
     message: Message
     digest: int
+    hash: int
+    """The number by which brokers of nodes are chosen for it (`paths`)."""
 
 
 class StreamState:
     """See the module. Knowledge only grows: a position that was lost, or did not fit somewhere, is unknown and no
     more."""
 
-    def __init__(self, upstream: NodeNumber, downstream: Iterable[NodeNumber], reorder_bytes: int) -> None:
+    def __init__(self, upstream: NodeNumber, downstream: Iterable[NodeNumber], horizon: Horizon) -> None:
         self.upstream = upstream
         """The source behind which the publishers' broker is; the own leaf at that broker itself."""
         self.downstream = tuple(downstream)
         """The nodes, and leaves at the own node, that are served from here."""
         self.vectors = VectorDigests()
-        self.horizon = Horizon(reorder_bytes)
+        self.horizon = horizon
         self.silent = RangeSet()
         """Positions that hold nothing for anybody further down."""
         self.silent_for: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message
-from broker_service.routing.gryphon.horizon import Held, Horizon
+from broker_service.routing.gryphon.horizon import Held, Horizon, UnorderedHorizon
 
 LAST = 12
 
@@ -75,3 +75,15 @@ def test_a_leaf_that_follows_again_begins_anew() -> None:
     assert list(horizon.ready()) == []
     horizon.silence(1, 4)
     assert (list(horizon.ready()), horizon.next) == ([], 4)
+
+
+def test_without_an_order_publications_pass_when_they_arrive_and_once() -> None:
+    horizon = UnorderedHorizon(1 << 20)
+    horizon.follow(1)
+    passed = []
+    for position in (3, 3, 1, 2, 3, 1):
+        horizon.publication(held(position))
+        passed += [each.position for each in horizon.ready()]
+        if position == 3 and passed == [3]:
+            assert horizon.unknown(9) == [(1, 3)]
+    assert (passed, horizon.next, horizon.unknown(9)) == ([3, 1, 2], 4, [])

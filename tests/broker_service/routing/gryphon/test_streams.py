@@ -182,6 +182,31 @@ def test_paths_filtering_and_covering_do_not_matter_to_clients() -> None:
         assert sequences(2, **options)[0] == expected, options
 
 
+def test_publications_go_over_the_broker_that_their_attribute_chooses() -> None:
+    overlay = RouterOverlay(FIGURE_7, hash_by="n")
+    overlay.subscribe("S", "s1")
+    overlay.settle()
+    overlay.sent.clear()
+    for number in range(6):
+        overlay.publish("pb", number)
+    overlay.settle()
+    taken = [to for sender, to, message, _ in overlay.sent if sender == "pb" and message.kind is Kind.PUBLISH]
+    assert taken == ["i1", "i2", "i3"] * 2
+    overlay.cut("pb", "i2")
+    overlay.sent.clear()
+    overlay.publish("pb", 1)
+    overlay.settle()
+    taken = [to for sender, to, message, _ in overlay.sent if sender == "pb" and message.kind is Kind.PUBLISH]
+    assert taken == ["i3"]
+    assert overlay.notified["S"] == [f"e{number}" for number in range(1, 8)]
+
+
+def test_without_an_order_clients_get_the_same_once() -> None:
+    ordered, _ = sequences(1)
+    unordered, _ = sequences(4, order="none", paths="message", crashing=("b1", "c2"))
+    assert {key: sorted(ids) for key, ids in unordered.items()} == {key: sorted(ids) for key, ids in ordered.items()}
+
+
 def test_crashes_of_brokers_between_do_not_matter_to_clients_of_others() -> None:
     expected, _ = sequences(1)
     for seed in range(6):
