@@ -22,7 +22,7 @@ _SECONDS = _PUBLICATIONS / 8
 _NEIGHBOURS = {"A": ("pb", "s3", "B1", "B2"), "B": ("s1", "s2", "A1", "A2")}
 
 
-def faulty(seed: int, kinds: Sequence[str], options: str = "", *, resume: bool = False) -> str:
+def faulty(seed: int, kinds: Sequence[str], options: str = "", *, limits: str = "resume: false") -> str:
     """A scenario with faults of some kinds, and clients that subscribe and unsubscribe all the time."""
     rng = random.Random(seed)
     faults = []
@@ -37,7 +37,7 @@ def faulty(seed: int, kinds: Sequence[str], options: str = "", *, resume: bool =
         PUBLISHERS,
         SUBSCRIBERS,
         faults,
-        limits=f"resume: {'true' if resume else 'false'}",
+        limits=limits,
         publications=_PUBLICATIONS,
     )
     return text.replace("\nbrokers:", "\n" + "\n".join(_churn(rng)) + "\nbrokers:", 1) + f"\nseed: {seed}\n"
@@ -63,6 +63,12 @@ def _fault(kind: str, rng: random.Random) -> tuple[float, str]:
             return 0.1, f"reset: {link}"
         case "cut":
             return 1.0, f"link_down: {link}, for: 1s"
+        case "flap":
+            return 2.0, f"flap: {link}, down: 0.7s, up: 0.3s, times: 2"
+        case "partition":
+            return 1.2, f"partition: [[{rng.choice(('A1', 'B2', 'A1, B1', 'A2, pb', 'B1, s1'))}], rest], for: 1.2s"
+        case "one way":
+            return 1.2, f"partition: {{from: {inner}, to: rest}}, for: 1.2s"
         case "disturb":
             return 1.0, f"disturb: [{link}], lose: 15%, repeat: 10%, hold: 20% by 100ms, for: 1s"
     raise ValueError(kind)

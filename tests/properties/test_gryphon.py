@@ -42,13 +42,23 @@ from tests.properties import gryphon_mutants as mutants
 from tests.properties.gryphon_checks import faulty, findings
 
 EVERY = ("kill", "kill edge", "reset", "cut", "disturb")
+LINKS = ("reset", "cut", "flap", "partition", "one way", "disturb")
 
 
 @pytest.mark.source("a router of another class takes the place of the registered one")
 @pytest.mark.parametrize("options", ["", ", paths: message", ", paths: least-loaded", ", filtering: flooding"])
-@pytest.mark.parametrize("kinds", [(), EVERY], ids=["calm", "faults"])
+@pytest.mark.parametrize("kinds", [(), EVERY, LINKS], ids=["calm", "faults", "links"])
 def test_every_publication_arrives_once_and_in_order(options: str, kinds: tuple[str, ...], tmp_path: Path) -> None:
     assert findings(faulty(3, kinds, options), tmp_path) == ["correct"]
+
+
+@pytest.mark.source("a router of another class takes the place of the registered one")
+@pytest.mark.parametrize("resume", ["true", "false"])
+def test_what_does_not_fit_in_queues_and_buffers_comes_later(resume: str, tmp_path: Path) -> None:
+    text = faulty(
+        4, LINKS, ", paths: message, reorder_bytes: 300, cache_bytes: 400", limits=f"resume: {resume}, link_queue: 3"
+    )
+    assert findings(text, tmp_path) == ["correct"]
 
 
 @pytest.mark.source("broken routers are interpreted subclasses")

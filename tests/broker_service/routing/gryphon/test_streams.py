@@ -77,7 +77,7 @@ def one_broker_of_a_node_lags_behind(router: Router) -> RouterOverlay:
 
 
 def a_publication_and_its_vector_are_lost(router: Router) -> RouterOverlay:
-    """What is sent again has the vector of before: S wants the publication, and starts only behind it."""
+    """A retransmission has the vector of before: S wants the publication, and starts only behind it."""
     overlay = RouterOverlay(router=router)
     overlay.subscribe("X", "d", wanting(0, 1))
     overlay.settle()
