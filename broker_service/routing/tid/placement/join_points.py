@@ -234,6 +234,11 @@ class JoinPoints:
     def learn_at_home(self, row: UnitRow, placed: UnitPlaced) -> list[Action]:
         """The home of a unit learns of the join point; that of a sub-unit is a join point that may wait for this."""
         row.whole_path = placed.path
+        if row.notified is not None:
+            if placed.move and placed.confirmed is None:
+                row.notified.hold()
+            else:
+                row.notified.release()
         if placed.confirmed is None or row.unit.parent is None:
             return []
         row.confirmed = frozenset(placed.confirmed)

@@ -17,6 +17,7 @@ from tests.broker_service.routing.tid.placement.test_units import (
     TREE,
     compose,
     detecting,
+    kind,
     overlay_of,
     publish,
     with_units,
@@ -128,6 +129,34 @@ def test_rates_that_change_move_the_join_point_back() -> None:
     publish(overlay, "Q", "q")
     publish(overlay, "P", "p")
     assert ("c", ("q", "p")) in overlay.detected["S"]
+    assert len(set(overlay.detected["S"])) == len(overlay.detected["S"])
+
+
+def test_a_set_that_the_present_join_point_detects_much_later_comes_once() -> None:
+    """Publications from B2 wait on their way to B1 for longer than the window and the lateness, and B4 goes on."""
+    overlay = overlay_of("dcsr")
+    compose(overlay)
+    overlay.attach("R", "B2")
+    overlay.advertise("R", "a", [kind("A")])
+    publish(overlay, "Q", "q")
+    for number in range(40):
+        publish(overlay, "P", f"p{number}")
+    overlay.held = {("B2", "B4")}
+    pass_time(overlay, 10)
+    pass_time(overlay, 0)
+    assert joined(overlay)[:2] == [("B4", None), ("B1", "B4")]
+    overlay.held = {("B4", "B3")}
+    for number in range(5):
+        overlay.publish("R", f"r{number}", {"class": "A"})
+        overlay.publish("Q", f"q{number}", {"class": "B"})
+        overlay.settle()
+        overlay.time += (WITHIN + LATENESS) * SECOND
+    wanted = {("c", (f"r{number}", f"q{number}")) for number in range(5)}
+    assert wanted <= set(overlay.detected["S"])
+    overlay.held = set()
+    overlay.settle()
+    at = [record.node for record in overlay.records(Event.DETECTED) if record.publications == ["r0", "q0"]]
+    assert sorted(at) == ["B1", "B4"]
     assert len(set(overlay.detected["S"])) == len(overlay.detected["S"])
 
 

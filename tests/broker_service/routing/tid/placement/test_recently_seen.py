@@ -39,6 +39,23 @@ def test_a_set_is_remembered_for_the_span_and_forgotten_after_three(steps: list[
     assert len(sets) == 1
 
 
+def test_nothing_is_forgotten_by_time_while_it_is_held_nor_for_the_span_after() -> None:
+    clock = Clock()
+    sets: RecentlySeen[tuple[str, ...]] = RecentlySeen(SPAN, clock)
+    sets.add(("p",))
+    sets.hold()
+    for number in range(10):
+        clock.time += SPAN
+        assert sets.add((str(number),)) and not sets.add(("p",))
+    sets.release()
+    clock.time += SPAN
+    assert not sets.add(("p",))
+    for number in range(10, 14):
+        clock.time += SPAN
+        sets.add((str(number),))
+    assert sets.add(("p",))
+
+
 def test_no_more_than_the_bound_are_remembered_and_the_latest_half_are() -> None:
     sets: RecentlySeen[tuple[str, ...]] = RecentlySeen(SPAN, Clock(), most=10)
     for number in range(100):
