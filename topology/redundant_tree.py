@@ -81,6 +81,17 @@ def recognised_nodes(overlay: Overlay) -> Mapping[BrokerId, str] | None:
     return nodes
 
 
+def node_members(overlay: Overlay) -> Mapping[str, tuple[BrokerId, ...]] | None:
+    """Brokers of each node, by the attribute, or by the links where no broker has it; None without a redundant tree."""
+    try:
+        if not any(NODE in broker.attributes for broker in overlay.brokers):
+            nodes = recognised_nodes(overlay)
+            return None if nodes is None else redundant_tree_of(with_nodes(overlay, nodes)).members
+        return redundant_tree_of(overlay).members
+    except OverlayError:
+        return None
+
+
 def with_nodes(overlay: Overlay, nodes: Mapping[BrokerId, str]) -> Overlay:
     """The overlay with these nodes as attributes."""
     brokers = (Broker(broker.id, {**broker.attributes, NODE: nodes[broker.id]}) for broker in overlay.brokers)

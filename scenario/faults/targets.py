@@ -1,6 +1,7 @@
 """Targets of faults: brokers and links as people write them.
 
     B7   hub   hub(2)   random(3)                                     brokers
+    member-of(ib)   all-but-one(ib)   all-but-one                     brokers of nodes of a redundant tree
     B1-B2   B1->B2   bridge   busiest(2)   random-link(2)             links
     links-of(B3)   links-of(hub)   links-between(cluster)             links
 
@@ -8,6 +9,10 @@
 A name means that broker or link, also where a role has the same. `->` is one direction only. `random` draws from the
 brokers (`random-link`: links) that no earlier fault of the scenario names or draws, as long as there are enough, each
 fault from a stream of its own: two faults that each kill `random(1)` kill two brokers.
+
+`member-of(ib)` is one broker of the node `ib` of a redundant tree, and `all-but-one(ib)` leaves out one. Both are drawn
+as `random` is. Without a node's name, `member-of` draws from all nodes of several brokers, and `all-but-one` leaves one
+broker out of each of them.
 """
 
 from __future__ import annotations
@@ -22,10 +27,12 @@ from typing import TypeVar
 from scenario.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_between, links_order, overlay_order
 from topology.link_properties import BrokerId, LinkDirection
 from topology.model import Overlay
+from topology.redundant_tree import node_members
 
 REST = "rest"
 """As a group of a partition: all brokers that no other group has."""
 RANDOM, RANDOM_LINK, LINKS_OF, LINKS_BETWEEN = "random", "random-link", "links-of", "links-between"
+MEMBER_OF, ALL_BUT_ONE = "member-of", "all-but-one"
 
 _CALL = re.compile(r"([a-z-]+)\((.*)\)")
 _Chosen = TypeVar("_Chosen", BrokerId, LinkEnds)
@@ -142,6 +149,12 @@ class Targets:
         call = _Call.of(text)
         if call.word == RANDOM:
             return self._drawn(call, self._brokers, self._hit_brokers, "brokers")
+        if call.word == MEMBER_OF:
+            return self._sample([broker for node in self._nodes(call) for broker in node], 1, self._hit_brokers)
+        if call.word == ALL_BUT_ONE:
+            return [
+                broker for node in self._nodes(call) for broker in self._sample(node, len(node) - 1, self._hit_brokers)
+            ]
         if call.word in BROKER_ROLES:
             return self._first(call, BROKER_ROLES)
         raise TargetError(f"the overlay has no broker {text!r}; {_choices('a broker', RANDOM, BROKER_ROLES)}")
@@ -191,8 +204,24 @@ class Targets:
         count = call.count()
         if len(everything) < count:
             raise TargetError(f"{call.word}({count}): the overlay has {len(everything)} {what}")
+        return self._sample(everything, count, hit)
+
+    def _sample(self, everything: Sequence[_Chosen], count: int, hit: set[_Chosen]) -> list[_Chosen]:
+        """Draws from what no earlier fault has hit where that is enough, and else from everything."""
         untouched = [target for target in everything if target not in hit]
         return self._random.sample(untouched if len(untouched) >= count else everything, count)
+
+    def _nodes(self, call: _Call) -> Sequence[Sequence[BrokerId]]:
+        """The brokers of the node that is named, or of each node that holds several. Raises `TargetError`."""
+        members = node_members(self.overlay) or {}
+        shared = {node: brokers for node, brokers in members.items() if len(brokers) > 1}
+        if call.argument is None and shared:
+            return list(shared.values())
+        if call.argument in shared:
+            return [shared[call.argument]]
+        wanted = f"no node {call.argument!r} of several brokers" if call.argument else "no node of several brokers"
+        known = f"; such nodes are {', '.join(shared)}" if shared else ""
+        raise TargetError(f"{call.word}: the overlay has {wanted}{known}")
 
 
 def _both(links: Iterable[LinkEnds]) -> tuple[LinkDirection, ...]:

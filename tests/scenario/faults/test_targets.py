@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from scenario.faults.targets import TargetError, Targets
 from tests.scenario.faults.overlays import DUMBBELL, overlay_of, random_overlay
+from topology import shapes
 from topology.link_properties import LinkDirection
-from topology.model import Overlay
+from topology.links import LinkTemplates, build
+from topology.model import Broker, Overlay
 
 
 def targets(overlay: Overlay = DUMBBELL, seed: int = 1, fault: int = 0) -> Targets:
@@ -160,3 +162,45 @@ def test_links_of_a_later_time_are_named_and_parted_and_not_drawn() -> None:
         made.directions(["A-C"])
     with pytest.raises(TargetError, match=r"random-link\(4\): the overlay has 3 links"):
         made.directions(["random-link(4)"])
+
+
+_TREE = shapes.explicit([("pb", "ib"), ("ib", "sb1"), ("ib", "sb2")])
+FIGURE_7 = build("figure-7", shapes.redundant_tree(_TREE, 3), LinkTemplates(), seed=1)
+"""Node `ib` holds the brokers ib1, ib2 and ib3; the three others hold one each."""
+
+
+@given(st.integers(0, 2**40))
+def test_members_of_a_node_are_drawn(seed: int) -> None:
+    members = {"ib1", "ib2", "ib3"}
+    made = targets(FIGURE_7, seed)
+    (first,) = made.brokers(["member-of(ib)"])
+    (second,) = made.brokers(["member-of"])
+    assert {first, second} < members, "the second draw avoids what the first one drew"
+    for text in ("all-but-one", "all-but-one(ib)"):
+        left = made.brokers([text])
+        assert len(set(left)) == 2
+        assert set(left) < members
+
+
+def test_every_member_is_left_out_by_some_seed() -> None:
+    left = {frozenset(targets(FIGURE_7, seed).brokers(["all-but-one(ib)"])) for seed in range(30)}
+    assert len(left) == 3
+
+
+def test_nodes_are_recognised_by_their_links() -> None:
+    plain = Overlay(FIGURE_7.name, tuple(Broker(broker.id) for broker in FIGURE_7.brokers), FIGURE_7.links)
+    assert len(targets(plain).brokers(["all-but-one"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("overlay", "text", "message"),
+    [
+        (FIGURE_7, "member-of(pb)", "no node 'pb' of several brokers; such nodes are ib"),
+        (FIGURE_7, "all-but-one(x)", "no node 'x' of several brokers; such nodes are ib"),
+        (overlay_of(("A", "B"), ("B", "C")), "all-but-one", "no node of several brokers$"),
+        (overlay_of(("A", "B"), ("B", "C"), ("C", "D"), ("D", "A")), "member-of", "no node of several brokers$"),
+    ],
+)
+def test_no_such_node(overlay: Overlay, text: str, message: str) -> None:
+    with pytest.raises(TargetError, match=message):
+        targets(overlay).brokers([text])
