@@ -8,13 +8,15 @@
    Vectors have an element for each leaf.
 
 `prepare` makes the tree from the overlay attribute `node` and gives it to all brokers. A broker without that
-attribute is a node of its own, so that every tree of brokers is a redundant tree as it is.
+attribute is a node of its own, so that every tree of brokers is a redundant tree as it is. In an overlay that is no
+tree and where no broker has the attribute, brokers with the same neighbours, each counted among its own, are one node:
+a full mesh is a single node.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, product
 
@@ -75,11 +77,11 @@ class RoutingTree(msgspec.Struct, frozen=True, array_like=True, dict=True):
 def tree_from(preparation: Preparation) -> RoutingTree:
     """The tree of an overlay. Raises `ValueError`, with the reason, when the overlay is not a redundant tree."""
     members: defaultdict[str, list[BrokerId]] = defaultdict(list)
-    name_of = {broker: str(attributes.get(NODE, broker)) for broker, attributes in preparation.brokers.items()}
+    linked = {frozenset(link[:2]) for link in preparation.links}
+    name_of = _names(preparation, linked)
     for broker in sorted(name_of):
         members[name_of[broker]].append(broker)
     number = {name: place for place, name in enumerate(members)}
-    linked = {frozenset(link[:2]) for link in preparation.links}
     between = {frozenset(number[name_of[broker]] for broker in pair) for pair in linked}
     edges = tuple(sorted((min(pair), max(pair)) for pair in between if len(pair) == 2))
     tree = RoutingTree(tuple(map(tuple, members.values())), edges)
@@ -88,6 +90,19 @@ def tree_from(preparation: Preparation) -> RoutingTree:
         if frozenset(pair) not in linked:
             raise _not_redundant(f"brokers {pair[0]} and {pair[1]} of one node or of neighbouring nodes are not linked")
     return tree
+
+
+def _names(preparation: Preparation, linked: Collection[frozenset[BrokerId]]) -> Mapping[BrokerId, str]:
+    """The node of each broker."""
+    brokers = preparation.brokers
+    if any(NODE in attributes for attributes in brokers.values()) or len(linked) < len(brokers):
+        return {broker: str(attributes.get(NODE, broker)) for broker, attributes in brokers.items()}
+    around = {broker: {broker} for broker in brokers}
+    for a, b in linked:
+        around[a].add(b)
+        around[b].add(a)
+    first: dict[frozenset[BrokerId], BrokerId] = {}
+    return {broker: first.setdefault(frozenset(around[broker]), broker) for broker in sorted(brokers)}
 
 
 def _require_tree(tree: RoutingTree) -> None:

@@ -44,10 +44,25 @@ def test_a_broker_without_a_node_is_one_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
+    ("pairs", "nodes"),
+    [
+        ([*combinations("abcde", 2)], [tuple("abcde")]),
+        (FIGURE_7_LINKS, [tuple(INNER), ("pb",), ("sb1",), ("sb2",)]),
+    ],
+    ids=["a full mesh", "the failure test"],
+)
+def test_nodes_are_recognised_where_no_broker_names_its_own(
+    pairs: list[tuple[str, str]], nodes: list[tuple[str, ...]]
+) -> None:
+    brokers = dict.fromkeys((broker for pair in pairs for broker in pair), "")
+    assert sorted(tree_from(preparation(brokers, pairs)).nodes) == nodes
+
+
+@pytest.mark.parametrize(
     ("nodes", "pairs", "reason"),
     [
-        (dict.fromkeys("abc", ""), [("a", "b"), ("b", "c"), ("a", "c")], "3 nodes have 3 edges"),
-        (dict.fromkeys("abcd", ""), [("a", "b"), ("b", "c"), ("a", "c")], "not connected"),
+        (dict.fromkeys("abcd", ""), [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")], "4 nodes have 4 edges"),
+        ({broker: broker for broker in "abcd"}, [("a", "b"), ("b", "c"), ("a", "c")], "not connected"),
         (FIGURE_7, FIGURE_7_LINKS[1:], "ib1 and ib2"),
         (FIGURE_7, FIGURE_7_LINKS[:-1], "ib3 and sb2"),
     ],
