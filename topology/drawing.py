@@ -1,8 +1,8 @@
 """Pictures of overlays: SVG, or a self-contained HTML page.
 
 Brokers have the positions of `layout`. Clusters, levels, domains or countries, if brokers have any, are colours; the
-regions and clusters of a SCOT are framed and named. Links bend around brokers that they would otherwise run through.
-Pointing at a broker or a link shows its properties.
+regions and clusters of a SCOT, and the nodes of a redundant tree that hold several brokers, are framed and named. Links
+bend around brokers that they would otherwise run through. Pointing at a broker or a link shows its properties.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from topology.layout import Position, layout
 from topology.link_properties import BrokerId, Link
 from topology.metrics import Metrics, metrics
 from topology.model import AttributeValue, Broker, Overlay
+from topology.redundant_tree import NODE
 
 COLOURS = (
     *("#3b82c4", "#e07b39", "#3a9d6e", "#b05fb8", "#c2a12b", "#7a8491"),
@@ -113,6 +114,7 @@ class _Drawing:
         self._draw_legend(root)
         self._draw_regions(root)
         self._draw_clusters(root)
+        self._draw_nodes(root)
         bridges = {frozenset(ends) for ends in self._numbers.bridges} if self._has_cycles else set()
         for link in self._overlay.links if self._shows_links else ():
             self._draw_link(root, link, frozenset((link.a, link.b)) in bridges)
@@ -162,6 +164,19 @@ class _Drawing:
             colour = COLOURS[index % len(COLOURS)]
             _frame(root, (14, top, self._size.width - 28, bottom - top), colour, colour, None)
             _text(root, 20, top + 15, f"C{cluster}", "strong")
+
+    def _draw_nodes(self, root: Element) -> None:
+        """Frames around the brokers of a redundant tree's nodes, which stand side by side where levels are rows."""
+        reach = self._size.radius + _REACH
+        in_rows = bool(_grouped(self._overlay, "level"))
+        for node, brokers in _grouped(self._overlay, NODE).items() if in_rows else ():
+            if len(brokers) < 2:
+                continue
+            places = [self._places[broker] for broker in brokers]
+            left, top = (min(place[axis] for place in places) - reach for axis in (0, 1))
+            right, bottom = (max(place[axis] for place in places) + reach for axis in (0, 1))
+            _frame(root, (left, top, right - left, bottom - top), "#eef2f6", _FAINT, "3 3")
+            _text(root, left, top - 4, node, "strong")
 
     def _draw_link(self, root: Element, link: Link, bridge: bool) -> None:
         a, b = self._places[link.a], self._places[link.b]

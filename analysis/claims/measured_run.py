@@ -20,7 +20,7 @@ from analysis.tables.results import read_table
 from analysis.tables.summary import BestEffort, Delivery, Matching, read_summary
 from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages
-from record.files import LOGS, RESULTS, log_file
+from record.files import LOGS, RESULTS, log_file, log_files
 from record.log import TraceRecord
 from record.manifest import PhaseName
 from topology.files import load
@@ -111,8 +111,18 @@ class MeasuredRun:
         Only lines that contain `containing`, such as `"event":"sent"`, are decoded, because decoding takes most of the
         time.
         """
+        yield from self._read(log_file(self.directory / LOGS, broker), containing)
+
+    def client_records(self, containing: bytes = b"") -> Iterator[TraceRecord]:
+        """Records of all logs that are not a broker's, among them those of all clients; as `records` gives them."""
+        brokers = {broker.id for variant in self.variants for broker in variant.overlay.brokers}
+        for path in log_files(self.directory / LOGS):
+            if path.stem not in brokers:
+                yield from self._read(path, containing)
+
+    def _read(self, path: Path, containing: bytes) -> Iterator[TraceRecord]:
         decoder = msgspec.json.Decoder(TraceRecord)
-        with log_file(self.directory / LOGS, broker).open("rb") as file:
+        with path.open("rb") as file:
             for line in file:
                 if containing not in line:
                     continue

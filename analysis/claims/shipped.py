@@ -12,7 +12,7 @@ from pathlib import Path
 from analysis.claims.files import read_claims
 from analysis.claims.measure import Measure
 from analysis.claims.model import Claims
-from analysis.claims.papers import medym, octopia, semi_probabilistic, tid, tid_composites, tid_copies
+from analysis.claims.papers import gryphon, medym, octopia, semi_probabilistic, tid, tid_composites, tid_copies
 
 FILES = tuple(
     Path(__file__).parent / "papers" / f"{paper}.yaml"
@@ -25,6 +25,7 @@ MEASURES: Mapping[str, Measure] = {
     **tid_composites.MEASURES,
     **octopia.MEASURES,
     **medym.MEASURES,
+    **gryphon.MEASURES,
     **semi_probabilistic.MEASURES,
 }
 """Every measure by the name that recipes use."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from analysis.report.burst_recovery import BurstRecovery, read_burst_recoveries
+from analysis.report.group_rates import GroupRates, read_group_rates
 from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.delays import DelayDistribution, DelayOverTime
@@ -63,6 +64,8 @@ class ReportData:
     phases: list[PhaseTimes]
     burst_recoveries: list[BurstRecovery]
     """One for each variant with notifications of a burst; empty for a scenario without bursts."""
+    group_rates: list[GroupRates]
+    """One for each variant whose subscribers are in groups; empty for workloads of another kind than `topics`."""
 
     @property
     def faults(self) -> list[Fault]:
@@ -104,6 +107,7 @@ def read_report_data(directory: Path) -> ReportData:
         movements=run.movements,
         phases=phases,
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
+        group_rates=read_group_rates(results, run.manifest, phases),
     )
 
 

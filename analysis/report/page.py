@@ -16,8 +16,9 @@ from analysis.report.burst_recovery import ranked
 from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.embedding import embedded
-from analysis.report.faults import fault_rows
+from analysis.report.faults import fault_rows, shade_faults
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
+from analysis.report.group_rates import rates_figure
 from analysis.report.join_points import join_points_over_time
 from analysis.report.motion import connectivity_figure, degree_figure
 from analysis.report.player import as_script, played
@@ -135,6 +136,7 @@ def render(data: ReportData) -> str:
         dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
         played=motion,
         player_data=as_script(motion),
+        group_rates=_group_rate_plots(data),
         connectivity=_connectivity_plot(data),
         degrees=_degree_plots(data),
         faults=fault_rows(data.faults),
@@ -208,6 +210,17 @@ def _join_points_over_time(data: ReportData) -> list[tuple[str, str, Markup]]:
             embedded(join_points_over_time(data.placements, data.variants, end), "join-points"),
         )
     ]
+
+
+def _group_rate_plots(data: ReportData) -> list[tuple[str, Markup]]:
+    """Name and rates of each variant whose subscribers are in groups, its faults shaded."""
+    plots = []
+    for number, rates in enumerate(data.group_rates):
+        figure = rates_figure(rates)
+        own = [fault for fault in data.faults if fault.variant == rates.variant]
+        shade_faults(figure, own, float(max(map(len, rates.counts), default=0)))
+        plots.append((rates.variant, embedded(figure, f"group-rates-{number}")))
+    return plots
 
 
 def _connectivity_plot(data: ReportData) -> Markup:

@@ -74,6 +74,24 @@ def test_a_scot_shows_clusters_and_regions() -> None:
     assert len(colours) == 3, "a colour for each cluster"
 
 
+def test_a_redundant_tree_shows_nodes_of_several_brokers() -> None:
+    svg = drawn(shapes.redundant_tree(shapes.lettered(shapes.line(4)), 3))
+    assert {"B", "C"} <= set(texts(svg))
+    assert "A" in texts(svg), "the name of a broker"
+    _, *frames = (element for element in svg.iter() if element.tag.endswith("rect"))
+    assert [frame.get("stroke-dasharray") for frame in frames] == ["3 3", "3 3"]
+    brokers = elements(svg, "circle", "broker")
+    for frame in frames:
+        left, top, width, height = (float(frame.get(name, "nan")) for name in ("x", "y", "width", "height"))
+        inside = [
+            circle
+            for circle in brokers
+            if left < float(circle.get("cx", "nan")) < left + width
+            and top < float(circle.get("cy", "nan")) < top + height
+        ]
+        assert len(inside) == 3
+
+
 def test_links_bend_around_brokers_in_their_way() -> None:
     """In a region of three, the first and the last have the middle one between them."""
     svg = drawn(shapes.scot(shapes.lettered(shapes.line(2)), 3))
