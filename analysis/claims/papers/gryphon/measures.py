@@ -17,6 +17,7 @@ MEASURES: Mapping[str, Measure] = {
     "load in crashes": failover.load,
     "rates of groups": failover.rates,
     "late starts": failover.late_starts,
+    "latencies": start_latency.latencies,
     "latency ratios": start_latency.ratios,
     "latency growth": start_latency.growth,
 }

@@ -34,6 +34,18 @@ class Latencies(NamedTuple):
     """Global less local: the share of network and other brokers."""
 
 
+def latencies(run: MeasuredRun, recipe: Recipe) -> Measurement:
+    """DLat, local DSLat and global DSLat, each at the three distances, milliseconds."""
+    found = _by_distance(run, recipe)
+    return Measurement(
+        values=(
+            *(each.delivery for each in found),
+            *(each.local for each in found),
+            *(each.local + each.beyond for each in found),
+        )
+    )
+
+
 def ratios(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """DLat of the second and the third distance over the first, then the same of local DSLat, and of global less local
     DSLat."""
