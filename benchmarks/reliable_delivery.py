@@ -1,0 +1,193 @@
+"""Cost of delivery in order without gaps: `python -m benchmarks.reliable_delivery [--quick] [TRIAL ...]`.
+
+Gryphon's router in the simulator. All trials but the first give figures in virtual time, or counts, which do not depend
+on the machine.
+
+* *relay*: events a CPU second on a line of ten brokers, against TID on the same line.
+* *header*: bytes that routing adds to a publication on a link, with one subscriber broker and with 56.
+* *control*: control messages for each publication on a redundant tree, one path a stream.
+* *recovery*: time from a kill of one of three brokers, each on its own path with a round trip of 10 ms, until the last
+  notification that it held up. Publications take the three in turn, so that the dead broker held some.
+* *start*: time from a subscription over three hops, which no other one covers, to its first notification.
+
+`--quick` leaves out the first one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.simulation import run_trial
+from benchmarks.support.growth import growth_of
+from benchmarks.support.trials import Trial, parse_trials, run_trials
+from benchmarks.targets import Bound, Judgement, Target, conclude
+from emulation.planning.plan import make_plan
+from emulation.simulation.calibration import Calibration
+from emulation.simulation.run import simulate
+from record.files import LOGS, log_files
+from record.log import Event, TraceRecord
+from scenario.loading import load
+
+RATE = Target("events of a CPU second under Gryphon, against TID", Bound.AT_LEAST, 60, "%")
+HEADER = Target("bytes of routing on a publication, 56 subscriber brokers", Bound.AT_MOST, 24, "bytes")
+SILENCES = Target("messages of silence for a publication, one path a stream", Bound.AT_MOST, 0.2)
+CONTROL = Target("control messages for a publication, one path a stream", Bound.AT_MOST, 0.3)
+RECOVERY = Target("time from a kill to the last notification that it held up", Bound.AT_MOST, 150, "ms")
+START = Target("time from a subscription to its first notification, over three hops", Bound.AT_MOST, 50, "ms")
+"""A batch of 10 ms, three links of 5 ms there and back, and 10 ms."""
+
+RELAY = """
+name: relay
+topology: {{kind: line, brokers: 10, link: {{delay: 2ms}}}}
+routing: {{protocol: {protocol}}}
+workload:
+  publications: {{source: stocks, publishers: 1, rate: 400/s, placement: [B1]}}
+  subscriptions: {{subscribers: 1, selectivity: 100%, placement: [B10]}}
+timeline: {{join: 5s, run: 30s, drain: 4s}}
+seed: 1
+"""
+STAR = """
+name: header
+topology: {{kind: explicit, link: {{delay: 2ms}}, links: {links}}}
+routing: {{protocol: gryphon}}
+workload:
+  kind: topics
+  publications: {{topics: 4, rate: 50/s, placement: [pb]}}
+  subscriptions: [{{subscribers: {leaves}, topics: 1..4, topics_each: all, placement: {placement}}}]
+timeline: {{join: 3s, run: 5s, drain: 2s}}
+seed: 1
+"""
+LEAVES = (1, 7, 56)
+TREE = """
+name: tree
+topology: {{kind: paper, name: gryphon-failure, link: {{delay: 5ms}}}}
+routing: {{protocol: gryphon, paths: {paths}}}
+brokers: {{limits: {{heartbeat: 1s, resume: false}}}}
+workload:
+  kind: topics
+  publications: {{topics: 20, rate: 50/s, placement: [pb]}}
+  subscriptions: [{{subscribers: 20, topics: 1..10, placement: [sb1, sb2]}}]
+timeline: {{join: 3s, run: 8s, drain: 2s}}
+faults: {faults}
+seed: 1
+"""
+KILLED_AFTER = 4
+"""Seconds of the run phase."""
+LATE_MS = 15.0
+"""Delay above which a publication of `TREE` was held up: its way takes 10 ms."""
+HOPS = """
+name: hops
+topology: {kind: line, brokers: 4, link: {delay: 5ms}}
+routing: {protocol: gryphon}
+workload:
+  kind: topics
+  publications: {topics: 1, rate: 1000/s, placement: [B1]}
+  subscriptions: [{subscribers: 1, topics: 1, placement: [B4], churn: {every: 1s, away: 500ms}}]
+timeline: {join: 3s, run: 20s, drain: 2s}
+seed: 1
+"""
+JOINED = "s1"
+"""Id of a client's first subscription, which is of the join phase."""
+
+
+def relay(directory: Path) -> Sequence[Judgement]:
+    rates = {}
+    for protocol in ("tid", "gryphon"):
+        found = run_trial(_written(directory, RELAY.format(protocol=protocol)), {})
+        rates[protocol] = found.events / found.cpu
+        print(f"  {protocol}: {rates[protocol]:,.0f} events/CPU s")
+    return [RATE.judge(100 * rates["gryphon"] / rates["tid"])]
+
+
+def header(directory: Path) -> Sequence[Judgement]:
+    sizes = {}
+    for count in LEAVES:
+        leaves = [f"sb{number}" for number in range(1, count + 1)]
+        links = [["pb", "ib"], *(["ib", leaf] for leaf in leaves)]
+        text = STAR.format(
+            links=msgspec.json.encode(links).decode(),
+            leaves=count,
+            placement=msgspec.json.encode(leaves).decode(),
+        )
+        records = [record for record in _records(directory, text) if record.kind == Event.PUBLISH]
+        bodies = {row.id: row.bytes or 0 for row in records if row.event is Event.RECEIVED and row.client is not None}
+        sent = [(row.bytes or 0) - bodies[row.id] for row in records if row.event is Event.SENT and row.node == "pb"]
+        sizes[count] = statistics.fmean(sent)
+    growth = growth_of("subscriber brokers", sizes, "vectors travel once a link, and digests afterwards")
+    return [HEADER.judge(sizes[LEAVES[-1]], growth)]
+
+
+def control(directory: Path) -> Sequence[Judgement]:
+    records = list(_records(directory, TREE.format(paths="hash", faults="[]")))
+    published = sum(row.event is Event.PUBLISH for row in records)
+    sent = [row for row in records if row.event is Event.SENT and row.kind == "control"]
+    silences = sum(row.label == "silence" for row in sent)
+    return [SILENCES.judge(silences / published), CONTROL.judge(len(sent) / published)]
+
+
+def recovery(directory: Path) -> Sequence[Judgement]:
+    fault = f"[{{at: run+{KILLED_AFTER}s, kill: ib1, for: 2s}}]"
+    records = list(_records(directory, TREE.format(paths="message", faults=fault)))
+    (killed,) = (row.time for row in records if row.event is Event.FAULT)
+    published = {row.id: row.time for row in records if row.event is Event.PUBLISH}
+    late = [
+        row.time
+        for row in records
+        if row.event is Event.NOTIFIED
+        and row.time - published[row.id] > LATE_MS * 1e6
+        and killed - LATE_MS * 1e6 <= published[row.id] <= killed + 1e9
+    ]
+    return [RECOVERY.judge((max(late, default=killed) - killed) / 1e6)]
+
+
+def start(directory: Path) -> Sequence[Judgement]:
+    latencies = []
+    begun: dict[str, int] = {}
+    for row in sorted(_records(directory, HOPS), key=lambda record: record.time):
+        if row.event is Event.SUBSCRIBE and row.id != JOINED:
+            begun[row.client or ""] = row.time
+        elif row.event is Event.NOTIFIED and (since := begun.pop(row.client or "", None)) is not None:
+            latencies.append((row.time - since) / 1e6)
+    return [START.judge(statistics.median(latencies))]
+
+
+TRIALS: Mapping[str, Trial] = {
+    "relay": relay,
+    "header": header,
+    "control": control,
+    "recovery": recovery,
+    "start": start,
+}
+QUICK = [name for name in TRIALS if name != "relay"]
+
+
+def run(arguments: Sequence[str]) -> list[Judgement]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="figures in virtual time alone")
+    options = parse_trials(parser, arguments, TRIALS)
+    names = options.trials or (QUICK if options.quick else TRIALS)
+    return run_trials(TRIALS[name] for name in names)
+
+
+def _records(directory: Path, text: str) -> Iterator[TraceRecord]:
+    """Records of all logs of a scenario's run."""
+    made = simulate(make_plan(load(_written(directory, text))), directory, calibration=Calibration.free()).directory
+    decoder = msgspec.json.Decoder(TraceRecord)
+    for file in log_files(made / LOGS):
+        yield from map(decoder.decode, file.read_bytes().splitlines())
+
+
+def _written(directory: Path, text: str) -> Path:
+    file = directory / "scenario.yaml"
+    file.write_text(text)
+    return file
+
+
+if __name__ == "__main__":
+    sys.exit(conclude(run(sys.argv[1:])))
