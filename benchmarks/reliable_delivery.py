@@ -72,7 +72,7 @@ brokers: {{limits: {{heartbeat: 1s, resume: false}}}}
 workload:
   kind: topics
   publications: {{topics: 20, rate: 50/s, placement: [pb]}}
-  subscriptions: [{{subscribers: 20, topics: 1..10, placement: [sb1, sb2]}}]
+  subscriptions: [{{subscribers: 20, topics: 1..{wanted}, placement: [sb1, sb2]}}]
 timeline: {{join: 3s, run: 8s, drain: 2s}}
 faults: {faults}
 seed: 1
@@ -124,7 +124,7 @@ def header(directory: Path) -> Sequence[Judgement]:
 
 
 def control(directory: Path) -> Sequence[Judgement]:
-    records = list(_records(directory, TREE.format(paths="hash", faults="[]")))
+    records = list(_records(directory, TREE.format(paths="hash", wanted=10, faults="[]")))
     published = sum(row.event is Event.PUBLISH for row in records)
     sent = [row for row in records if row.event is Event.SENT and row.kind == "control"]
     silences = sum(row.label == "silence" for row in sent)
@@ -133,7 +133,7 @@ def control(directory: Path) -> Sequence[Judgement]:
 
 def recovery(directory: Path) -> Sequence[Judgement]:
     fault = f"[{{at: run+{KILLED_AFTER}s, kill: ib1, for: 2s}}]"
-    records = list(_records(directory, TREE.format(paths="message", faults=fault)))
+    records = list(_records(directory, TREE.format(paths="message", wanted=20, faults=fault)))
     (killed,) = (row.time for row in records if row.event is Event.FAULT)
     published = {row.id: row.time for row in records if row.event is Event.PUBLISH}
     late = [

@@ -8,6 +8,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 CHANGES: Mapping[str, tuple[str, ...]] = {
+    "scenarios/gryphon/gry-4.yaml": ("timeline.run=200ms",),
+    "scenarios/gryphon/gry-5.yaml": ("timeline.run=500ms",),
+    "scenarios/gryphon/gry-6.yaml": ("timeline.run=200ms",),
+    "scenarios/gryphon/gry-7.yaml": ("workload.publications.rate=12/min",),
+    "scenarios/gryphon/gry-safe.yaml": ("workload.publications.rate=1/s",),
     "scenarios/medym/med-10.yaml": (
         "topology.brokers=20",
         "timeline.run=10s",
