@@ -14,7 +14,7 @@ DIRECTORY = ROOT / "scenarios"
 TEXT = (DIRECTORY / "README.md").read_text(encoding="utf-8")
 ROWS = [line for line in TEXT.splitlines() if line.startswith("| `")]
 FILES = sorted(str(path.relative_to(DIRECTORY)) for path in DIRECTORY.rglob("*.yaml"))
-_REPRODUCED = ("tid/", "octopia/", "medym/med-", "semi/")
+_REPRODUCED = ("tid/", "octopia/", "medym/med-", "gryphon/", "semi/")
 """Scenarios whose rows name claims in place of a duration."""
 _TIME = re.compile(r"(?:(\d+) min)? ?(?:(\d+) s)?")
 
@@ -48,7 +48,7 @@ def test_the_listed_duration_is_the_scenarios(file: str) -> None:
 
 def test_claims_are_where_they_are_measured() -> None:
     listed = {
-        claim: file for file in FILES for claim in re.findall(r"`((?:tid|oct|med|semi)-[\w-]+)`", row_of(file)[2])
+        claim: file for file in FILES for claim in re.findall(r"`((?:tid|oct|med|gry|semi)-[\w-]+)`", row_of(file)[2])
     }
     for claim in load_claims().claims:
         if claim.measured_by is not None:
