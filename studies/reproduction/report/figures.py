@@ -58,7 +58,7 @@ def paper_figure(seeds: Sequence[DrawnFigure]) -> go.Figure:
 def interval_drawing(part: JudgedPart) -> str:
     """The measured interval (a bar with a dot at the mean) beside the published number (a diamond), as SVG text.
 
-    Empty where nothing was measured. Of a statement the mark is a line at 0, above which it holds.
+    Empty where nothing was measured. The mark of a statement is a line at 0, above which it holds.
     """
     measured, reference = part.measured, part.published or 0.0
     if measured is None:

@@ -13,7 +13,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, se
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from analysis.claims import Claim, Claims, ClaimVerdict, JudgedClaim, Paper
+from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, JudgedClaim, JudgedPart, Paper
 from analysis.report.embedding import embedded
 from emulation.run.progress import duration
 from record.files import REPORT, replace_file
@@ -192,6 +192,7 @@ def _figures(experiment: Experiment, found: Sequence[CellResult]) -> Iterator[Fi
 
 def _claim(judgement: JudgedClaim) -> ClaimView:
     texts = list(rows(judgement))[-len(judgement.parts) :]
+    drawing = _no_interval if judgement.claim.kind is ClaimKind.PROPERTY else _interval
     return ClaimView(
         claim=judgement.claim,
         verdict=judgement.verdict,
@@ -203,11 +204,20 @@ def _claim(judgement: JudgedClaim) -> ClaimView:
                 published=text[2],
                 measured=text[3],
                 verdict=part.verdict,
-                interval=Markup(interval_drawing(part)),  # noqa: S704 - made by ElementTree, which escapes
+                interval=drawing(part),
             )
             for part, text in zip(judgement.parts, texts, strict=True)
         ],
     )
+
+
+def _interval(part: JudgedPart) -> Markup:
+    return Markup(interval_drawing(part))  # noqa: S704 - made by ElementTree, which escapes what is in it
+
+
+def _no_interval(_: JudgedPart) -> Markup:
+    """The count of violations says everything about a property."""
+    return Markup("")
 
 
 def _effort(results: Sequence[CellResult]) -> str:

@@ -1,0 +1,88 @@
+"""Cells on Spark's executors: the same result as in a process of this host, whatever files the executor has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from analysis.claims import Claim, ClaimKind, Recipe
+from record.errors import BadInputError
+from scenario.yaml_files.source import as_yaml
+from studies.reproduction import Cell, CellWork, ResultStore, plan_experiments, spark
+from studies.reproduction.cell import SIMULATION, measure_cell
+from studies.spark_jobs import Failure, decisive_versions
+
+SCENARIO = """\
+name: tiny
+topology: {kind: ring, brokers: 4}
+routing: {protocol: tid}
+workload:
+  publications: {publishers: 1, rate: 5/s}
+  subscriptions: {subscribers: 2, selectivity: 40%}
+timeline: {join: 2s, run: 2s, drain: 2s}
+vary: {topology.brokers: [4, 3], routing.publications: [fixed, dynamic]}
+"""
+CLAIM = Claim(
+    id="x", paper="tid", kind=ClaimKind.PROPERTY, what="x",
+    measured_by=Recipe(scenario="tiny.yaml", measure="received twice"),
+)  # fmt: skip
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Cell:
+    (tmp_path / "tiny.yaml").write_text(SCENARIO)
+    (experiment,) = plan_experiments([CLAIM], 1, tmp_path, {"timeline.run": "3s"})
+    return Cell(experiment, 1)
+
+
+class NoSpark:
+    """Runs a job of one task here."""
+
+    defaultParallelism = 1  # noqa: N815 - Spark's name
+
+    def setJobDescription(self, _: str) -> None:  # noqa: N802 - Spark's name
+        """Shown nowhere."""
+
+    def parallelize(self, work: list[object], _: int) -> NoSpark:
+        self.found = work
+        return self
+
+    def map(self, task: Callable[[object], object]) -> NoSpark:
+        self.found = list(map(task, self.found))
+        return self
+
+    def collect(self) -> list[object]:
+        return self.found
+
+
+@contextmanager
+def no_executors(master: str, name: str) -> Iterator[NoSpark]:
+    yield NoSpark()
+
+
+def test_an_executor_measures_the_same_without_the_scenarios_file(
+    cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = measure_cell(cell, cell.scenario(), "simulated", tmp_path / "here", SIMULATION)
+    assert here.measurements["x"].checked > 0
+    store = ResultStore(tmp_path / "out", "simulated")
+    monkeypatch.setattr(spark, "open_executors", no_executors)
+    monkeypatch.setattr(spark, "executor_directory", lambda: None)
+    (done,) = spark.cells_on_spark("local[1]", [CellWork(cell, store, keep_runs=False)])
+    there = store.read(done.cell)
+    assert there is not None
+    assert (there.measurements, there.delivery) == (here.measurements, here.delivery)
+    assert sorted(path.name for path in store.directory.rglob("*")) == ["cells", "tiny-1.json"]
+
+
+def test_a_cell_that_cannot_run_is_named(cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark, "executor_directory", lambda: None)
+    broken = as_yaml({**cell.scenario().resolved(), "routing": {"protocol": "none"}})
+    answer = spark._measure_on_executor(decisive_versions(), spark.CellRequest(cell, broken))
+    assert isinstance(answer, Failure)
+    error = answer.error("tiny, seed 1")
+    assert isinstance(error, BadInputError)
+    assert str(error).startswith("tiny, seed 1: tiny-1:")
