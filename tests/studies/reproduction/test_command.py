@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 import command_line as cli
 from analysis.claims import load_claims
+from record.exit_codes import ExitCode
+from studies.reproduction import CellWork, CostedCell
 
 
 def brokerlab(
@@ -109,3 +112,24 @@ def test_a_quick_plan_has_one_seed_of_each_scenario(
     code, printed, _ = brokerlab(capfd, monkeypatch, "tid-p", "--quick", "--plan", "--out", str(tmp_path))
     assert code == 0
     assert "2 claims from 2 runs; 2 scenarios" in printed
+
+
+def test_an_interrupted_reproduction_keeps_whole_results_and_names_the_way_on(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(needed: Sequence[CostedCell], done: Iterator[CellWork], *_: object) -> None:
+        assert len(needed) == 2
+        next(done)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("command_line.commands.reproduce.follow", interrupted)
+    arguments = ["tid-adv-flood", "--seeds", "2", "--jobs", "1", "--set", "topology.brokers=30", "--out", str(tmp_path)]
+    code, _, progress = brokerlab(capfd, monkeypatch, *arguments)
+    assert code == ExitCode.INTERRUPTED
+    assert "measurements are kept: the same command with --resume continues" in progress
+    assert len(list((tmp_path / "cells").iterdir())) == 1
+    assert not (tmp_path / "runs").exists()
+    assert "Of 1 claims that were measured" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    monkeypatch.undo()
+    code, _, progress = brokerlab(capfd, monkeypatch, *arguments, "--resume")
+    assert (code, "1 claims from 2 runs, 1 of them done before" in progress) == (0, True)
