@@ -7,6 +7,8 @@ Trials, each in a process of its own, logs included and with the shipped calibra
 * *busy*: the same overlay with ten times its publications and five times its subscriptions' selectivity, in
   which making, matching and delivering publications takes its share.
 * *semi-probabilistic*: 300 brokers of degree 5 that route events with a horizon of 1 and of 3, at a threshold of 0.25.
+* *flooding*: the same overlay with a threshold of 1, and logs of 5% of the publications, for a tenth of the events of
+  the paper's run.
 * *large*: 1,000 brokers and 100,000 publications, for the greatest resident memory.
 
 An event is a record of a message in a broker's log: received, matched, sent or delivered. Rates count CPU seconds of
@@ -43,6 +45,9 @@ BUSY_RATE = Target("events of thirty busy brokers", Bound.AT_LEAST, 250_000, "ev
 LARGE_RATE = Target("events of 1,000 simulated brokers", Bound.AT_LEAST, 150_000, "events/CPU s")
 NEAR_RATE = Target("events of 300 brokers with a subscription horizon of 1", Bound.AT_LEAST, 150_000, "events/CPU s")
 FAR_RATE = Target("events of 300 brokers with a subscription horizon of 3", Bound.AT_LEAST, 100_000, "events/CPU s")
+FLOOD_RATE = Target("messages of 300 brokers that flood events", Bound.AT_LEAST, 39_862, "messages/CPU s")
+"""That of 11,958,600 messages (semi-probabilistic routing, section 4, "Static Network") in 5 minutes."""
+FLOOD_MEMORY = Target("memory of 300 brokers that flood events", Bound.AT_MOST, 1536, "MB")
 MEMORY = Target("memory of 1,000 simulated brokers with 100,000 publications", Bound.AT_MOST, 4096, "MB")
 
 EVENTS = (Event.RECEIVED, Event.MATCHED, Event.SENT, Event.DELIVERED)
@@ -68,6 +73,17 @@ workload: {{kind: patterns, publications: {{rate: 5/s, receivers: 10%}}}}
 timeline: {{join: 2s, run: 3s, drain: 1s}}
 seed: 1
 """
+FLOODING = """
+name: flooding
+topology: {kind: random-regular, brokers: 300, degree: 5, link: {delay: 1ms}}
+routing: {protocol: semi-probabilistic, threshold: 1}
+workload: {kind: patterns, publications: {rate: 5/s, receivers: 10%}}
+logs: {publications: 5%}
+timeline: {join: 2s, run: 664ms, drain: 1s}
+seed: 1
+"""
+COPIES_OF_A_FLOOD = 300 * (5 - 1) + 1
+"""Messages of one event: the publisher's broker uses all of its links, any other all but one."""
 LARGE = """
 name: large
 topology: {{kind: cyclic, brokers: {brokers}, degree: 4, link: {{delay: 2ms..10ms, jitter: 5%, bandwidth: 10mbit}}}}
@@ -188,6 +204,15 @@ def semi_probabilistic(directory: Path) -> list[Judgement]:
     return judgements
 
 
+def flooding(directory: Path) -> list[Judgement]:
+    scenario = directory / "flooding.yaml"
+    scenario.write_text(FLOODING)
+    trial = run_trial(scenario, {})
+    messages = trial.published * COPIES_OF_A_FLOOD
+    print(f"flooding: {trial.published:,} events, {messages:,} messages in {trial.cpu:.2f} CPU s")
+    return [FLOOD_RATE.judge(messages / trial.cpu), FLOOD_MEMORY.judge(trial.memory)]
+
+
 def large(directory: Path) -> list[Judgement]:
     memory, rates = {}, {}
     for brokers in SIZES:
@@ -211,6 +236,7 @@ TRIALS: Mapping[str, Trial] = {
     "relay": relay_growth,
     "busy": busy,
     "semi-probabilistic": semi_probabilistic,
+    "flooding": flooding,
     "large": large,
 }
 QUICK_TRIALS: Mapping[str, Trial] = {"light": light, "relay": relay}
