@@ -23,6 +23,25 @@ def test_what_was_sent_during_a_cut_does_not_overtake_what_was_sent_before_it() 
     assert trial.ids("S") == ["before", "during", "after"]
 
 
+def test_acknowledgements_do_not_go_back_after_a_cut() -> None:
+    """The neighbour's session refuses one that is less than another before it."""
+    trial = Faulty(line(delay=0.1))
+    trial.attach("Q", "B2")
+    trial.attach("R", "B1")
+    trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)
+    trial.ask("R", Operation.SUBSCRIBE, "s1", STOCKS)
+    trial.publish("Q", "back")
+    trial.wait(0.095)
+    trial.publish("P", "before it came")
+    trial.wait(0.01)
+    cut(trial)
+    trial.publish("P", "after it came")
+    trial.wait(0.01)
+    restore(trial)
+    trial.overlay.settle()
+    assert trial.ids("S") == ["back", "before it came", "after it came"]
+
+
 def with_an_answer_in_flight() -> Faulty:
     """The link between B1 and B2 was reset; B2 has accepted the new stream, and B1 does not know it yet."""
     trial = Faulty(line(delay=0.1))
