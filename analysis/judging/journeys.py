@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.judging.judged import Receipt
 from analysis.judging.paths import NO_ARRIVAL, Paths
@@ -14,6 +15,8 @@ from analysis.judging.router_work import Arrival, Comparison
 from analysis.reading.event_table import KINDS, NOBODY, Events, EventTable
 from analysis.reading.publication_events import UNKNOWN, Published
 from record.log import Event
+
+_NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
 class Drop(NamedTuple):
@@ -51,8 +54,8 @@ class Journey(msgspec.Struct, kw_only=True, gc=False):
     log's sample it is the last time it was known to have waited, because a comparison may have followed."""
     reached: Sequence[str] = ()
     """The brokers it arrived at, in the order of links travelled."""
-    arrived: Sequence[int] = ()
-    travelled: Sequence[int] = ()
+    arrived: NDArray[np.int64] = _NONE
+    travelled: NDArray[np.int64] = _NONE
     """For each of these arrivals: the time, and the links travelled."""
     receipts: Mapping[str, list[Receipt]] = {}
     """Its notifications by client, in order of time."""
@@ -90,8 +93,6 @@ class Journeys:
             self._starts(found) for found in (arrivals, self._matched, notified)
         )
         self._reached = [table.names[broker] for broker in arrivals.broker.tolist()]
-        self._arrived: list[int] = arrivals.time.tolist()
-        self._travelled: list[int] = arrivals.hops.tolist()
         self._drops = self._dropped(events.of(Event.DROPPED))
         self.measured = bool((arrivals.duration > 0).any() or (self._matched.duration > 0).any())
         """True when some work of a router took time."""
@@ -117,8 +118,8 @@ class Journeys:
                 compared=compared[number],
                 matched_last=matched_last[number],
                 reached=tuple(self._reached[begin:end]),
-                arrived=self._arrived[begin:end],
-                travelled=self._travelled[begin:end],
+                arrived=self._arrivals.time[begin:end],
+                travelled=self._arrivals.hops[begin:end],
                 receipts=self._received(number),
                 dropped=self._drops.get(number, ()),
                 seen_last=max([seen_last[number], *[publishing.time for publishing in publishings]]),

@@ -272,7 +272,7 @@ def _arrivals(journey: Journey) -> list[CopyArrival]:
     """The arrivals of a publication at brokers: those in their logs, or outside of the logs' sample the notifications
     of their clients."""
     if journey.logged:
-        return list(map(CopyArrival, journey.reached, journey.arrived, journey.travelled))
+        return list(map(CopyArrival, journey.reached, journey.arrived.tolist(), journey.travelled.tolist()))
     return [
         CopyArrival(receipt.broker, receipt.notified, UNKNOWN if receipt.hops is None else receipt.hops)
         for receipts in journey.receipts.values()
