@@ -182,6 +182,14 @@ def _greatest_load(variant: MeasuredVariant) -> float | None:
     return max(handled) * len(variant.overlay.brokers) / total if total else None
 
 
+def _busiest_load(variant: MeasuredVariant) -> float | None:
+    """Mean load in the run phase of the broker that has most."""
+    loads: dict[str, list[float]] = defaultdict(list)
+    for row in variant.loads:
+        loads[row.broker].append(row.processor)
+    return max((fmean(found) for found in loads.values()), default=None)
+
+
 _DELAY_TITLE = "mean delay, ms"
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -194,6 +202,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "publishing messages": Quantity("messages of publishing", _sent("publish")),
     "bytes per broker": Quantity("bytes of publications per broker", _bytes_per_broker),
     "greatest load": Quantity("busiest broker over the mean", _greatest_load),
+    "load of the busiest broker": Quantity("share of time for which the busiest broker works", _busiest_load),
 }
 """Quantities by the names that recipes use. The quantity of a curve over time is the mean delay."""
 

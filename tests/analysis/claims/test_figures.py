@@ -20,6 +20,7 @@ from analysis.claims.figures import (
     load_figures,
 )
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
+from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.deliveries import Notification
 from analysis.tables.summary import Matching
 from analysis.tables.traffic import BrokerMessages
@@ -90,10 +91,21 @@ def test_variants_by_their_names() -> None:
         ("greatest load", 1.6),
         ("delivery ratio", None),
         ("mean delay", None),
+        ("load of the busiest broker", None),
     ],
 )
 def test_quantities(quantity: str, value: float | None) -> None:
     assert QUANTITIES[quantity].of(variant("x", {})) == (None if value is None else pytest.approx(value))
+
+
+def test_the_busiest_broker_has_the_greatest_mean_load() -> None:
+    shares = {"A": (0.9, 0.1), "B": (0.6, 0.6)}
+    loads = tuple(
+        BrokerLoad(variant="x", broker=broker, second=second, processor=share, memory_bytes=None)
+        for broker, found in shares.items()
+        for second, share in enumerate(found)
+    )
+    assert QUANTITIES["load of the busiest broker"].of(replace(variant("x", {}), loads=loads)) == pytest.approx(0.6)
 
 
 def notification(second: int, delay_ms: float) -> Notification:
