@@ -61,6 +61,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The factor by which it ran slower than the scenario. Phases and logs are in the time that really passed."""
     phases: list[PhaseRecord] = []
     interrupted: bool = False
+    unsettled: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """Brokers that still passed on subscriptions and advertisements when the run phase began; not set without any."""
     promises: Promises = Promises()
     """The promises of its routing, by which deliveries are judged."""
     keeps_order: bool | msgspec.UnsetType = msgspec.UNSET

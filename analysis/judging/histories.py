@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from analysis.judging.adjacency import adjacency_of
@@ -48,9 +49,21 @@ def histories_of(
     lifetimes: Iterable[DeclarationLifetime],
     events: Iterable[OutageEvent],
     changes: Sequence[OverlayChanges | None],
+    declared: Mapping[tuple[int, str], int],
 ) -> list[History]:
-    """The history that the oracle judges by, for each variant; `changes` are those of each variant's overlay."""
-    return [_history(run, number, lifetimes, events, changed) for number, changed in enumerate(changes)]
+    """The history that the oracle judges by, for each variant; `changes` are those of each variant's overlay, and
+    `declared` is that of `LogTally`."""
+    return [
+        replace(_history(run, number, lifetimes, events, changed), joined=_joined(run, number, declared))
+        for number, changed in enumerate(changes)
+    ]
+
+
+def _joined(run: RunDirectory, number: int, declared: Mapping[tuple[int, str], int]) -> dict[str, int]:
+    """`History.joined`: the last message of a subscription or an advertisement that was received, by its broker."""
+    if not run.manifest.variants[number].unsettled:
+        return {}
+    return {broker: time for (variant, broker), time in declared.items() if variant == number}
 
 
 def faults_of(

@@ -60,6 +60,9 @@ class History:
     lifetimes: Sequence[DeclarationLifetime] = ()
     """In the order in which they were made."""
     run_start: int | None = None
+    joined: Mapping[str, int] = field(default_factory=dict)
+    """By broker: the time by which its clients' operations of the join phase had settled, where brokers still passed on
+    such operations when that phase ended."""
     cut_short: int | None = None
     """The time after which publications of an interrupted run may not have been delivered; None of a whole run."""
     lossy: Intervals = NONE

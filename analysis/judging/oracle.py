@@ -21,9 +21,10 @@ A publication that its broker refused, with notice to its publisher, and did not
 never accepted: no client has a right to it.
 
 An operation has settled `SETTLE_SECONDS` after its confirmation. An operation confirmed before the phase `run` began
-has settled when that phase began, because the emulator waits there until the overlay is quiet. An operation that was
-rejected, as its client was notified, never existed. A subscription made again under the same name replaces the earlier
-one from then on.
+has settled when that phase began, because the emulator waits there until the overlay is quiet. Where it waited in vain
+(the manifest's `unsettled`), such an operation has settled when the last message of a subscription or an advertisement
+of its broker's clients was received. An operation that was rejected, as its client was notified, never existed. A
+subscription made again under the same name replaces the earlier one from then on.
 
 A publication is in flight from its publishing until `SETTLE_SECONDS` after its last record in any log. Only here does
 the oracle rely on brokers, and only in favour of a publication that waited in a queue for long: a withdrawal or an

@@ -106,7 +106,7 @@ def standing_of(number: int, lifetime: DeclarationLifetime, history: History) ->
     if lifetime.confirmed is not None:
         settled = lifetime.confirmed + SETTLE
         if history.run_start is not None and lifetime.confirmed <= history.run_start:
-            settled = min(settled, history.run_start)
+            settled = max(min(settled, history.run_start), history.joined.get(lifetime.broker or "", 0))
         settled = unsettled.settled(lifetime.confirmed, settled)
     if lifetime.gone is not None:
         gone = unsettled.settled(lifetime.gone, lifetime.gone + SETTLE)

@@ -110,7 +110,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     faults = [faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)]
     overlays = [run.overlays[variant.name] for variant in variants]
     changes = changes_of(variants, overlays, logs.changes)
-    histories = histories_of(run, declared, logs.outages, changes)
+    histories = histories_of(run, declared, logs.outages, changes, logs.declared)
     samples = [variant.sample or None for variant in variants]
     composite_buckets = _composite_buckets(buckets, declared, logs)
     changing = frozenset(number for number, found in enumerate(changes) if found is not None)

@@ -26,6 +26,9 @@ class LogTally:
     changes: list[LinkChange] = field(default_factory=list)
     defects: list[BrokerDefect] = field(default_factory=list)
     streams: StreamPositions = field(default_factory=StreamPositions)
+    declared: dict[tuple[int, str], int] = field(default_factory=dict)
+    """By variant and broker of clients: the time at which another broker received the last message of a subscription or
+    an advertisement of theirs."""
     detections: int = 0
     """Notifications of detections."""
     placements: list[PlacementEvent] = field(default_factory=list)
@@ -43,6 +46,8 @@ class LogTally:
         self.changes += other.changes
         self.defects += other.defects
         self.streams.merge(other.streams)
+        for declaring, time in other.declared.items():
+            self.declared[declaring] = max(time, self.declared.get(declaring, time))
         self.detections += other.detections
         self.placements += other.placements
         self.detected.merge(other.detected)

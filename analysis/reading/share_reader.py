@@ -26,6 +26,7 @@ from record.log import FAULT_CHANGES, LINK_CHANGES, PLACEMENT_CHANGES, Event, Tr
 _PUBLISH = "publish"
 _DETECTION = "detection"
 _OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE, Event.COMPOSE})
+_DECLARATIONS = frozenset({Event.SUBSCRIBE, Event.ADVERTISE, Event.COMPOSE})
 _ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
 _AT_BROKERS = frozenset({Event.RECEIVED, Event.SENT, Event.MATCHED, Event.WAITED, Event.DROPPED})
@@ -128,6 +129,8 @@ class ShareReader:
             return partial(self._read_notified, variant, peer, {} if _of_publications(kind) else None)
         if event in _OPERATIONS or (event in _ANSWERS and kind in _OPERATIONS):
             return partial(self._read_operation, variant, event.value if event in _OPERATIONS else str(kind))
+        if event is Event.RECEIVED and kind in _DECLARATIONS:
+            return partial(self._read_declaration, variant)
         return self._reading_publication(variant, fields) if _of_publications(kind) else None
 
     def _reading_publication(self, variant: int, fields: _Fields) -> _Read | None:
@@ -190,6 +193,11 @@ class ShareReader:
                     predicates, record.text if composes else None, record.duration if composes else None,
                 )
             )  # fmt: skip
+
+    def _read_declaration(self, variant: int, record: TraceRecord, _position: int) -> None:
+        """Reads the message of an operation, whose identifier is `<broker>.<incarnation>.<number>`."""
+        declared, broker = self._tally.declared, (record.id or "").rsplit(".", 2)[0]
+        declared[variant, broker] = max(record.time, declared.get((variant, broker), record.time))
 
     def _read_outage(self, variant: int, record: TraceRecord, position: int) -> None:
         """A broker's view of its neighbours excuses nothing; a driver's view of its session with a broker does."""

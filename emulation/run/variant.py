@@ -97,6 +97,7 @@ class VariantRun:
         self._measured.unsettled = busy = quiet.busy
         context.log.info("joined", variant=self._plan.name, busy=busy)
         if busy:
+            self._record.unsettled = busy
             context.announce(
                 f"{self._plan.name}: {len(busy)} of {len(self._plan.overlay.brokers)} brokers were still passing on "
                 "subscriptions when publishing began; a longer `timeline.join` lets them finish first"

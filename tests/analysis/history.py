@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -50,9 +50,12 @@ class History:
         expected_delivery: float | None = None,
         homes: Mapping[str, str] = NO_HOMES,
         sample: PublicationSample | None = None,
+        unsettled: Sequence[str] = (),
     ) -> None:
+        """The fields of the manifest that the verdict depends on."""
         self.homes = homes
         self.sample = sample
+        self.unsettled = unsettled
         self.variant = variant
         self.expected_delivery = expected_delivery
         self.interrupted = interrupted
@@ -186,9 +189,11 @@ class History:
         phases = [{"name": name, "start": round(a * SECOND), "end": round(b * SECOND)} for name, a, b in times]
         expected = {} if self.expected_delivery is None else {"expected_delivery": self.expected_delivery}
         sampled = {} if self.sample is None else {"sample": self.sample}
+        unsettled = {"unsettled": self.unsettled} if self.unsettled else {}
         return {
             **expected,
             **sampled,
+            **unsettled,
             "name": self.variant,
             "phases": phases,
             "interrupted": self.interrupted,

@@ -164,6 +164,37 @@ BROKEN = [
 
 SLOW = [
     Case(
+        joined("subscriptions of the join phase spread until 112 s", unsettled=["B2"])
+        .add("B1", Event.RECEIVED, 103, id="B1.1.1", kind="subscribe", peer="B2")
+        .add("B2", Event.RECEIVED, 112, id="B1.1.1", kind="subscribe", peer="B3")
+        .publish(at=111)
+        .publish("P:2", at=113)
+        .publish("P:3", at=114)
+        .notify("P:3", at=114.1),
+        ["lost"],
+        2,
+        1,
+        {"lost": 1},
+    ),
+    Case(
+        joined("subscriptions of another broker's clients spread until 112 s", unsettled=["B2"])
+        .add("B2", Event.RECEIVED, 112, id="B3.1.1", kind="subscribe", peer="B1")
+        .publish(at=111),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
+    Case(
+        joined("a subscription is passed on again after a quiet join phase")
+        .add("B2", Event.RECEIVED, 112, id="B1.1.1", kind="subscribe", peer="B1")
+        .publish(at=111),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
+    Case(
         History("subscribed while slow").advertise().fault(105, "slow").subscribe(at=106).publish(at=115),
         ["correct"],
         0,
