@@ -9,8 +9,7 @@ a comparison and changes no result.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +63,8 @@ class OwnSum:
 class SharedIndex(NamedTuple):
     """An index of sums that servers of one process share. Nothing in it changes."""
 
+    sums: tuple[SubscriptionSum, ...]
+    """The sums of all servers, by their numbers."""
     subscriptions: MatchIndex[bytes]
     holders: Mapping[bytes, int]
     """As in `KnownSums`."""
@@ -72,9 +73,10 @@ class SharedIndex(NamedTuple):
 class KnownSums:
     """The sums of all servers, as far as this one knows them. Its own is the part that it has announced.
 
-    The index lags behind the sums until a publication is matched. Then it takes over single changes; only when more
-    subscriptions have changed than it holds, as after a start, it is made anew. All servers of a process that have the
-    same sums at such a moment share one index, and what changes afterwards is each one's own.
+    The index lags behind the sums until a publication is matched. Then it takes over single changes. Only when more
+    subscriptions have changed than it holds, as after a start, it begins anew: with the index that some server of the
+    process made last, if fewer subscriptions than that one holds are others there, or else with one of its own sums.
+    What differs from a shared index is each server's own.
     """
 
     def __init__(self, matcher: Matcher[bytes], servers: int, own: int) -> None:
@@ -134,23 +136,20 @@ class KnownSums:
 
     def _index(self) -> None:
         """Brings the index in line with the sums."""
-        changed = 0
-        for server in self._stale:
-            changed += len(self._sums[server].subscriptions.keys() ^ self._indexed[server].subscriptions.keys())
-            if changed > len(self._matcher):
-                self._index_anew()
-                break
-        else:
-            for server in self._stale:
-                self._index_one(server)
+        if _are_farther_apart(self._indexed, self._sums, len(self._matcher)):
+            if not _latest or _are_farther_apart(_latest[0].sums, self._sums, len(_latest[0].subscriptions)):
+                _latest[:] = [_made_index(tuple(self._sums))]
+            self._begin_with(_latest[0])
+        for server in sorted(self._stale):
+            self._index_one(server)
         self._stale.clear()
 
-    def _index_anew(self) -> None:
-        self._indexed = list(self._sums)
-        index = _shared_index(tuple(self._sums))
+    def _begin_with(self, index: SharedIndex) -> None:
         self._matcher.share(index.subscriptions)
         self._shared = index.holders
         self._holders.clear()
+        self._indexed = list(index.sums)
+        self._stale = {server for server, known in enumerate(self._sums) if known is not self._indexed[server]}
 
     def _index_one(self, server: int) -> None:
         former, known, bit = self._indexed[server].subscriptions, self._sums[server].subscriptions, 1 << server
@@ -166,9 +165,24 @@ class KnownSums:
                 self._matcher.remove(key)
 
 
-@lru_cache(maxsize=2)
-def _shared_index(sums: tuple[SubscriptionSum, ...]) -> SharedIndex:
-    """The index of the sums of all servers, by their numbers."""
+_latest: list[SharedIndex] = []
+"""The index that a server of this process made last, or nothing."""
+
+
+def _are_farther_apart(former: Sequence[SubscriptionSum], known: Sequence[SubscriptionSum], subscriptions: int) -> bool:
+    """True when more than this many subscriptions are in one of two sums of a server and not in the other."""
+    if len(former) != len(known):
+        return True
+    changed = 0
+    for one, other in zip(former, known, strict=True):
+        if one is not other:
+            changed += len(one.subscriptions.keys() ^ other.subscriptions.keys())
+            if changed > subscriptions:
+                return True
+    return False
+
+
+def _made_index(sums: tuple[SubscriptionSum, ...]) -> SharedIndex:
     holders: dict[bytes, int] = {}
     index: MatchIndex[bytes] = MatchIndex()
     for server, known in enumerate(sums):
@@ -177,4 +191,4 @@ def _shared_index(sums: tuple[SubscriptionSum, ...]) -> SharedIndex:
             if not held:
                 index.add(key, subscription)
             holders[key] = held | 1 << server
-    return SharedIndex(index, holders)
+    return SharedIndex(sums, index, holders)

@@ -22,7 +22,7 @@ from tests.broker_service.overlay import ListTrace
 
 SERVERS = 12
 SUBSCRIPTIONS = [encode_predicates(parse_subscription(f"[value,>=,{bound}]").predicates) for bound in range(4)]
-A, B = SUBSCRIPTIONS[:2]
+A, B, C = SUBSCRIPTIONS[:3]
 
 
 def matcher() -> Matcher[bytes]:
@@ -128,14 +128,16 @@ def test_equal_sums_are_one_object_however_they_came_about() -> None:
     assert both.after(SumChange((), (A, B))) is EMPTY
 
 
-def test_the_index_of_equal_sums_is_made_once() -> None:
+def test_servers_whose_sums_differ_little_share_an_index() -> None:
     made = [matcher(), matcher()]
-    for index in made:
+    for index, further in zip(made, ((), (B,)), strict=True):
         known = KnownSums(index, SERVERS, 7)
         for server in range(5):
-            known.change(server, SumChange((A, B)))
-        assert known.matching(published(3), 7).tolist() == [0, 1, 2, 3, 4, 7]
+            known.change(server, SumChange((A, C)))
+        known.change(5, SumChange(further))
+        assert known.matching(published(1), 7).tolist() == [0, 1, 2, 3, 4, *(5 for _ in further), 7]
     assert made[0].shared is made[1].shared is not None
+    assert [len(index) for index in made] == [2, 3]
 
 
 def test_a_server_does_not_count_its_own_sum_among_those_of_others() -> None:
