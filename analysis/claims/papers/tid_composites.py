@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from statistics import fmean
 
 import msgspec
@@ -57,7 +57,8 @@ class Traffic:
 
 def traffic_at_join_point(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Messages that leave the broker of the faster publisher with DCSR over those with simple routing, minus 1."""
-    simple, dcsr = (_steady_traffic(run, _named(run, name), FASTER).left for name in ("simple", "dcsr"))
+    traffic = _steady_traffic(run, [FASTER])
+    simple, dcsr = (traffic[FASTER, _named(run, name).name].left for name in ("simple", "dcsr"))
     return Measurement(values=(dcsr / simple - 1 if simple else None,))
 
 
@@ -113,19 +114,19 @@ def balance(run: MeasuredRun, recipe: Recipe) -> Measurement:
     A violation is a publication that leaves a broker twice or without having come there, and a detection by which more
     leave a broker than came to it or were made there. All publications and detections at each broker count as checked.
     """
-    violations = checked = 0
+    arrived: defaultdict[tuple[BrokerId, str], Counter[str]] = defaultdict(Counter)
+    left: defaultdict[tuple[BrokerId, str], Counter[str]] = defaultdict(Counter)
+    for record in _messages(run, run.brokers):
+        counted = arrived if record.event in (Event.RECEIVED, Event.DETECTED) else left
+        message = (record.id or "") if record.kind == Event.PUBLISH else _DETECTION
+        counted[record.node, record.variant][message] += 1
+    violations = 0
     example = ""
-    for broker in run.brokers:
-        arrived: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        left: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for record in _messages(run, broker):
-            counted = arrived if record.event in (Event.RECEIVED, Event.DETECTED) else left
-            counted[record.variant][(record.id or "") if record.kind == Event.PUBLISH else _DETECTION] += 1
-        for variant, departures in left.items():
-            if unbalanced := departures - _allowed(arrived[variant]):
-                violations += unbalanced.total()
-                example = example or f"{variant}: {min(unbalanced)} left {broker} more often than it may"
-        checked += sum(arrivals.total() for arrivals in arrived.values())
+    for (broker, variant), departures in left.items():
+        if unbalanced := departures - _allowed(arrived[broker, variant]):
+            violations += unbalanced.total()
+            example = example or f"{variant}: {min(unbalanced)} left {broker} more often than it may"
+    checked = sum(arrivals.total() for arrivals in arrived.values())
     return Measurement(values=(float(violations),), checked=checked, example=example)
 
 
@@ -205,13 +206,12 @@ def _without_composites(variant: MeasuredVariant) -> frozenset[tuple[str, str]]:
     return frozenset((path, repr(value)) for path, value in variant.settings.items() if path != COMPOSITES)
 
 
-def _messages(run: MeasuredRun, broker: BrokerId) -> Iterator[TraceRecord]:
-    """Records of a broker about the messages of the composite subscription, of all variants: arrivals, departures,
+def _messages(run: MeasuredRun, brokers: Iterable[BrokerId]) -> Iterator[TraceRecord]:
+    """Records of these brokers about the messages of the composite subscription, of all variants: arrivals, departures,
     detections."""
-    for wanted in (*(f'"id":"{publisher}:'.encode() for publisher in _publishers(run)), b'"kind":"detection"'):
-        for record in run.records(broker, wanted):
-            if record.event in _COUNTED:
-                yield record
+    kinds = (*(f'"id":"{publisher}:'.encode() for publisher in _publishers(run)), b'"kind":"detection"')
+    for broker, kind in product(brokers, kinds):
+        yield from (record for record in run.records(broker, kind) if record.event in _COUNTED)
 
 
 def _publishers(run: MeasuredRun) -> list[str]:
@@ -225,20 +225,25 @@ def _falls_in(window: Window, variant: MeasuredVariant, time: int) -> bool:
     return begin <= (time - variant.run_began_ns) / SECOND / variant.run_seconds < end
 
 
-def _steady_traffic(run: MeasuredRun, variant: MeasuredVariant, broker: BrokerId) -> Traffic:
-    traffic = Traffic()
-    for record in _messages(run, broker):
-        if record.variant == variant.name and _falls_in(STEADY, variant, record.time):
-            traffic.arrived += record.event is Event.RECEIVED
-            traffic.left += record.event in (Event.SENT, Event.DELIVERED)
+def _steady_traffic(run: MeasuredRun, brokers: Sequence[BrokerId]) -> Mapping[tuple[BrokerId, str], Traffic]:
+    """Messages of the steady state, by broker and variant."""
+    by_name = {variant.name: variant for variant in run.variants}
+    traffic: defaultdict[tuple[BrokerId, str], Traffic] = defaultdict(Traffic)
+    for record in _messages(run, brokers):
+        if _falls_in(STEADY, by_name[record.variant], record.time):
+            at_broker = traffic[record.node, record.variant]
+            at_broker.arrived += record.event is Event.RECEIVED
+            at_broker.left += record.event in (Event.SENT, Event.DELIVERED)
     return traffic
 
 
 def _savings(run: MeasuredRun, former: str, latter: str, brokers: Sequence[BrokerId]) -> tuple[float | None, ...]:
     """Share of the messages that arrive at each broker with one routing and do not with the other."""
+    names = [_named(run, name).name for name in (former, latter)]
+    traffic = _steady_traffic(run, brokers)
     margins: list[float | None] = []
     for broker in brokers:
-        before, after = (_steady_traffic(run, _named(run, name), broker).arrived for name in (former, latter))
+        before, after = (traffic[broker, name].arrived for name in names)
         margins.append(1 - after / before if before else None)
     return tuple(margins)
 
@@ -248,8 +253,7 @@ def _over_links(run: MeasuredRun, variants: Sequence[MeasuredVariant]) -> Counte
     by_name = {variant.name: variant for variant in variants}
     return Counter(
         record.variant
-        for broker in run.brokers
-        for record in _messages(run, broker)
+        for record in _messages(run, run.brokers)
         if record.event is Event.RECEIVED and record.peer is not None and record.variant in by_name
         if _falls_in(STEADY, by_name[record.variant], record.time)
     )
@@ -261,17 +265,16 @@ def _ends(run: MeasuredRun, window: Window) -> dict[str, dict[str, list[BrokerId
     received: defaultdict[tuple[str, str], set[BrokerId]] = defaultdict(set)
     sent: defaultdict[tuple[str, str], set[BrokerId]] = defaultdict(set)
     made: set[tuple[str, str]] = set()
-    for broker in run.brokers:
-        for record in _messages(run, broker):
-            key = (record.variant, record.id or "")
-            if record.kind != Event.PUBLISH:
-                continue
-            if record.event is Event.SENT:
-                sent[key].add(broker)
-                continue
-            received[key].add(broker)
-            if record.peer is None and _falls_in(window, by_name[record.variant], record.time):
-                made.add(key)
+    for record in _messages(run, run.brokers):
+        key = (record.variant, record.id or "")
+        if record.kind != Event.PUBLISH:
+            continue
+        if record.event is Event.SENT:
+            sent[key].add(record.node)
+            continue
+        received[key].add(record.node)
+        if record.peer is None and _falls_in(window, by_name[record.variant], record.time):
+            made.add(key)
     ends: dict[str, dict[str, list[BrokerId]]] = {name: {} for name in by_name}
     for variant, publication in sorted(made):
         places = received[variant, publication] - sent[variant, publication]
