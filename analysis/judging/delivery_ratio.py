@@ -1,4 +1,4 @@
-"""The delivery ratio of a best-effort protocol, its confidence interval, and its course over time.
+"""The delivery ratio of a best-effort protocol, its confidence interval, its course over time, and by receivers.
 
 1. The ratio is over *due* pairs of a publication and a client, those that a protocol which promises every publication
    would have to notify: notified due pairs by due pairs.
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from analysis.judging.judged import JudgedPublication
 from analysis.run_files.time_units import second_of
-from analysis.tables.deliveries import DeliveryOverTime, Right
+from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime, Right
 from analysis.tables.student import student_t
 from record.manifest import VariantRecord
 
@@ -76,6 +76,22 @@ class DueTally:
                 due[second] += of_publication
                 notified[second] += received
             yield from _seconds(variant.name, due, notified)
+
+    def by_receivers(self, variants: Sequence[str]) -> Iterator[DeliveryByReceivers]:
+        """The ratio of publications that were due to equally many clients, by variant and number of clients."""
+        for number, name in enumerate(variants):
+            rows = self._in_order_of_time(number)
+            for receivers in np.unique(rows[:, 1]).tolist():
+                notified = rows[rows[:, 1] == receivers, 2]
+                due, received = receivers * len(notified), int(notified.sum())
+                yield DeliveryByReceivers(
+                    variant=name,
+                    receivers=receivers,
+                    publications=len(notified),
+                    due=due,
+                    notified=received,
+                    ratio=received / due,
+                )
 
     def _in_order_of_time(self, variant: int) -> _Rows:
         """Rows of the same time are ordered by their numbers, so that every engine puts them into the same batch."""

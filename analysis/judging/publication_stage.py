@@ -16,6 +16,7 @@ from analysis.judging.history import History
 from analysis.judging.journeys import Journey, Journeys
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
 from analysis.judging.oracle import Oracle, Verdict, oracles_of
+from analysis.judging.route_lengths import RouteTally
 from analysis.judging.router_work import WorkSamples, WorkTally
 from analysis.judging.spread import SpreadSample
 from analysis.reading.event_table import EventTable
@@ -23,6 +24,7 @@ from analysis.reading.publication_events import bucket_of
 from analysis.run_files.time_units import second_of
 from analysis.tables.comparison import BLOCK_SECONDS, DelayBlock
 from analysis.tables.deliveries import Right
+from record.promises import Completeness
 from record.sample import PublicationSample
 
 
@@ -73,6 +75,8 @@ class PublicationTally:
     baselines: Baselines = field(default_factory=Baselines)
     work: WorkTally = field(default_factory=WorkTally)
     spread: SpreadSample = field(default_factory=SpreadSample)
+    routes: RouteTally = field(default_factory=RouteTally)
+    """Of runs with a best-effort protocol only."""
     part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
     """The number of publications that match each part of each composite subscription."""
 
@@ -90,6 +94,7 @@ class PublicationTally:
         self.baselines.merge(other.baselines)
         self.work.merge(other.work)
         self.spread.merge(other.spread)
+        self.routes.merge(other.routes)
         self.part_matches.update(other.part_matches)
 
 
@@ -144,6 +149,8 @@ class PublicationStage:
                 for judged in judged_in.values():
                     self._pair(reference, judged, tally)
         tally.work = work.tally()
+        if any(history.promises.delivery is Completeness.BEST_EFFORT for history in self.histories):
+            tally.routes = RouteTally.of(table)
         tally.part_matches = composites.part_matches
         parts = {number: encode_judged(part) for number, part in enumerate(by_publisher) if part}
         if self.composite_buckets:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
-from analysis.tables.deliveries import DeliveryOverTime
+from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime
 from analysis.tables.detections import DetectionDelays
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
 from analysis.tables.placements import Placement
 from analysis.tables.results import remove_table, write_table
 from analysis.tables.timeline import Fault, PhaseTimes
-from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
+from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength, RouteLength
 from record.manifest import VariantRecord
 from record.time_units import SECOND
+
+_Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
 def write_small_tables(run: RunDirectory, findings: Findings) -> None:
@@ -36,6 +42,8 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(delays.distribution(), results, DelayDistribution)
     write_table(delays.by_hops(), results, DelayByHops)
     write_table(_phases(run.manifest.variants), results, PhaseTimes)
+    _write_if_any(findings.publishers.due.by_receivers(traffic.variants), results, DeliveryByReceivers)
+    _write_if_any(findings.publications.routes.lengths(traffic.variants, traffic.scales), results, RouteLength)
     if findings.detections.counts:
         counts = sorted(findings.detections.counts.items())
         rows = (row for number, found in counts for row in found.delay_classes(run.manifest.variants[number].name))
@@ -55,6 +63,14 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
         write_table(findings.publications.spread.rows(run.manifest.variants, numbers), results, Spread)
     else:
         remove_table(results, Spread)
+
+
+def _write_if_any(rows: Iterable[_Row], results: Path, row: type[_Row]) -> None:
+    """Writes a table that only some runs have; without rows, removes the one that an earlier analysis wrote."""
+    if found := list(rows):
+        write_table(found, results, row)
+    else:
+        remove_table(results, row)
 
 
 def _phases(variants: Iterable[VariantRecord]) -> list[PhaseTimes]:

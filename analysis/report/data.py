@@ -12,20 +12,20 @@ from analysis.report.group_rates import GroupRates, read_group_rates
 from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.delays import DelayDistribution, DelayOverTime
-from analysis.tables.deliveries import DeliveryOverTime
+from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime
 from analysis.tables.detections import DetectionDelays
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
 from analysis.tables.placements import Placement
 from analysis.tables.results import read_table, table_file
 from analysis.tables.summary import Summary, read_summary
 from analysis.tables.timeline import Fault, PhaseTimes
-from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, QueueLength
+from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, QueueLength, RouteLength
 from record.fidelity import VariantFidelity
 from record.manifest import Manifest
 from topology.mobility import Trajectory
 from topology.model import Overlay
 
-_Row = TypeVar("_Row", DetectionDelays, Placement, Spread)
+_Row = TypeVar("_Row", DeliveryByReceivers, RouteLength, DetectionDelays, Placement, Spread)
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,9 @@ class ReportData:
     summary: Summary
     delivery: list[DeliveryOverTime]
     """Empty for protocols that promise every delivery."""
+    receivers: list[DeliveryByReceivers]
+    """Empty for a run without a best-effort protocol, as the next."""
+    routes: list[RouteLength]
     delays: list[DelayOverTime]
     distribution: list[DelayDistribution]
     detection_delays: list[DetectionDelays]
@@ -91,6 +94,8 @@ def read_report_data(directory: Path) -> ReportData:
         fidelity={} if run.fidelity is None else {judged.name: judged for judged in run.fidelity.variants},
         summary=summary,
         delivery=sorted(read_table(results, DeliveryOverTime), key=lambda row: row.second),
+        receivers=sorted(_of_some_runs(results, DeliveryByReceivers), key=lambda row: row.receivers),
+        routes=sorted(_of_some_runs(results, RouteLength), key=lambda row: row.hops),
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
         detection_delays=sorted(_of_some_runs(results, DetectionDelays), key=lambda row: row.lower_ms),

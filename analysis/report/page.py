@@ -15,6 +15,7 @@ from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figur
 from analysis.report.burst_recovery import ranked
 from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
+from analysis.report.delivery_ratio import ratio_by_receivers_figure, route_lengths_figure
 from analysis.report.embedding import embedded
 from analysis.report.faults import fault_rows, shade_faults
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
@@ -137,6 +138,7 @@ def render(data: ReportData) -> str:
         played=motion,
         player_data=as_script(motion),
         group_rates=_group_rate_plots(data),
+        best_effort=_best_effort_plots(data),
         connectivity=_connectivity_plot(data),
         degrees=_degree_plots(data),
         faults=fault_rows(data.faults),
@@ -150,6 +152,7 @@ def render(data: ReportData) -> str:
         loads=_load_plots(data),
         brokers_shown=BROKERS_SHOWN,
         queues=embedded(figures.queue_figure(data.queues, variants), "queues"),
+        ever_best_effort=any(variant.delivery.best_effort is not UNSET for variant in data.summary.variants),
         ever_optional=any(variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants),
         sampled=any(variant.sampled_logs is not UNSET for variant in data.summary.variants),
         ever_waited=any(row.queue for row in data.queues),
@@ -221,6 +224,28 @@ def _group_rate_plots(data: ReportData) -> list[tuple[str, Markup]]:
         shade_faults(figure, own, float(max(map(len, rates.counts), default=0)))
         plots.append((rates.variant, embedded(figure, f"group-rates-{number}")))
     return plots
+def _best_effort_plots(data: ReportData) -> list[tuple[str, str, Markup]]:
+    """Heading, explanation and plot of the figures of best-effort protocols that the run has rows for."""
+    by_receivers = ratio_by_receivers_figure(data.receivers, data.variants)
+    routes = route_lengths_figure(data.routes, data.variants)
+    plots = [
+        (
+            "Delivery ratio by number of receivers",
+            "Share of the due notifications that came, of the publications that were due to equally many clients.",
+            by_receivers,
+        ),
+        (
+            "Lengths of routes",
+            "Copies of publications by the links that they had travelled when they arrived at a broker. Dotted: those "
+            "that ended there, because the broker had received the publication before.",
+            routes,
+        ),
+    ]
+    return [
+        (heading, note, embedded(figure, f"best-effort-{number}"))
+        for number, (heading, note, figure) in enumerate(plots)
+        if figure.data
+    ]
 
 
 def _connectivity_plot(data: ReportData) -> Markup:

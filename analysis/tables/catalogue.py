@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
-from analysis.tables.deliveries import DeliveryOverTime, Expectation, Notification
+from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime, Expectation, Notification
 from analysis.tables.detections import Detection, DetectionDelays, ExpectedDetection
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
 from analysis.tables.placements import Placement
 from analysis.tables.timeline import Fault, PhaseTimes
-from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
+from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength, RouteLength
 
 TABLES: dict[str, type[Struct]] = {
     "notifications": Notification,
@@ -39,6 +39,8 @@ TABLES: dict[str, type[Struct]] = {
     "spread": Spread,
     "queues": QueueLength,
     "delivery": DeliveryOverTime,
+    "receivers": DeliveryByReceivers,
+    "routes": RouteLength,
     "delays": DelayOverTime,
     "distribution": DelayDistribution,
     "hops": DelayByHops,
@@ -49,9 +51,11 @@ TABLES: dict[str, type[Struct]] = {
     "phases": PhaseTimes,
 }
 """The row of every table, by the table's name."""
-OF_SOME_RUNS: frozenset[type[Struct]] = frozenset((Detection, ExpectedDetection, DetectionDelays, Placement, Spread))
+OF_SOME_RUNS: frozenset[type[Struct]] = frozenset(
+    (Detection, ExpectedDetection, DetectionDelays, Placement, Spread, DeliveryByReceivers, RouteLength)
+)
 """The rows of tables that only some runs have: the first three those with composite subscriptions, `Placement` those
-that route them as units, `Spread` those whose overlay changes."""
+that route them as units, `Spread` those whose overlay changes, the last two those with a best-effort protocol."""
 PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation, Detection, ExpectedDetection))
 """The rows of tables that are directories of files, with the column `variant` in the path:
 `variant=fixed/part-000001.parquet`."""

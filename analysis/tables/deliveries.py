@@ -133,3 +133,21 @@ class DeliveryOverTime(Struct, frozen=True, kw_only=True):
     """These pairs, as far as they were."""
     ratio: float
     """notified / due."""
+
+
+class DeliveryByReceivers(Struct, frozen=True, kw_only=True):
+    """One row per variant of a best-effort protocol and number of clients to which a publication was due.
+
+    Only runs with a best-effort protocol have this table.
+    """
+
+    variant: str
+    receivers: int
+    """Clients to which each of these publications was due."""
+    publications: int
+    due: int
+    """receivers x publications."""
+    notified: int
+    """These pairs of publication and client, as far as the client was notified."""
+    ratio: float
+    """notified / due."""

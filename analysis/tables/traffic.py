@@ -1,4 +1,4 @@
-"""Tables of messages: those that brokers and links moved, queued and dropped."""
+"""Tables of messages: those that brokers and links moved, queued and dropped, and the routes of their copies."""
 
 from __future__ import annotations
 
@@ -63,6 +63,21 @@ class LinkLoad(Struct, frozen=True, kw_only=True):
     mean_wait_ms: float | None
     """Mean wait in the output queue, milliseconds."""
     max_wait_ms: float | None
+
+
+class RouteLength(Struct, frozen=True, kw_only=True):
+    """One row per variant and number of links that copies of publications had travelled when they arrived at a broker.
+
+    Only runs with a best-effort protocol have this table. Estimated where brokers logged a sample of publications.
+    """
+
+    variant: str
+    hops: int
+    """Links travelled, at least 1."""
+    first: int
+    """Copies that reached a broker which had not received the publication before."""
+    repeated: int
+    """Copies that reached a broker which had: routes end there (semi-probabilistic routing, section 4, footnote 4)."""
 
 
 class QueueLength(Struct, frozen=True, kw_only=True):

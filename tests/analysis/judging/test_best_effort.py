@@ -119,6 +119,18 @@ def test_the_ratio_does_not_depend_on_the_order_in_which_workers_finish(order: l
     assert first.ratio(0) == whole.ratio(0)
 
 
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12))
+def test_the_ratio_by_receivers_groups_publications(pairs: list[tuple[int, int]]) -> None:
+    pairs = [(wanted, min(notified, wanted)) for wanted, notified in pairs]
+    rows = list(tally(pairs).by_receivers(["base"]))
+    assert [row.receivers for row in rows] == sorted({wanted for wanted, _ in pairs if wanted})
+    for row in rows:
+        received = [notified for wanted, notified in pairs if wanted == row.receivers]
+        assert (row.publications, row.notified) == (len(received), sum(received))
+        assert row.due == row.receivers * row.publications
+        assert row.ratio == row.notified / row.due
+
+
 def test_nothing_due_has_no_ratio() -> None:
     assert DueTally().ratio(0) is None
     assert tally([(0, 0)]).ratio(0) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -10,6 +11,7 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
 from analysis.report.page import render
+from record.log import Event
 from tests.analysis.history import History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
 from tests.analysis.oracle_cases_of_detections import pair
@@ -39,6 +41,18 @@ def test_only_best_effort_has_a_ratio_over_time(tmp_path: Path) -> None:
     assert text.index("Delivery ratio 50.0% of 40") < text.index(heading) < text.index("Delay over time")
     assert "What went wrong" not in text
     assert heading not in page(write_run(tmp_path / "other", [joined("dynamic").publish().notify()]))
+
+
+def test_best_effort_has_its_interval_and_figures(tmp_path: Path) -> None:
+    copy: dict[str, Any] = {"id": "P:1", "kind": "publish", "peer": "B2", "hops": 4}
+    history = many("gossip", 0.6, "x-" * 20).add("B1", Event.RECEIVED, 110.02, **copy)
+    text = page(write_run(tmp_path / "run", [history, joined("dynamic").publish().notify()]))
+    row = text[text.index(">Delivery ratio<small>") :]
+    assert row.index("50.0% <small>") < row.index("</td><td>–</td>") < row.index("</tr>")
+    assert text.index("<h2>Delivery ratio by number of receivers</h2>") < text.index("<h2>Lengths of routes</h2>")
+    other = page(write_run(tmp_path / "other", [joined("dynamic").publish().notify()]))
+    assert "Lengths of routes" not in other
+    assert "Delivery ratio" not in other
 
 
 def test_detections_have_their_own_figures_and_examples(tmp_path: Path) -> None:
