@@ -196,6 +196,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "mean delay": Quantity(_DELAY_TITLE, _mean_delay),
     "delivery ratio": Quantity("delivered share of due notifications", lambda variant: variant.delivery_ratio),
     "messages per publication": Quantity("messages between brokers per publication", _messages_per_publication),
+    "route length": Quantity("mean links of routes that ended", lambda variant: variant.mean_route),
     "messages": Quantity("messages between brokers", _sent()),
     "advertising messages": Quantity("messages of advertising", _sent("advertise", "unadvertise")),
     "subscribing messages": Quantity("messages of subscribing", _sent("subscribe", "unsubscribe")),

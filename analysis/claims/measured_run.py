@@ -14,12 +14,12 @@ from analysis.claims.model import ClaimsError
 from analysis.run_files.logs import Dilations, bring_to_scenario_time
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.broker_work import BrokerLoad
-from analysis.tables.deliveries import Notification
+from analysis.tables.deliveries import DeliveryOverTime, Notification
 from analysis.tables.detections import Detection, DetectionFigures
-from analysis.tables.results import read_table
+from analysis.tables.results import read_table, table_file
 from analysis.tables.summary import BestEffort, Delivery, Matching, read_summary
 from analysis.tables.timeline import PhaseTimes
-from analysis.tables.traffic import BrokerMessages
+from analysis.tables.traffic import BrokerMessages, LabelledMessages, RouteLength
 from record.files import LOGS, RESULTS, log_file, log_files
 from record.log import TraceRecord
 from record.manifest import PhaseName
@@ -31,7 +31,17 @@ from topology.underlay_files import load_underlay
 
 _PUBLICATIONS = "routing.publications"
 
-_Row = TypeVar("_Row", Notification, Detection, BrokerMessages, BrokerLoad, PhaseTimes)
+_Row = TypeVar(
+    "_Row",
+    Notification,
+    Detection,
+    DeliveryOverTime,
+    BrokerMessages,
+    LabelledMessages,
+    RouteLength,
+    BrokerLoad,
+    PhaseTimes,
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,12 @@ class MeasuredVariant:
     """Publications that clients made."""
     delivery_ratio: float | None = None
     """Of best-effort routing; None for others, and where nothing was due."""
+    delivery_over_time: tuple[DeliveryOverTime, ...] = ()
+    """The delivery ratio of best-effort routing in each second, in order of time."""
+    labels: tuple[LabelledMessages, ...] = ()
+    """Messages that carry a label."""
+    routes: tuple[RouteLength, ...] = ()
+    """Copies by links travelled, in a run with best-effort routing."""
     loads: tuple[BrokerLoad, ...] = ()
     """Processor time and memory of each broker in each second of the phase `run`."""
     detections: tuple[Detection, ...] = ()
@@ -66,6 +82,12 @@ class MeasuredVariant:
     def others(self) -> frozenset[tuple[str, str]]:
         """All settings except fixed or dynamic publication routing; two variants that agree in them form a pair."""
         return frozenset((path, repr(value)) for path, value in self.settings.items() if path != _PUBLICATIONS)
+
+    @property
+    def mean_route(self) -> float | None:
+        """Mean links travelled by the copies that ended at a broker which had the publication; None without any."""
+        ended = sum(row.repeated for row in self.routes)
+        return sum(row.hops * row.repeated for row in self.routes) / ended if ended else None
 
     def between(self, begin: float, end: float) -> tuple[Notification, ...]:
         """Notifications of publications that were due in this interval, in seconds of the phase `run`."""
@@ -146,6 +168,10 @@ def open_measured(directory: Path) -> MeasuredRun:
     notifications = _by_variant(read_table(directory / RESULTS, Notification))
     detections = _by_variant(read_table(directory / RESULTS, Detection) if composed else ())
     messages = _by_variant(read_table(directory / RESULTS, BrokerMessages))
+    labels = _by_variant(read_table(directory / RESULTS, LabelledMessages))
+    delivery = _by_variant(read_table(directory / RESULTS, DeliveryOverTime))
+    routed = (directory / RESULTS / table_file(RouteLength)).exists()
+    routes = _by_variant(read_table(directory / RESULTS, RouteLength) if routed else ())
     loads = _by_variant(read_table(directory / RESULTS, BrokerLoad))
     phases = _by_variant(read_table(directory / RESULTS, PhaseTimes))
     running = {name: [row for row in rows if row.phase == PhaseName.RUN] for name, rows in phases.items()}
@@ -170,6 +196,9 @@ def open_measured(directory: Path) -> MeasuredRun:
                 messages=tuple(messages.get(variant.name, ())),
                 published=summaries[variant.name].delivery.published,
                 delivery_ratio=_ratio(summaries[variant.name].delivery),
+                delivery_over_time=tuple(sorted(delivery.get(variant.name, ()), key=lambda row: row.second)),
+                labels=tuple(labels.get(variant.name, ())),
+                routes=tuple(routes.get(variant.name, ())),
                 loads=tuple(row for row in loads.get(variant.name, ()) if 0 <= row.second < run_seconds[variant.name]),
                 detections=tuple(
                     row

@@ -224,6 +224,8 @@ def _group_rate_plots(data: ReportData) -> list[tuple[str, Markup]]:
         shade_faults(figure, own, float(max(map(len, rates.counts), default=0)))
         plots.append((rates.variant, embedded(figure, f"group-rates-{number}")))
     return plots
+
+
 def _best_effort_plots(data: ReportData) -> list[tuple[str, str, Markup]]:
     """Heading, explanation and plot of the figures of best-effort protocols that the run has rows for."""
     by_receivers = ratio_by_receivers_figure(data.receivers, data.variants)

@@ -37,6 +37,17 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
     ),
     "scenarios/octopia/oct-path-selection.yaml": ("workload.subscriptions.subscribers=1000",),
     "scenarios/octopia/oct-subscribers.yaml": ("workload.subscriptions.subscribers=4000",),
+    "scenarios/semi-56.yaml": ("timeline.run=5s",),
+    "scenarios/semi/semi-3.yaml": ("topology.brokers=60",),
+    "scenarios/semi/semi-6.yaml": ("timeline.run=50ms",),
+    "scenarios/semi/semi-10.yaml": ("topology.brokers=30", "timeline.run=1s"),
+    "scenarios/semi/semi-11.yaml": ("timeline.run=500ms",),
+    "scenarios/semi/semi-4.yaml": ("topology.brokers=60",),
+    "scenarios/semi/semi-5.yaml": ("topology.brokers=60",),
+    "scenarios/semi/semi-7.yaml": ("topology.brokers=40", "timeline.run=2s"),
+    "scenarios/semi/semi-7-nearest.yaml": ("topology.brokers=40", "timeline.run=2s"),
+    "scenarios/semi/semi-8-ttls.yaml": ("topology.brokers=40", "timeline.run=2s"),
+    "scenarios/semi/semi-limit.yaml": ("topology.brokers=60",),
 }
 """Settings for `--set`, by scenario, because these scenarios would take minutes without them. A field that a scenario
 varies then has one value. `oct-delivery.yaml` is made smaller than the others because a test runs it, too."""
