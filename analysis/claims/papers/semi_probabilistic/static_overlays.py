@@ -21,6 +21,7 @@ from analysis.claims.papers.semi_probabilistic.variants import (
 )
 from analysis.claims.verdict import Measurement
 from record.log import Event
+from record.time_units import SECOND
 
 
 def delivery_by_horizon(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -99,13 +100,14 @@ def table_sizes(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def _entries(run: MeasuredRun) -> Mapping[str, tuple[int, int]]:
-    """By variant, the subscriptions that clients made, and those that brokers have by their links at the end."""
+    """By variant, the subscriptions that clients made, and those that brokers have by their links when the run ends."""
+    ended = {variant.name: variant.run_began_ns + variant.run_seconds * SECOND for variant in run.variants}
     made: Counter[str] = Counter()
     by_links: Counter[str] = Counter()
     for broker in run.brokers:
         known: set[tuple[str, str, str | None]] = set()
         for record in run.records(broker, DECLARATION):
-            if record.event is not Event.RECEIVED:
+            if record.event is not Event.RECEIVED or record.time >= ended[record.variant]:
                 continue
             if record.peer is None:
                 made[record.variant] += record.kind == Event.SUBSCRIBE

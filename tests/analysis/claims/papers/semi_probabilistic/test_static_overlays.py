@@ -9,6 +9,7 @@ import pytest
 from analysis.claims import ClaimsError
 from analysis.claims.papers.semi_probabilistic.variants import EVENTS
 from record.log import Event
+from record.time_units import SECOND
 from tests.analysis.claims.papers.semi_probabilistic.variants import declared, measured, variant, write_logs
 
 
@@ -52,7 +53,7 @@ def test_without_the_limit_of_the_threshold_the_worse_horizon_counts() -> None:
     assert measured("without limit", variants) == pytest.approx((0.2, 0.25))
 
 
-def test_entries_are_counted_at_the_end_without_own_subscriptions(tmp_path: Path) -> None:
+def test_entries_are_counted_at_the_end_of_the_run_without_own_subscriptions(tmp_path: Path) -> None:
     received = Event.RECEIVED
     records = [
         *(declared(f"phi-{number}", "A", received, "subscribe", None, "s") for number in (1, 2, 3)),
@@ -65,6 +66,7 @@ def test_entries_are_counted_at_the_end_without_own_subscriptions(tmp_path: Path
         declared("phi-3", "C", received, "subscribe", "B", "A.1.1"),
         declared("phi-3", "C", Event.SENT, "subscribe", "B", "A.1.1"),
         declared("phi-3", "A", received, "subscribe", "B", "A.1.1"),
+        declared("phi-3", "C", received, "unsubscribe", "B", "A.1.1", time=5 * SECOND),  # clients leave after the run
     ]
     write_logs(tmp_path, records)
     variants = [variant(f"phi-{number}") for number in range(4)]
