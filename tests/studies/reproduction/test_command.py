@@ -41,7 +41,7 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     ("arguments", "message"),
     [
         (["tid-5x"], "brokerlab: there is no claim 'tid-5x'"),
-        (["gry-5"], "brokerlab: gry-5: brokerlab has no scenario for it yet"),
+        (["gry-dag"], "brokerlab: gry-dag: brokerlab has no scenario for it yet"),
         (["tid-5a", "--runtime", "cloud"], "brokerlab: --runtime cloud: choose container, process, simulated"),
         (["--quick", "--seeds", "2"], "brokerlab: --seeds 2: --quick runs one seed of each scenario"),
         (["tid", "--spark-master", "here"], "brokerlab: --spark-master here: write spark://HOST:PORT, or local[N]"),
