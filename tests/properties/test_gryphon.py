@@ -55,9 +55,9 @@ def test_every_publication_arrives_once_and_in_order(options: str, kinds: tuple[
 @pytest.mark.source("a router of another class takes the place of the registered one")
 @pytest.mark.parametrize("resume", ["true", "false"])
 def test_what_does_not_fit_in_queues_and_buffers_comes_later(resume: str, tmp_path: Path) -> None:
-    text = faulty(
-        4, LINKS, ", paths: message, reorder_bytes: 300, cache_bytes: 400", limits=f"resume: {resume}, link_queue: 3"
-    )
+    options = ", paths: message, reorder_bytes: 300, cache_bytes: 400"
+    text = faulty(4, LINKS, options, limits=f"resume: {resume}, link_queue: 1")
+    text = text.replace("delay: 8ms", "delay: 8ms, send_time: 10ms")
     assert findings(text, tmp_path) == ["correct"]
 
 
