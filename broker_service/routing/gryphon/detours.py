@@ -28,14 +28,11 @@ from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.detour_messages import Detour, Seek, Ways, wrapped
 from broker_service.routing.gryphon.local_view import LocalView
+from broker_service.routing.gryphon.timer_keys import SeekDetours
 from broker_service.routing.interface import Action, Actions, LinkStatus, Send, SetTimer
 
 _SEEK_AGAIN: Final = 2.0
 """Seconds after which a broker repeats what it seeks, because messages may be lost."""
-
-
-class SeekDetours(msgspec.Struct, frozen=True):
-    """Key of the timer by which detours are sought and notified of."""
 
 
 MOST_PARTS: Final = 2

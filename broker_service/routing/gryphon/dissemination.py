@@ -17,9 +17,10 @@ from typing import Final
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.control_messages import LABELS, Control, News, Offer, Settled
-from broker_service.routing.gryphon.exchanges import Exchanges, Party
+from broker_service.routing.gryphon.exchanges import Exchanges
 from broker_service.routing.gryphon.local_view import LocalView
 from broker_service.routing.gryphon.routing_tree import NodeNumber
+from broker_service.routing.gryphon.timer_keys import Party
 from broker_service.routing.gryphon.vectors import Vector, dominates, encode_vector, part_of
 from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
 

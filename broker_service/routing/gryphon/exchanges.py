@@ -11,24 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import msgspec
-
 from broker_service.messages import BrokerId
-from broker_service.routing.gryphon.routing_tree import NodeNumber
+from broker_service.routing.gryphon.timer_keys import Party
 from broker_service.routing.gryphon.vectors import Leaf, Vector, dominates, raise_to
 from broker_service.routing.gryphon.virtual_time import VirtualTime
 
 _SHARE = 0.125
 """Weight of the latest measurement in the mean of a party's times, as that of round trips in TCP."""
-
-
-class Party(msgspec.Struct, frozen=True):
-    """A receiver of news; also the key of its timer."""
-
-    node: NodeNumber
-    """A neighbouring node, or the leaf of a broker of the same node."""
-    member: BrokerId = ""
-    """The only broker that will do; empty: any of the node."""
 
 
 @dataclass(slots=True)

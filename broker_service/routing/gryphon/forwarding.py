@@ -37,15 +37,10 @@ from broker_service.routing.gryphon.stream_messages import (
     StreamControl,
 )
 from broker_service.routing.gryphon.stream_state import Cached, StreamState
+from broker_service.routing.gryphon.timer_keys import Announce
 from broker_service.routing.gryphon.vector_digests import EncodedVector
 from broker_service.routing.gryphon.vectors import Vector, encode_vector, part_of
 from broker_service.routing.interface import Action, Send, SetTimer
-
-
-class Announce(msgspec.Struct, frozen=True):
-    """Key of the timer of silent positions."""
-
-    stream: NodeNumber
 
 
 class Clients(Protocol):

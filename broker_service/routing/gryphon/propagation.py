@@ -32,8 +32,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-import msgspec
-
 from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.conjunctions import Conjunction, decode_conjunction
@@ -49,11 +47,12 @@ from broker_service.routing.gryphon.control_messages import (
     State,
 )
 from broker_service.routing.gryphon.dissemination import Dissemination, Request, send
-from broker_service.routing.gryphon.exchanges import Exchanges, Party
+from broker_service.routing.gryphon.exchanges import Exchanges
 from broker_service.routing.gryphon.leaf_subscriptions import LeafChange
 from broker_service.routing.gryphon.local_view import LocalView
 from broker_service.routing.gryphon.root_sets import Difference, RootSets
 from broker_service.routing.gryphon.routing_tree import NodeNumber
+from broker_service.routing.gryphon.timer_keys import AskAgain, Party
 from broker_service.routing.gryphon.vectors import (
     Leaf,
     Vector,
@@ -72,12 +71,6 @@ Observer = Callable[[NodeNumber, Iterable[Conjunction], Iterable[Conjunction]], 
 
 _ASKED_IN_VAIN: Final = 3
 """Repeated requests for a state after which a reminder is sent."""
-
-
-class AskAgain(msgspec.Struct, frozen=True):
-    """Key of the timer by which the state of a source is asked for."""
-
-    source: NodeNumber
 
 
 class Propagation:

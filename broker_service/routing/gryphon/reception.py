@@ -10,27 +10,14 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from broker_service.routing.gryphon.forwarding import Forwarding
 from broker_service.routing.gryphon.routing_tree import NodeNumber
 from broker_service.routing.gryphon.stream_messages import MOST_RANGES, Acknowledge, Nack
+from broker_service.routing.gryphon.timer_keys import Collect, Gap
 from broker_service.routing.interface import Action, CancelTimer, SetTimer
 
 _LAST_NACK: Final = 2.0
 """Seconds between two requests, at most."""
-
-
-class Gap(msgspec.Struct, frozen=True):
-    """Key of the timer of unknown positions."""
-
-    stream: NodeNumber
-
-
-class Collect(msgspec.Struct, frozen=True):
-    """Key of the timer of acknowledgements."""
-
-    stream: NodeNumber
 
 
 class Reception:

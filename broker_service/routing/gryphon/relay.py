@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from broker_service.messages import BrokerId, Message
-from broker_service.routing.gryphon.forwarding import Announce, Forwarding
+from broker_service.routing.gryphon.forwarding import Forwarding
 from broker_service.routing.gryphon.horizon import Held
-from broker_service.routing.gryphon.reception import Collect, Gap, Reception
+from broker_service.routing.gryphon.reception import Reception
 from broker_service.routing.gryphon.retransmission import Retransmission
 from broker_service.routing.gryphon.routing_tree import NodeNumber
 from broker_service.routing.gryphon.stream_messages import (
@@ -32,6 +32,7 @@ from broker_service.routing.gryphon.stream_messages import (
     require_ranges,
 )
 from broker_service.routing.gryphon.stream_state import Cached, CacheOrder, StreamState
+from broker_service.routing.gryphon.timer_keys import Announce, Collect, Gap
 from broker_service.routing.gryphon.vector_digests import EncodedVector
 from broker_service.routing.gryphon.vectors import decode_vector, encode_vector
 from broker_service.routing.interface import Action

@@ -27,22 +27,31 @@ from broker_service.routing.gryphon.conjunctions import EVERYTHING, Conjunction
 from broker_service.routing.gryphon.control_messages import Control
 from broker_service.routing.gryphon.covering import Covering, ExactCovering, IdentityCovering
 from broker_service.routing.gryphon.detour_messages import Detour, Seek, Ways
-from broker_service.routing.gryphon.detours import MOST_PARTS, Detours, SeekDetours
-from broker_service.routing.gryphon.exchanges import Exchanges, Party
-from broker_service.routing.gryphon.forwarding import Announce, Forwarding
+from broker_service.routing.gryphon.detours import MOST_PARTS, Detours
+from broker_service.routing.gryphon.exchanges import Exchanges
+from broker_service.routing.gryphon.forwarding import Forwarding
 from broker_service.routing.gryphon.horizon import Held
 from broker_service.routing.gryphon.leaf_subscriptions import LeafSubscriptions
 from broker_service.routing.gryphon.local_view import LocalView
 from broker_service.routing.gryphon.options import GryphonOptions
 from broker_service.routing.gryphon.paths import hash_of
-from broker_service.routing.gryphon.propagation import AskAgain, Propagation
+from broker_service.routing.gryphon.propagation import Propagation
 from broker_service.routing.gryphon.publisher_log import PublisherLog, size_of
-from broker_service.routing.gryphon.reception import Collect, Gap
 from broker_service.routing.gryphon.relay import Relay
 from broker_service.routing.gryphon.root_sets import RootSets
 from broker_service.routing.gryphon.routing_tree import NodeNumber, RoutingTree
 from broker_service.routing.gryphon.stream_messages import Acknowledge, Head, Nack, Silence, StreamControl, decode_any
 from broker_service.routing.gryphon.stream_state import Cached
+from broker_service.routing.gryphon.timer_keys import (
+    Announce,
+    AnnounceEnd,
+    AskAgain,
+    Batch,
+    Collect,
+    Gap,
+    Party,
+    SeekDetours,
+)
 from broker_service.routing.gryphon.vectors import Vector, maximum
 from broker_service.routing.gryphon.virtual_time import VirtualClock
 from broker_service.routing.interface import (
@@ -62,14 +71,6 @@ _LAST_OFFER = 2.0
 """Seconds between two repetitions of an offer, at most."""
 _COVERINGS: Mapping[str, Callable[[], Covering]] = {"exact": ExactCovering, "identity": IdentityCovering}
 _decode_tree = msgspec.msgpack.Decoder(RoutingTree).decode
-
-
-class Batch(msgspec.Struct, frozen=True):
-    """Key of the timer that ends a batch of operations."""
-
-
-class AnnounceEnd(msgspec.Struct, frozen=True):
-    """Key of the timer by which the end of the own stream is announced."""
 
 
 class Interest(NamedTuple):

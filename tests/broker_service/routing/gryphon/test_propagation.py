@@ -26,11 +26,11 @@ from broker_service.routing.gryphon.control_messages import (
     decode_control,
 )
 from broker_service.routing.gryphon.dissemination import Dissemination, Request
-from broker_service.routing.gryphon.exchanges import Party
 from broker_service.routing.gryphon.leaf_subscriptions import LeafSubscriptions
 from broker_service.routing.gryphon.propagation import Propagation
 from broker_service.routing.gryphon.root_sets import RootSets
 from broker_service.routing.gryphon.routing_tree import RoutingTree
+from broker_service.routing.gryphon.timer_keys import Party
 from broker_service.routing.gryphon.vectors import Vector, dominates, encode_vector
 from broker_service.routing.gryphon.virtual_time import VirtualClock
 from broker_service.routing.interface import Action, Actions
@@ -207,6 +207,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.source("broken variants are interpreted subclasses")
 @pytest.mark.parametrize(("parts", "finding"), BROKEN.values(), ids=BROKEN)
 def test_broken_variants_are_caught(parts: Parts, finding: type[AssertionError]) -> None:
     with pytest.raises(finding):
