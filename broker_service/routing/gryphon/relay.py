@@ -70,6 +70,9 @@ class Relay:
             if not stamp.sideways:
                 state.relayed.add(position, position + 1)
             others = [node for node in nodes if node != self._forwarding.view.leaf]
+            if not self._forwarding.options.single_path:
+                for node in others:
+                    state.unannounced[node].add(start, position)
             actions += self._forwarding.send_on(stamp.stream, position, cached, vector, others)
         actions += self._retransmission.answer_waiting(stamp.stream, position, cached)
         if self._forwarding.view.leaf in nodes:

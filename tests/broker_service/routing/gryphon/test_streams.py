@@ -299,6 +299,20 @@ def test_bounds_hold_while_a_subscribers_broker_is_cut_off_and_everything_arrive
     assert overlay.brokers["a"].router._log.bytes == 0
 
 
+def test_silent_positions_that_come_with_a_publication_are_announced_where_it_does_not_go() -> None:
+    overlay = RouterOverlay(FIGURE_7, paths="message")
+    for number, broker in enumerate(("s1", "s2")):
+        overlay.subscribe(f"S{number}", broker, wanting(number, number))
+    overlay.settle()
+    for number in (0, 1, 2, 0, 2, 1, 2, 2, 0, 1):
+        overlay.publish("pb", number)
+        overlay.quiet()
+    overlay.settle()
+    labels = {label for *_, message, label in overlay.sent if message.kind is Kind.CONTROL}
+    assert "silence" in labels
+    assert "nack" not in labels
+
+
 def test_silent_positions_cost_no_message_on_a_single_path() -> None:
     overlay = RouterOverlay(LINES)
     overlay.subscribe("S", "d", "[class,eq,'E'],[n,=,1]")
