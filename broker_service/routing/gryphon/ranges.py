@@ -46,7 +46,9 @@ class RangeSet:
         ends[first:last] = [end]
 
     def remove(self, start: int, end: int) -> None:
-        """Removes the positions of a range."""
+        """Removes the positions of a range; an empty one changes nothing."""
+        if start >= end:
+            return
         kept = [*self.within(-1, start), *self.within(end, self._ends[-1])] if self._ends else []
         self._starts = [each[0] for each in kept]
         self._ends = [each[1] for each in kept]
