@@ -59,16 +59,15 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Processor time of one seed.
 
         The measured time is scaled by the weight, because overrides and later versions change a scenario. Without one,
-        the median of all scenarios' time for their weight is the guess.
+        the guess is the median time for this weight of the scenarios in the same folder, or of all.
         """
         known = self.scenarios.get(experiment.scenario)
         if known is not None:
             return known.cpu_seconds * experiment.weight / known.weight
-        return experiment.weight * self._seconds_per_weight
-
-    @property
-    def _seconds_per_weight(self) -> float:
-        return median(known.cpu_seconds / known.weight for known in self.scenarios.values()) if self.scenarios else 1.0
+        folder = experiment.scenario.rpartition("/")[0]
+        alike = [found for name, found in self.scenarios.items() if name.rpartition("/")[0] == folder]
+        ratios = [found.cpu_seconds / found.weight for found in alike or self.scenarios.values()]
+        return experiment.weight * median(ratios) if ratios else experiment.weight
 
     def renewed(
         self,

@@ -92,6 +92,8 @@ def test_costs_are_scaled_by_the_weight_and_guessed_where_none_is_recorded() -> 
             "x/a.yaml": RecordedScenario(cpu_seconds=20, weight=10),
             "x/b.yaml": RecordedScenario(cpu_seconds=50, weight=10),
             "x/c.yaml": RecordedScenario(cpu_seconds=30, weight=10),
+            "y/d.yaml": RecordedScenario(cpu_seconds=900, weight=10),
+            "y/e.yaml": RecordedScenario(cpu_seconds=900, weight=10),
         },
     )
     known, larger, unknown = costed([experiment("a"), experiment("a", weight=30), experiment("d")], recorded)
