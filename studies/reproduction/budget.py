@@ -2,8 +2,8 @@
 
 1. A *whole* reproduction takes at most `WHOLE_SECONDS`. Where its seeds would take more, the scenario that takes most
    gives up a seed, again and again, but no scenario gets fewer than `LEAST_SEEDS`.
-2. A *quick* one runs one seed of each scenario, the cheapest first, until `QUICK_SECONDS` are spent. Scenarios beyond
-   that are left out and named.
+2. A *quick* one runs one seed of each scenario, the cheapest first, until `QUICK_SECONDS` are spent. Scenarios that
+   claims name besides another one come last. Those beyond the time are left out and named.
 3. A number of seeds that the user asks for stays.
 """
 
@@ -107,7 +107,7 @@ def quick(experiments: Sequence[CostedExperiment], seconds: float = QUICK_SECOND
     """The cheapest experiments that fit into `seconds` together, in the order given; the others are left out."""
     chosen: set[str] = set()
     spent = 0.0
-    for entry in sorted(experiments, key=lambda entry: entry.seconds):
+    for entry in sorted(experiments, key=lambda entry: (entry.experiment.supplementary, entry.seconds)):
         spent += entry.seconds
         if spent > seconds:
             break

@@ -45,6 +45,8 @@ class Experiment:
     fingerprint: str
     """Hash of the scenario, with the user's overrides, and of the recipes of its claims. A result with another
     fingerprint belongs to another experiment."""
+    supplementary: bool = False
+    """True where every claim that is measured in it is measured in another scenario first (`Recipe.also`)."""
     figures: tuple[FigureRecipe, ...] = ()
     """Figures of the paper that are drawn from its runs."""
     overrides: Mapping[str, str] = field(default_factory=dict)
@@ -161,6 +163,7 @@ def _experiment(source: _Source, claims: tuple[Claim, ...], seeds: int | None, n
         seeds=tuple(range(number * count + 1, (number + 1) * count + 1)),
         weight=len(variants) * _weight(variants[0].scenario),
         fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
+        supplementary=number > 0,
         figures=tuple(load_figures().get(source.name, ())),
         overrides=source.overrides,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -74,6 +75,13 @@ def test_a_quick_reproduction_takes_the_cheapest(costs: list[tuple[float, int]],
         cheapest = min(left.seconds for left in plan.left_out)
         assert plan.seconds + cheapest > limit - 1e-6
         assert all(chosen.seconds <= cheapest for chosen in plan.chosen)
+
+
+def test_a_scenario_besides_another_one_comes_last() -> None:
+    besides = replace(entry("b", 1, 1), experiment=replace(experiment("b", 1), supplementary=True))
+    plan = quick([besides, entry("dear", 10, 1)], 10)
+    assert [chosen.experiment.name for chosen in plan.chosen] == ["dear"]
+    assert plan.claims_left_out[0].id == "b"
 
 
 def test_a_claim_is_left_out_when_none_of_its_scenarios_is_run() -> None:

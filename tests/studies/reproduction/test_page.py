@@ -44,7 +44,7 @@ def result(seed: int, y: float) -> CellResult:
 
 EXPERIMENT = Experiment(
     Path("tid-5a.yaml"), "tid/tid-5a.yaml", "tid-5a", (DELAY, ORDER), (1, 2), 1.0, "",
-    (FigureRecipe(figure="Figure 5(a)", quantity="mean delay", axis="time"),),
+    figures=(FigureRecipe(figure="Figure 5(a)", quantity="mean delay", axis="time"),),
 )  # fmt: skip
 JUDGED = (
     judge(DELAY, [Measurement(values=(-0.1,)), Measurement(values=(-0.12,))]),

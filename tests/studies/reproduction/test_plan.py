@@ -295,7 +295,9 @@ def test_scenarios_that_a_claim_is_about_alike_have_seeds_of_their_own(scenarios
     single = claim("x", "a.yaml")
     assert single.measured_by is not None
     several = msgspec.structs.replace(single, measured_by=msgspec.structs.replace(single.measured_by, also=("b.yaml",)))
-    assert [experiment.seeds for experiment in plan_experiments([several], 2, scenarios)] == [(1, 2), (3, 4)]
+    small, large = plan_experiments([several], 2, scenarios)
+    assert (small.seeds, large.seeds) == ((1, 2), (3, 4))
+    assert (small.supplementary, large.supplementary) == (False, True)
 
 
 def test_all_of_octopias_claims_are_measured_with_one_set_of_assumptions() -> None:
