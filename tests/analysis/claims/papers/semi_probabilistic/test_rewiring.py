@@ -22,7 +22,7 @@ def test_delivery_is_compared_with_the_static_overlay() -> None:
 
 
 def test_nearer_subscribers_first_against_any() -> None:
-    points = {"nearest+phi-2": 0.6, "nearest+phi-3": 0.5, "none+phi-2": 0.5, "none+phi-3": 0.8}
+    points = {"nearest+phi-3": 0.6, "nearest+phi-4": 0.5, "none+phi-3": 0.5, "none+phi-4": 0.8}
     found = measured("nearest first", [variant(name, ratio) for name, ratio in points.items()])
     assert found == pytest.approx((0.2, -0.375))
 
