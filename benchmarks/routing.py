@@ -157,7 +157,7 @@ def _passed_on(broker: Broker, neighbour: str) -> list[Message]:
     passed: list[Message] = []
     while messages := link.take():
         passed += messages
-        link.acknowledge(link.sent)
+        link.retransmission.acknowledge(link.sent)
     return passed
 
 

@@ -1,14 +1,11 @@
-"""One end of an overlay link: the output queue, the messages in flight, and the row of the link status table.
+"""One end of an overlay link: the output queue, and the row of the link status table.
 
 A message is *waiting* until `take` hands it to the transport, then *in flight* until the neighbour acknowledges it. No
 more than `window` are in flight, so a slow link makes messages wait here, where the link status table sees them, and
-not in socket buffers. Acknowledgements count messages, from the first one this incarnation of the broker sent to that
-incarnation of the neighbour; after a broken stream the neighbour reports how many it has handled, and the others travel
-again, so that nothing is lost or doubled between two brokers that both keep running. Without `Limits.resume` they are
-dropped instead, and what waited is dropped when the stream breaks.
-
-The router may `recall` what the neighbour has not got. The numbers of messages in flight that it takes back stay used:
-the neighbour may have handled some, and reports so when the next stream opens.
+not in socket buffers. After a broken stream the neighbour reports how many messages it has handled, and the others
+travel again (`retransmission`), so that nothing is lost or doubled between two brokers that both keep running. Without
+`Limits.resume` they are dropped instead, and what waited is dropped when the stream breaks. The router may `recall`
+what the neighbour has not got.
 
 Publications in the queue have one bound, all other messages another. A publication that finds no room is one loss; a
 (un)subscription or (un)advertisement would be missed for ever, because brokers that keep running never send it again.
@@ -27,6 +24,7 @@ from typing import Any, Final
 
 from broker_service.config import Limits
 from broker_service.links.flow import Flow, LinkFlow
+from broker_service.links.retransmission import RetransmissionQueue
 from broker_service.links.sending import Sending
 from broker_service.links.utilisation import SentWindow
 from broker_service.messages import BrokerId, Kind, Message
@@ -53,27 +51,21 @@ class OverlayLink:
     """
 
     __slots__ = (
-        "_acknowledged",
         "_ahead",
         "_batch",
         "_clock",
         "_flows",
-        "_in_flight",
-        "_in_flight_bytes",
+        "_limits",
         "_most_bytes",
         "_most_others",
         "_most_publications",
         "_others_bytes",
         "_others_waiting",
         "_publication_bytes",
-        "_recalled",
         "_recorder",
-        "_repeat",
         "_resumes",
         "_sent_window",
         "_waiting",
-        "_window",
-        "_window_bytes",
         "appearance",
         "attributes",
         "connected",
@@ -82,6 +74,7 @@ class OverlayLink:
         "neighbour_incarnation",
         "on_waiting",
         "received",
+        "retransmission",
         "round_trip",
         "sending",
         "sent",
@@ -122,8 +115,9 @@ class OverlayLink:
         self.received = 0
         """Messages of the neighbour's present incarnation that were handled here."""
         self.dropped = 0
-        self._window = limits.window
-        self._window_bytes = limits.window_bytes
+        self.retransmission = RetransmissionQueue(neighbour, limits)
+        """Messages that the neighbour's present incarnation has not acknowledged."""
+        self._limits = limits
         self._batch = limits.batch
         self._most_publications = limits.link_queue
         self._most_others = limits.control_queue
@@ -140,13 +134,6 @@ class OverlayLink:
         self._others_waiting = 0
         """Waiting messages of all other kinds."""
         self._others_bytes = 0
-        self._in_flight_bytes = 0
-        self._in_flight: deque[Message] = deque()
-        self._repeat: list[Message] = []
-        """Messages that were in flight when a stream broke; they travel again before those that wait."""
-        self._acknowledged = 0
-        self._recalled = 0
-        """Messages that were in flight when they were taken back, while the link was down."""
         self._sent_window = SentWindow(limits.utilisation_window)
         self._flows: dict[float, LinkFlow] = {}
         """By the length of their intervals, in seconds."""
@@ -154,28 +141,27 @@ class OverlayLink:
     @property
     def queue_length(self) -> int:
         """Messages waiting, those that must travel again included."""
-        return len(self._waiting) + len(self._repeat)
+        return len(self._waiting) + len(self.retransmission.repeats)
 
     @property
     def waiting_since(self) -> int:
         """The time at which the message that travels next entered the queue; 0 for one that travels again."""
-        return self._waiting[0][0] if self._waiting and not self._repeat else 0
-
-    @property
-    def acknowledged(self) -> int:
-        """Messages that the neighbour has handled."""
-        return self._acknowledged
+        return self._waiting[0][0] if self._waiting and not self.retransmission.repeats else 0
 
     @property
     def in_flight(self) -> int:
-        return len(self._in_flight)
+        return len(self.retransmission.in_flight)
 
     @property
     def sendable(self) -> bool:
         """True when a message may travel now."""
-        if not (self._waiting or self._repeat) or not self.connected or len(self._in_flight) >= self._window:
+        waiting, retransmission = self._waiting, self.retransmission
+        repeats = retransmission.repeats
+        if not (waiting or repeats) or not self.connected:
             return False
-        return not self._in_flight_bytes or self._fits(self._repeat[0].size if self._repeat else self._waiting[0][1])
+        if len(retransmission.in_flight) >= retransmission.window:
+            return False
+        return not retransmission.in_flight_bytes or retransmission.fits(repeats[0].size if repeats else waiting[0][1])
 
     def flow(self, interval: float) -> Flow:
         """Messages that entered the queue and left it in the last complete interval of this many seconds.
@@ -198,7 +184,7 @@ class OverlayLink:
         """
         if not self.up:
             return float("inf")
-        if not (self._waiting or self._repeat):
+        if not self.queue_length:
             return 1.0
         return 1.0 + self.queue_length / max(1, self._sent_window.count(self._clock(), self.sent))
 
@@ -238,12 +224,10 @@ class OverlayLink:
         """Takes back, and logs, what waits; without a stream, also what is in flight on a link that resumes."""
         messages: list[Message] = []
         if not self.connected and self._resumes:
-            self._recalled += len(self._in_flight)
-            messages += self._in_flight
-            self._clear_in_flight()
-        messages += self._repeat
+            messages += self.retransmission.recall_in_flight()
+        messages += self.retransmission.recall_repeats()
         messages += (message for _, _, message in self._waiting)
-        self._clear_queue()
+        self._clear_waiting()
         for message in messages:
             self._recorder.message(Event.RECALLED, message, peer=self.neighbour)
         return messages
@@ -254,15 +238,18 @@ class OverlayLink:
         Fewer than that means that nothing else may travel now.
         """
         messages: list[Message] = []
-        if not self.connected or not (self._waiting or self._repeat):
+        retransmission = self.retransmission
+        repeats = retransmission.repeats
+        if not (self._waiting or repeats) or not self.connected:
             return messages
-        room, count = self._window - len(self._in_flight), self._batch if most is None else most
+        in_flight = retransmission.in_flight
+        count, room = self._batch if most is None else most, retransmission.window - len(in_flight)
         count = min(count, room)
-        if self._repeat:
-            count -= self._take_repeats(messages, count)
-        if count > 0 and self._waiting and not self._repeat:
+        if repeats:
+            count -= retransmission.take_repeats(messages, count)
+        if count > 0 and self._waiting and not repeats:
             self._take_waiting(messages, count)
-        self._in_flight += messages
+        in_flight += messages
         return messages
 
     def change_send_times(self, send_times: Callable[[], int] | None) -> None:
@@ -275,46 +262,23 @@ class OverlayLink:
         elif send_times is not None:
             self.sending = Sending(self, send_times)
 
-    def acknowledge(self, total: int) -> None:
-        """Notes that the neighbour has handled `total` messages. Raises `ValueError` when it cannot have."""
-        if total == self._acknowledged:
-            return
-        if not self._acknowledged < total <= self._acknowledged + len(self._in_flight):
-            raise ValueError(f"{self.neighbour} acknowledged {total} messages, {self.sent} were sent")
-        for _ in range(total - self._acknowledged):
-            message = self._in_flight.popleft()
-            self._in_flight_bytes -= len(message.body) + len(message.header)
-        self._acknowledged = total
-
     def check_resumption(self, incarnation: int, handled: int) -> None:
         """Raises `ValueError` when a neighbour of this incarnation cannot have handled this many messages."""
-        acknowledged = sent = 0
-        if incarnation == self.neighbour_incarnation:
-            acknowledged = self._acknowledged
-            sent = acknowledged + self._recalled + len(self._in_flight) + len(self._repeat)
-        if handled > sent:
-            raise ValueError(f"{self.neighbour} claims to have handled {handled} messages, {sent} were sent")
-        if handled < acknowledged:
-            raise ValueError(
-                f"{self.neighbour} claims to have handled {handled} messages, it acknowledged {acknowledged}"
-            )
+        self._retransmission_to(incarnation).check(handled)
 
     def connect(self, incarnation: int, handled: int) -> None:
         """Notes that a stream is open to this incarnation of the neighbour, which has handled `handled` messages.
 
         Raises `ValueError` when it cannot have; nothing is changed then.
         """
-        self.check_resumption(incarnation, handled)
-        if incarnation != self.neighbour_incarnation:
-            self._forget(incarnation)
-        self._repeat[:0] = self._in_flight
-        self._clear_in_flight()
-        del self._repeat[: handled - self._acknowledged]
-        self._acknowledged = handled
-        self._recalled = 0
+        retransmission = self._retransmission_to(incarnation)
+        retransmission.check(handled)
+        if retransmission is not self.retransmission:
+            self._forget()
+            self.retransmission, self.neighbour_incarnation = retransmission, incarnation
+        retransmission.resume(handled)
         if not self._resumes:
-            self._drop_all(self._repeat, STREAM_BROKE)
-            self._repeat.clear()
+            self._drop_all(retransmission.recall_repeats(), STREAM_BROKE)
         self.up = self.connected = True
 
     def disconnect(self) -> None:
@@ -322,7 +286,7 @@ class OverlayLink:
         self.up = self.connected = False
         if not self._resumes:
             self._drop_all([message for _, _, message in self._waiting], STREAM_BROKE)
-            self._clear_queue()
+            self._clear_waiting()
 
     def vanish(self) -> None:
         """Drops everything that waits or is in flight, because the link is removed."""
@@ -332,33 +296,18 @@ class OverlayLink:
     @property
     def idle(self) -> bool:
         """True when no message waits or is in flight."""
-        return not (self._waiting or self._repeat or self._in_flight)
+        return not self._waiting and self.retransmission.empty
 
     def rest(self) -> None:
         """Notes that an idle link has no stream until it is used; nothing is known against its neighbour."""
         self.up, self.connected = True, False
 
-    def _fits(self, size: int) -> bool:
-        """True when the window has room for this many bytes; a single message always fits."""
-        return not self._in_flight_bytes or self._in_flight_bytes + size <= self._window_bytes
-
-    def _take_repeats(self, messages: list[Message], most: int) -> int:
-        """Takes messages that travel again, as far as the window has room. Returns their number."""
-        taken = 0
-        for message in self._repeat[:most]:
-            if not self._fits(message.size):
-                break
-            self._in_flight_bytes += message.size
-            messages.append(message)
-            taken += 1
-        del self._repeat[:taken]
-        return taken
-
     def _take_waiting(self, messages: list[Message], count: int) -> None:
         now = self._clock()
         waiting = self._waiting
         recorder, neighbour = self._recorder, self.neighbour
-        in_flight, room = self._in_flight_bytes, self._window_bytes
+        retransmission = self.retransmission
+        in_flight, room = retransmission.in_flight_bytes, retransmission.window_bytes
         others = others_bytes = 0
         taken = waited = 0
         while taken < count and waiting:
@@ -377,11 +326,11 @@ class OverlayLink:
             recorder.sent(message, now, wait, neighbour, len(waiting))
         if self._ahead:
             self._ahead = max(0, self._ahead - taken)
-        self._publication_bytes -= in_flight - self._in_flight_bytes - others_bytes
+        self._publication_bytes -= in_flight - retransmission.in_flight_bytes - others_bytes
         if others:
             self._others_waiting -= others
             self._others_bytes -= others_bytes
-        self._in_flight_bytes = in_flight
+        retransmission.in_flight_bytes = in_flight
         self.sent += taken
         self.waited += waited
         if self._flows:
@@ -390,25 +339,24 @@ class OverlayLink:
         if now >= self._sent_window.due_at:
             self._sent_window.note(now, self.sent)
 
-    def _forget(self, incarnation: int) -> None:
+    def _retransmission_to(self, incarnation: int) -> RetransmissionQueue:
+        """The queue to this incarnation of the neighbour: an empty one when it is another than before."""
+        if incarnation == self.neighbour_incarnation:
+            return self.retransmission
+        return RetransmissionQueue(self.neighbour, self._limits)
+
+    def _forget(self) -> None:
         """Drops whatever was meant for a former incarnation of the neighbour, because the new one has no use for it."""
         if self.neighbour_incarnation:
             self._drop_everything("neighbour restarted")
-        self._acknowledged = self._recalled = 0
         self.received = 0
-        self.neighbour_incarnation = incarnation
 
     def _drop_everything(self, reason: str) -> None:
-        self._drop_all([*self._in_flight, *self._repeat, *(message for _, _, message in self._waiting)], reason)
-        self._clear_in_flight()
-        self._clear_queue()
+        unacknowledged = self.retransmission.recall_in_flight() + self.retransmission.recall_repeats()
+        self._drop_all([*unacknowledged, *(message for _, _, message in self._waiting)], reason)
+        self._clear_waiting()
 
-    def _clear_in_flight(self) -> None:
-        self._in_flight.clear()
-        self._in_flight_bytes = 0
-
-    def _clear_queue(self) -> None:
-        self._repeat.clear()
+    def _clear_waiting(self) -> None:
         self._waiting.clear()
         self._ahead = self._publication_bytes = self._others_waiting = self._others_bytes = 0
 

@@ -185,7 +185,7 @@ class LinkSession:
             self._greeted(frame, now)
             return ()
         try:
-            self.link.acknowledge(frame.acknowledged)
+            self.link.retransmission.acknowledge(frame.acknowledged)
         except ValueError as error:
             raise LinkViolationError(str(error)) from None
         if frame.probe is not None:

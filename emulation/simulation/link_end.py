@@ -263,7 +263,8 @@ class LinkEnd:
 
     def _receive_beat(self, stream: int, beat: MessageFrame) -> None:
         """Receives the modelled heartbeat, unless jitter had a later frame overtake it: it would be out of order."""
-        if not self.hold(partial(self._receive_beat, stream, beat)) and self._link.acknowledged <= beat.acknowledged:
+        held = self.hold(partial(self._receive_beat, stream, beat))
+        if not held and self._link.retransmission.acknowledged <= beat.acknowledged:
             self._receive(stream, beat)
 
     def _handle(self, stream: int, messages: Sequence[Message]) -> None:

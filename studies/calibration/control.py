@@ -138,7 +138,7 @@ def _taken(broker: Broker, neighbour: BrokerId) -> list[Message]:
     found: list[Message] = []
     while messages := link.take():
         found += messages
-        link.acknowledge(link.sent)
+        link.retransmission.acknowledge(link.sent)
     return found
 
 

@@ -140,7 +140,7 @@ class CoreOverlay:
         sender, receiver = self.random.choice(ready)
         link = self.brokers[sender].links[receiver]
         self.brokers[receiver].receive(sender, link.take())
-        link.acknowledge(self.brokers[receiver].links[sender].received)
+        link.retransmission.acknowledge(self.brokers[receiver].links[sender].received)
         return True
 
     def fire_timers(self) -> None:

@@ -53,7 +53,7 @@ def test_no_more_than_the_window_is_in_flight(clock: Clock, trace: ListTrace) ->
         out.put(message)
     assert [len(out.take()) for _ in range(3)] == [3, 1, 0]
     assert (out.in_flight, out.queue_length) == (4, 6)
-    out.acknowledge(3)
+    out.retransmission.acknowledge(3)
     assert ids(out.take()) == ["P:4", "P:5", "P:6"]
 
 
@@ -62,13 +62,13 @@ def test_what_the_neighbour_has_handled_does_not_travel_again(clock: Clock, trac
     for message in messages(5):
         out.put(message)
     out.take()
-    out.acknowledge(2)
+    out.retransmission.acknowledge(2)
     out.disconnect()
     out.put(Message(Kind.PUBLISH, "P:5"))
     assert out.take() == []
     out.connect(1, 4)
     assert ids(out.take()) == ["P:4", "P:5"]
-    out.acknowledge(6)
+    out.retransmission.acknowledge(6)
     assert out.in_flight == 0
     assert len(trace.of(Event.SENT)) == 6, "a repeat is not logged again"
 
@@ -99,7 +99,7 @@ def test_a_restarted_neighbour_gets_nothing_meant_for_its_former_self(clock: Clo
     assert [record.text for record in trace.of(Event.DROPPED)] == ["neighbour restarted"] * 4
     out.put(Message(Kind.PUBLISH, "P:9"))
     assert ids(out.take()) == ["P:9"]
-    out.acknowledge(1)
+    out.retransmission.acknowledge(1)
 
 
 def sized(bytes: int, kind: Kind = Kind.PUBLISH) -> Message:
@@ -112,7 +112,7 @@ def test_large_messages_fill_the_window_and_one_of_any_size_travels(clock: Clock
         out.put(sized(size))
     taken = []
     for acknowledged in (0, 1, 2, 3, 4, 5):
-        out.acknowledge(acknowledged)
+        out.retransmission.acknowledge(acknowledged)
         promised, travelling = out.sendable, out.take()
         assert bool(promised) is bool(travelling)
         taken.append([message.size for message in travelling])
@@ -128,7 +128,7 @@ def test_large_messages_that_travel_again_keep_to_the_window(clock: Clock, trace
     out.connect(1, 1)
     assert [message.size for message in out.take()] == [40]
     assert (out.sendable, out.take()) == (0, [])
-    out.acknowledge(2)
+    out.retransmission.acknowledge(2)
     assert [message.size for message in out.take()] == [90]
 
 
@@ -146,7 +146,7 @@ def test_a_queue_is_full_at_so_many_bytes_of_its_like(clock: Clock, trace: ListT
     ]
     out.take()
     out.put(sized(100))
-    out.acknowledge(2)
+    out.retransmission.acknowledge(2)
     out.take()
     out.put(sized(100, Kind.SUBSCRIBE))
     assert (out.dropped, out.queue_length) == (4, 2)
@@ -162,7 +162,7 @@ def test_what_is_counted_is_what_is_there(events: list[tuple[str, int]]) -> None
         if event == "take":
             out.take()
             acknowledged += min(size % 3, out.in_flight)
-            out.acknowledge(acknowledged)
+            out.retransmission.acknowledge(acknowledged)
         elif event in ("break", "restart"):
             out.disconnect()
             if event == "restart":
@@ -173,7 +173,7 @@ def test_what_is_counted_is_what_is_there(events: list[tuple[str, int]]) -> None
     while out.queue_length or out.in_flight:
         out.take()
         acknowledged += out.in_flight
-        out.acknowledge(acknowledged)
+        out.retransmission.acknowledge(acknowledged)
     dropped = out.dropped
     for kind in (Kind.PUBLISH, Kind.SUBSCRIBE):
         out.put(sized(100, kind))
@@ -235,7 +235,7 @@ def test_an_impossible_acknowledgement_is_an_error(clock: Clock, trace: ListTrac
         out.put(message)
     out.take()
     with pytest.raises(ValueError, match="acknowledged"):
-        out.acknowledge(total)
+        out.retransmission.acknowledge(total)
 
 
 def test_utilisation_is_rate_in_over_rate_out(clock: Clock, trace: ListTrace) -> None:
@@ -270,7 +270,7 @@ def test_waits_in_the_queue_add_up(clock: Clock, trace: ListTrace) -> None:
     clock.now = 1000
     out.connect(1, 0)
     out.take()
-    out.acknowledge(3)
+    out.retransmission.acknowledge(3)
     out.take()
     assert (out.sent, out.waited) == (5, 270 + 970 + 960)
 
@@ -326,7 +326,7 @@ def test_on_a_link_that_is_up_what_waits_is_taken_back(clock: Clock, trace: List
     out.take()
     assert ids(out.recall()) == ["P:2", "P:3", "P:4"]
     assert (out.queue_length, out.in_flight) == (0, 2)
-    out.acknowledge(2)
+    out.retransmission.acknowledge(2)
     out.put(Message(Kind.PUBLISH, "P:5"))
     assert ids(out.take()) == ["P:5"]
     assert [record.id for record in trace.of(Event.RECALLED)] == ["P:2", "P:3", "P:4"]
@@ -340,7 +340,7 @@ def test_what_was_in_flight_when_it_was_taken_back_may_have_been_handled(
     for message in messages(5):
         out.put(message)
     out.take()
-    out.acknowledge(1)
+    out.retransmission.acknowledge(1)
     out.disconnect()
     assert ids(out.recall()) == ["P:1", "P:2", "P:3", "P:4"]
     out.put(Message(Kind.PUBLISH, "P:5"))
@@ -349,8 +349,8 @@ def test_what_was_in_flight_when_it_was_taken_back_may_have_been_handled(
     out.connect(1, handled)
     assert ids(out.take()) == ["P:5"]
     with pytest.raises(ValueError, match="acknowledged"):
-        out.acknowledge(handled + 2)
-    out.acknowledge(handled + 1)
+        out.retransmission.acknowledge(handled + 2)
+    out.retransmission.acknowledge(handled + 1)
     assert (out.queue_length, out.in_flight) == (0, 0)
 
 
@@ -377,7 +377,7 @@ def test_without_resumption_a_broken_stream_loses_what_waited_and_was_not_handle
     for message in messages(5):
         out.put(message)
     out.take()
-    out.acknowledge(1)
+    out.retransmission.acknowledge(1)
     out.disconnect()
     assert [record.id for record in trace.of(Event.DROPPED)] == ["P:3", "P:4"]
     assert out.recall() == []
@@ -389,5 +389,5 @@ def test_without_resumption_a_broken_stream_loses_what_waited_and_was_not_handle
         ("P:2", "stream broke"),
     ]
     assert ids(out.take()) == ["P:5"]
-    out.acknowledge(3)
+    out.retransmission.acknowledge(3)
     assert out.in_flight == 0

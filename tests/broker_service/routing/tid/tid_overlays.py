@@ -14,5 +14,5 @@ def advertise_over(overlay: CoreOverlay, client: str, broker: str, predicates: t
     for sender, receiver in (("B1", broker), (broker, "B4")):
         link = overlay.brokers[sender].links[receiver]
         overlay.brokers[receiver].receive(sender, link.take())
-        link.acknowledge(overlay.brokers[receiver].links[sender].received)
+        link.retransmission.acknowledge(overlay.brokers[receiver].links[sender].received)
     overlay.settle()
