@@ -6,8 +6,8 @@ import pytest
 
 from broker_service.messages import Operation
 from record.log import Event
+from tests.emulation.simulation.faulty import B12, Faulty
 from tests.emulation.simulation.test_overlay import STOCKS, Trial, cut, line, restore
-from tests.emulation.simulation.test_overlay_faults import B12, Faulty
 
 
 def test_what_was_sent_during_a_cut_does_not_overtake_what_was_sent_before_it() -> None:
