@@ -186,20 +186,20 @@ def cost_of_timing(size: int) -> list[float]:
 def _frames(rivals: Sequence[Broker], directory: Path, size: int) -> list[list[Message]]:
     """Frames that B1 sends to B2 when its publisher publishes to a subscriber of B3, after both are announced."""
     first, last = (_broker(Broker, name, ["B2"], directory) for name in ("B1", "B3"))
-    publishing, subscribing = first.open_session(), last.open_session()
+    publishing, subscribing = first.sessions.open(), last.sessions.open()
     stock = Predicate("class", Operator.STRING_EQUAL, "STOCK")
     content = encode_predicates((stock, Predicate("price", Operator.GREATER, 0)))
-    first.handle(publishing, [ClientRequest("P", 1, Operation.ATTACH)])
-    first.handle(publishing, [ClientRequest("P", 2, Operation.ADVERTISE, "a1", content)])
+    first.sessions.handle(publishing, [ClientRequest("P", 1, Operation.ATTACH)])
+    first.sessions.handle(publishing, [ClientRequest("P", 2, Operation.ADVERTISE, "a1", content)])
     last.receive("B2", _passed_on_by_all(rivals, "B1", _passed_on(first, "B2"), "B3"))
-    last.handle(subscribing, [ClientRequest("S", 1, Operation.ATTACH)])
-    last.handle(subscribing, [ClientRequest("S", 2, Operation.SUBSCRIBE, "s1", content)])
+    last.sessions.handle(subscribing, [ClientRequest("S", 1, Operation.ATTACH)])
+    last.sessions.handle(subscribing, [ClientRequest("S", 2, Operation.SUBSCRIBE, "s1", content)])
     first.receive("B2", _passed_on_by_all(rivals, "B3", _passed_on(last, "B2"), "B1"))
     frames = []
     for begin in range(0, PUBLICATIONS, size):
         for number in range(begin, begin + size):
             quote = encode_publication(Publication({"class": "STOCK", "price": 50 + number % FRAME}))
-            first.handle(publishing, [ClientRequest("P", 3 + number, Operation.PUBLISH, f"P:{number}", quote)])
+            first.sessions.handle(publishing, [ClientRequest("P", 3 + number, Operation.PUBLISH, f"P:{number}", quote)])
         frames.append(_passed_on(first, "B2"))
     if any(len(frame) != size for frame in frames):
         raise RuntimeError("B1 does not pass all publications on")

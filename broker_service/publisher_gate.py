@@ -30,7 +30,7 @@ class PublisherGate:
         self.closed, self.reason = True, reason
 
     def open(self) -> None:
-        """Has the shell call `Broker.resume` for each session that holds requests back."""
+        """Has the shell call `ClientSessions.resume` for each session that holds requests back."""
         self.closed = False
         for session in list(self._holding):
             session.on_released()

@@ -4,7 +4,7 @@
    handled one is a repeat, which the client sends because its stream broke before the acknowledgement came. It does
    not reach the router again, and is answered again if it was rejected.
 2. While the router holds publishers, publications wait in their session, and so does all that the session brings behind
-   them (`Broker.handle`).
+   them (`ClientSessions.handle`).
 3. A publication that the router refuses was never accepted; its client gets the reason.
 """
 

@@ -34,7 +34,7 @@ class Session:
         self.held: list[ClientRequest] = []
         """Requests that wait because the router holds publishers (`publisher_gate`)."""
         self.on_released: Callable[[], None] = do_nothing
-        """Called when they may go on: the shell has `Broker.resume` called soon, and not within this call."""
+        """Called when they may go on: the shell has `ClientSessions.resume` called soon, and not within this call."""
         self.on_unread: Callable[[], None] = do_nothing
         """Called when an answer found no room: the shell ends the stream, before anything behind it is acknowledged."""
         self.name = ""

@@ -44,7 +44,7 @@ class SessionStream(Duplex):
         self._ended = False
         self._loop = asyncio.get_running_loop()
         self._handler: Handler = self._handle
-        self.session = broker.open_session()
+        self.session = broker.sessions.open()
         self.session.on_waiting = self.wake
         self.session.on_released = self._release
         self.session.on_unread = self._end_unread
@@ -57,7 +57,7 @@ class SessionStream(Duplex):
     def on_frame(self, data: bytes) -> None:
         frame = decode_client_frame(data)
         if frame.session:
-            self._broker.name_session(self.session, frame.session)
+            self._broker.sessions.name(self.session, frame.session)
         if frame.requests:
             self._service.submit(self._handler, frame.requests, len(data))
 
@@ -99,7 +99,7 @@ class SessionStream(Duplex):
         self._ended = True
         if self._acknowledging is not None:
             self._acknowledging.cancel()
-        self._broker.close_session(self.session)
+        self._broker.sessions.close(self.session)
 
     @property
     def drained(self) -> bool:
@@ -109,7 +109,7 @@ class SessionStream(Duplex):
     def _handle(self, requests: Sequence[ClientRequest]) -> None:
         if self._ended:
             return
-        self._broker.handle(self.session, requests)
+        self._broker.sessions.handle(self.session, requests)
         self._acknowledge_later()
 
     def _acknowledge_later(self) -> None:
@@ -129,7 +129,7 @@ class SessionStream(Duplex):
 
     def _resume(self) -> None:
         if not self._ended:
-            self._broker.resume(self.session)
+            self._broker.sessions.resume(self.session)
             self._acknowledge_later()
         self._resumed.set()
 

@@ -79,8 +79,8 @@ class SimulatedSession:
         self._requests.begin(broker.core.welcome)
         self._broker = broker
         self._sending = self._reading = False
-        self._session = broker.core.open_session()
-        broker.core.name_session(self._session, self._name)
+        self._session = broker.core.sessions.open()
+        broker.core.sessions.name(self._session, self._name)
         self._session.on_waiting = self._notify
         self._session.on_released = partial(self._events.soon, partial(self._resume, broker, self._session))
         self.on_up()
@@ -101,7 +101,7 @@ class SimulatedSession:
             session.on_waiting = do_nothing
             self._count_held(0)
             self.on_down()
-            self._events.at(self._next_arrival(), partial(broker.core.close_session, session))
+            self._events.at(self._next_arrival(), partial(broker.core.sessions.close, session))
 
     # To the broker
 
@@ -125,14 +125,14 @@ class SimulatedSession:
             broker.server.submit(partial(self._handle, broker, session), requests)
 
     def _handle(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
-        broker.core.handle(session, requests)
+        broker.core.sessions.handle(session, requests)
         self._after_handling(session)
 
     def _resume(self, broker: SimulatedBroker, session: Session) -> None:
         if broker.held is not None:
             broker.held.append(partial(self._resume, broker, session))
         elif broker.alive:
-            broker.core.resume(session)
+            broker.core.sessions.resume(session)
             self._after_handling(session)
 
     def _after_handling(self, session: Session) -> None:

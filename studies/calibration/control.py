@@ -74,20 +74,20 @@ def _handled(core: Broker, frames: Frames) -> int:
 def _publications(core: Broker) -> Iterator[Frames]:
     """Frames that B1 sends when its client publishes to a subscriber of B3, after both have announced themselves."""
     first, last = (_broker(name, ("B2",), NullTrace(name, "base")) for name in ("B1", "B3"))
-    publishing, subscribing = first.open_session(), last.open_session()
+    publishing, subscribing = first.sessions.open(), last.sessions.open()
     content = encode_predicates((_STOCK, Predicate("price", Operator.GREATER, 0)))
-    first.handle(publishing, [ClientRequest("P", 1, Operation.ATTACH)])
-    first.handle(publishing, [ClientRequest("P", 2, Operation.ADVERTISE, "a1", content)])
+    first.sessions.handle(publishing, [ClientRequest("P", 1, Operation.ATTACH)])
+    first.sessions.handle(publishing, [ClientRequest("P", 2, Operation.ADVERTISE, "a1", content)])
     core.receive("B1", _taken(first, "B2"))
     last.receive("B2", _taken(core, "B3"))
-    last.handle(subscribing, [ClientRequest("S", 1, Operation.ATTACH)])
-    last.handle(subscribing, [ClientRequest("S", 2, Operation.SUBSCRIBE, "s1", content)])
+    last.sessions.handle(subscribing, [ClientRequest("S", 1, Operation.ATTACH)])
+    last.sessions.handle(subscribing, [ClientRequest("S", 2, Operation.SUBSCRIBE, "s1", content)])
     core.receive("B3", _taken(last, "B2"))
     first.receive("B2", _taken(core, "B1"))
 
     def publish(number: int) -> list[Message]:
         quote = encode_publication(Publication({"class": "STOCK", "price": 50 + number % FRAME}))
-        first.handle(publishing, [ClientRequest("P", 3 + number, Operation.PUBLISH, f"P:{number}", quote)])
+        first.sessions.handle(publishing, [ClientRequest("P", 3 + number, Operation.PUBLISH, f"P:{number}", quote)])
         return _taken(first, "B2")
 
     return _rounds(publish)

@@ -22,6 +22,7 @@ LAYERS: Mapping[str, str] = {
     "broker_service.broker": "broker core",
     "broker_service.publishing": "broker core",
     "broker_service.client_operations": "broker core",
+    "broker_service.client_sessions": "broker core",
     "broker_service.sessions": "broker core",
     "broker_service.routing": "router",
 }
@@ -78,7 +79,7 @@ PUBLICATION: Sequence[Process] = (
         (
             Step(f"{_SHELL}.session_stream.SessionStream.on_frame", "decodes the frame", "_handler"),
             Step(f"{_SHELL}.session_stream.SessionStream._handle", "calls the core when it is served"),
-            Step(f"{_BROKER}.handle", "takes the operations in order", "carry_out"),
+            Step("broker_service.client_sessions.ClientSessions.handle", "takes the operations in order", "carry_out"),
             Step(
                 "broker_service.client_operations.ClientOperations.carry_out",
                 "carries it out or rejects it",

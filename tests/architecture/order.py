@@ -46,6 +46,7 @@ ROOMS: Mapping[str, Floors] = {
         "actions disturber",
         "publishing",
         "client_operations",
+        "client_sessions",
         "broker",
         "client_library grpc_shell",
         "__main__",

@@ -89,10 +89,10 @@ class CoreOverlay:
     def request(self, client: str, operation: Operation, id: str = "", body: bytes = b"", published: int = 0) -> None:
         broker, session = self.sessions[client]
         if broker in self.brokers:
-            self.brokers[broker].handle(session, [ClientRequest(client, 0, operation, id, body, published)])
+            self.brokers[broker].sessions.handle(session, [ClientRequest(client, 0, operation, id, body, published)])
 
     def attach(self, client: str, broker: str) -> None:
-        self.sessions[client] = (broker, self.brokers[broker].open_session())
+        self.sessions[client] = (broker, self.brokers[broker].sessions.open())
         self.request(client, Operation.ATTACH)
 
     def advertise(self, client: str, id: str, predicates: Iterable[Predicate]) -> None:

@@ -35,13 +35,13 @@ class OneBroker:
         link = LinkConfig(neighbour="B2", local="", remote="", dial=True)
         config = BrokerConfig(id="B1", incarnation=1, protocol="tid", links=(link,), limits=limits or Limits())
         self.broker = Broker(config, lambda: 0, self.trace, ManualTimers().schedule)
-        self.session = self.broker.open_session()
+        self.session = self.broker.sessions.open()
 
     def do(
         self, client: str, operation: Operation, id: str = "", body: bytes = b"", session: Session | None = None
     ) -> list[ClientEvent]:
         session = session or self.session
-        self.broker.handle(session, [ClientRequest(client, 7, operation, id, body)])
+        self.broker.sessions.handle(session, [ClientRequest(client, 7, operation, id, body)])
         return session.take(100)
 
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_done_is_rejected_with_a_reason(one: OneBroker, operation
 
 
 def test_a_client_must_attach_first_and_a_moved_client_starts_afresh(one: OneBroker) -> None:
-    elsewhere = one.broker.open_session()
+    elsewhere = one.broker.sessions.open()
     (event,) = one.do("S", Operation.SUBSCRIBE, "s1", WANTED, elsewhere)
     assert "not attached" in event.reason
     one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
@@ -138,7 +138,7 @@ def test_a_client_must_attach_first_and_a_moved_client_starts_afresh(one: OneBro
 def test_a_closed_session_takes_its_clients_along(one: OneBroker) -> None:
     one.do("P", Operation.ADVERTISE, "a1", ADVERTISED)
     one.do("S", Operation.SUBSCRIBE, "s1", WANTED)
-    one.broker.close_session(one.session)
+    one.broker.sessions.close(one.session)
     assert one.broker.clients == 0
     assert one.broker.tables() == {"subscription_routing_table": {}, "publication_routing_table": {}}
 
@@ -152,7 +152,7 @@ def test_a_session_that_does_not_read_loses_events_and_they_are_counted() -> Non
     ):
         one.do("P", operation, id, body)
     requests = [ClientRequest("P", 0, Operation.PUBLISH, f"P:{n}", quote(60)) for n in range(10)]
-    one.broker.handle(one.session, requests)
+    one.broker.sessions.handle(one.session, requests)
     assert (one.session.waiting, one.session.dropped) == (3, 7)
     assert len(one.trace.of(Event.DROPPED)) == 7
 
@@ -164,11 +164,11 @@ def test_a_flooded_session_is_still_told_what_became_of_its_operations() -> None
     one.do("P", Operation.SUBSCRIBE, "s1", WANTED)
     flood = [ClientRequest("P", 0, Operation.PUBLISH, f"P:{n}", quote(60)) for n in range(10)]
     asked = [ClientRequest("P", number, Operation.UNSUBSCRIBE, "s1") for number in range(1, 6)]
-    one.broker.handle(one.session, [*flood, *asked])
+    one.broker.sessions.handle(one.session, [*flood, *asked])
     told = one.session.take(100)
     assert outcomes(told) == [Outcome.NOTIFIED] * 3 + [Outcome.CONFIRMED] + [Outcome.REJECTED] * 2
     assert one.session.dropped == 9
-    one.broker.handle(one.session, asked)
+    one.broker.sessions.handle(one.session, asked)
     assert len(one.session.take(100)) == 3
 
 
@@ -186,7 +186,7 @@ def test_a_session_that_does_not_read_keeps_so_many_bytes_at_most() -> None:
     )
     one.do("P", Operation.SUBSCRIBE, "s1", WANTED)
     for number in range(4):
-        one.broker.handle(one.session, [ClientRequest("P", 0, Operation.PUBLISH, f"P:{number}", large)])
+        one.broker.sessions.handle(one.session, [ClientRequest("P", 0, Operation.PUBLISH, f"P:{number}", large)])
     assert (one.session.waiting, one.session.dropped) == (2, 2)
     assert [event.id for event in one.session.take(9, most_bytes=1)] == ["P:0"]
     assert [event.id for event in one.session.take(9)] == ["P:1"]
@@ -238,11 +238,11 @@ def test_how_long_the_router_works_is_recorded_apart_from_when() -> None:
     trace, ticks, now = ListTrace("B1"), count(), [500]
     config = BrokerConfig(id="B1", incarnation=1, protocol="tid")
     broker = Broker(config, lambda: now[0], trace, ManualTimers().schedule, stopwatch=lambda: 1000 * next(ticks))
-    session = broker.open_session()
+    session = broker.sessions.open()
 
     def do(operation: Operation, id: str = "", body: bytes = b"") -> None:
         now[0] += 100
-        broker.handle(session, [ClientRequest("P", 7, operation, id, body)])
+        broker.sessions.handle(session, [ClientRequest("P", 7, operation, id, body)])
 
     do(Operation.ATTACH)
     do(Operation.ADVERTISE, "a1", ADVERTISED)

@@ -38,11 +38,11 @@ class OneBroker:
         config = BrokerConfig(id="B1", incarnation=3, protocol=DEFECTIVE, options={"fails_in": fails_in}, links=(link,))
         self.timers = ManualTimers()
         self.broker = Broker(config, lambda: 0, self.trace, self.timers.schedule, on_defect=self.defects.append)
-        self.session = self.broker.open_session()
+        self.session = self.broker.sessions.open()
 
     def request(self, operation: Operation, id: str = "") -> None:
         body = encode_predicates(above(0)) if id else b""
-        self.broker.handle(self.session, [ClientRequest("C", 0, operation, id, body)])
+        self.broker.sessions.handle(self.session, [ClientRequest("C", 0, operation, id, body)])
 
     def subscribe(self) -> None:
         self.request(Operation.ATTACH)
@@ -61,7 +61,7 @@ class OneBroker:
                 self.subscribe()
             case "unsubscribe":
                 self.subscribe()
-                self.broker.close_session(self.session)
+                self.broker.sessions.close(self.session)
             case "link_up":
                 self.broker.link_up("B2", 1, 0)
             case "link_down":

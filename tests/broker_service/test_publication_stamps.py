@@ -42,7 +42,7 @@ def test_a_stamp_reaches_the_last_broker(protocol: str, stamp: int) -> None:
     overlay.settle()
     before = overlay.clock()
     _, session = overlay.sessions["P"]
-    overlay.brokers["B1"].handle(session, [ClientRequest("P", 1, Operation.PUBLISH, "p", QUOTE, stamp)])
+    overlay.brokers["B1"].sessions.handle(session, [ClientRequest("P", 1, Operation.PUBLISH, "p", QUOTE, stamp)])
     after = overlay.clock()
     messages = list(travelled(overlay, ("B1", "B2", "B3")))
     assert [message.id for message in messages] == ["p", "p"]

@@ -52,8 +52,8 @@ class FirstHop:
         self.incarnation += 1
         config = BrokerConfig(id="B1", incarnation=self.incarnation, protocol="tid")
         self.broker = Broker(config, lambda: 0, ListTrace("B1"), ManualTimers().schedule)
-        self.subscriber = self.broker.open_session()
-        self.broker.handle(
+        self.subscriber = self.broker.sessions.open()
+        self.broker.sessions.handle(
             self.subscriber,
             [
                 ClientRequest("S", 1, Operation.ATTACH),
@@ -64,8 +64,8 @@ class FirstHop:
         self.connect()
 
     def connect(self) -> None:
-        self.stream = Stream(self.broker.open_session())
-        self.broker.name_session(self.stream.session, "session")
+        self.stream = Stream(self.broker.sessions.open())
+        self.broker.sessions.name(self.stream.session, "session")
         self.requests.begin(self.broker.welcome)
 
     def publish(self, body: bytes) -> None:
@@ -78,7 +78,7 @@ class FirstHop:
 
     def handle(self, stream: Stream) -> None:
         if stream.to_broker:
-            self.broker.handle(stream.session, stream.to_broker.popleft())
+            self.broker.sessions.handle(stream.session, stream.to_broker.popleft())
             events = stream.session.take(10_000)
             stream.to_client.append(BrokerFrame(events, acknowledged=stream.session.acknowledge()))
 
@@ -111,7 +111,7 @@ class FirstHop:
             case "handle late" if self.broken:
                 self.handle(self.broken[0])
             case "notice" if self.broken:
-                self.broker.close_session(self.broken.pop(0).session)
+                self.broker.sessions.close(self.broken.pop(0).session)
         self.note_routed()
 
     def note_acknowledged(self, publication: ClientRequest) -> None:

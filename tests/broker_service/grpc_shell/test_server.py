@@ -51,7 +51,7 @@ async def test_a_status_counts_the_timers_that_are_work(tmp_path: Path) -> None:
     with registered():
         async with Loopback(tmp_path) as overlay:
             server = await overlay.start("B1", protocol=SCRIPTED)
-            handled = calls_of(server.broker, "handle")
+            handled = calls_of(server.broker.sessions, "handle")
             async with Session(overlay.address("B1")) as session:
                 client = await session.client("P")
                 await client.advertise("a", SCRIPTS)

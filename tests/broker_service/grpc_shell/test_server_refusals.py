@@ -127,7 +127,7 @@ async def test_a_client_that_does_not_read_its_answers_gets_the_others_on_its_ne
 async def test_a_client_that_does_not_read_loses_its_own_notifications_only(tmp_path: Path) -> None:
     async with Loopback(tmp_path, Limits(heartbeat=30, session_queue=50)) as overlay:
         server = await overlay.start("B1")
-        handled = calls_of(server.broker, "handle")
+        handled = calls_of(server.broker.sessions, "handle")
         async with rpc.channel(overlay.address("B1"), MB) as channel, Session(overlay.address("B1")) as good:
             call = rpc.dial(channel, rpc.SESSION)
             await call.write(
@@ -177,7 +177,7 @@ async def test_a_slow_broker_reads_no_more_than_it_has_room_for(tmp_path: Path) 
     frame, count = 60_000, 20
     async with Loopback(tmp_path, Limits(heartbeat=30, queue_bytes=2 * frame)) as overlay:
         server = await overlay.start("B1", service_time=ServiceTime(mean=0.005))
-        handled, submitted = calls_of(server.broker, "handle"), calls_of(server._service, "submit")
+        handled, submitted = calls_of(server.broker.sessions, "handle"), calls_of(server._service, "submit")
         most = 0
         async with rpc.channel(overlay.address("B1"), MB) as channel:
             call = rpc.dial(channel, rpc.SESSION)

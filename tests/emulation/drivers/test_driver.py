@@ -262,14 +262,14 @@ async def test_a_broker_that_breaks_off_is_noted_and_found_again(tmp_path: Path)
             await overlay.stop("B1", former)
             again = await overlay.start("B1", incarnation=2)
             handled = asyncio.Event()
-            handle = again.broker.handle
+            handle = again.broker.sessions.handle
 
             def watch(*arguments: Any) -> None:
                 handle(*arguments)
                 if again.broker.clients == 2:
                     handled.set()
 
-            again.broker.handle = watch  # type: ignore[method-assign]
+            again.broker.sessions.handle = watch  # type: ignore[method-assign]
             await asyncio.wait_for(handled.wait(), WITHIN)
             assert await running.end() == 0
     links = [record.event for record in log(overlay, Event.LINK_UP, Event.LINK_DOWN)]

@@ -124,7 +124,7 @@ class Upheaval:
         if self._overlay.sessions:
             client = self._rng.choice(sorted(self._overlay.sessions))
             broker, session = self._overlay.sessions.pop(client)
-            self._overlay.brokers[broker].close_session(session)
+            self._overlay.brokers[broker].sessions.close(session)
 
     def _kill(self) -> None:
         if self._overlay.brokers:

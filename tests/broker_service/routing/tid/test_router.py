@@ -159,7 +159,7 @@ def test_tables_are_empty_after_everything_is_withdrawn(mode: str, case: tuple[n
     withdrawals = [overlay.sessions[client] for client in population.clients]
     rng.shuffle(withdrawals)
     for broker, session in withdrawals:
-        overlay.brokers[broker].close_session(session)
+        overlay.brokers[broker].sessions.close(session)
         _run_a_little(overlay, rng)
     overlay.settle()
     for broker in overlay.brokers.values():
@@ -276,7 +276,7 @@ def test_a_restarted_broker_is_taught_again(mode: str, case: tuple[nx.Graph, int
     _publish_and_check(overlay, population, rng, 12)
     for client in population.clients:
         broker, session = overlay.sessions[client]
-        overlay.brokers[broker].close_session(session)
+        overlay.brokers[broker].sessions.close(session)
     overlay.settle()
     for core in overlay.brokers.values():
         assert core.tables() == EMPTY
