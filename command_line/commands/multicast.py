@@ -98,7 +98,7 @@ def as_table(request: MulticastRequest, found: Split) -> None:
     console.print(table)
     console.print(
         f"cost of the tree from {request.server}: {found.cost:.6g} in the unit of {request.file.name}, "
-        f"{found.messages:,} messages",
+        f"{found.messages:,} message{'s' if found.messages != 1 else ''}",
         markup=False,
         soft_wrap=True,
     )
