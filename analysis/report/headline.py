@@ -1,6 +1,6 @@
 """The first sentences of a report: a defect if there is one, else an emulation that failed, else the finding.
 
-The finding is the recovery from a burst where the scenario has one, else the comparison of two variants, else the
+The finding is the recovery from a burst where the scenario has one, else the first comparison of variants, else the
 deliveries and delays of a single variant.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis.report.burst_recovery import recovery_sentence
-from analysis.report.comparison import comparison_in_words
+from analysis.report.comparison import comparisons_in_words
 from analysis.report.data import ReportData
 from analysis.report.sentences import delivery_sentence, milliseconds
 from analysis.tables.summary import CORRECT, UNJUDGED, Summary, VariantSummary
@@ -40,11 +40,10 @@ def headline(data: ReportData) -> Headline:
 
 
 def _findings(data: ReportData) -> list[str]:
-    """Recovery, comparison, and the numbers of the comparison, as far as the run has them."""
+    """Recovery, comparisons, and their numbers, as far as the run has them."""
     recovery = recovery_sentence(data.burst_recoveries)
     found = [recovery] if recovery else []
-    if data.summary.comparison is not None:
-        compared = comparison_in_words(data.summary.comparison, data.run.scenario)
+    for compared in comparisons_in_words(data.summary, data.run.scenario):
         found += [compared.finding, compared.numbers]
     return found
 

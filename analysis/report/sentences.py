@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from markupsafe import Markup, escape
 from msgspec import UNSET
@@ -17,6 +19,16 @@ FIDELITY_SENTENCES = {
     "INVALID": "The emulation did not meet its requests: the numbers describe this host, not the overlay.",
     UNKNOWN_FIDELITY: "The fidelity of the emulation was not measured.",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonInWords:
+    """A difference between variants, and the numbers behind it."""
+
+    finding: str
+    """One sentence: the difference, with its interval and its cause where the logs show them."""
+    numbers: str
+    """Further sentences with the numbers; empty where nothing could be compared."""
 
 
 def delivery_sentence(delivery: Delivery) -> str:

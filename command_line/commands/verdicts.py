@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from analysis.report.comparison import comparison_in_words
+from analysis.report.comparison import comparisons_in_words
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import (
     BROKER_DEFECT,
@@ -94,12 +94,13 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
 
 def print_comparison(console: Console, summary: Summary, run: Path) -> None:
     """Prints the difference between variants; nothing for a single one."""
-    if summary.comparison is None:
+    compared = comparisons_in_words(summary, open_run(run).manifest.scenario)
+    for words in compared:
+        console.print(Text(f"\n{words.finding}", style="bold"), soft_wrap=not console.is_terminal)
+        if words.numbers:
+            console.print(Text(words.numbers), soft_wrap=not console.is_terminal)
+    if not compared:
         return
-    words = comparison_in_words(summary.comparison, open_run(run).manifest.scenario)
-    console.print(Text(f"\n{words.finding}", style="bold"), soft_wrap=not console.is_terminal)
-    if words.numbers:
-        console.print(Text(words.numbers), soft_wrap=not console.is_terminal)
     if summary.fidelity == FidelityVerdict.INVALID or violated(summary.delivery, interrupted=summary.interrupted):
         console.print(Text("Do not quote this difference: a verdict above says that the run did not hold."))
 

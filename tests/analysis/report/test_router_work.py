@@ -7,7 +7,8 @@ import pytest
 
 from analysis.report.router_work import work_figure, work_of
 from analysis.tables.broker_work import WorkKind
-from analysis.tables.summary import Delay, Delivery, Matching, VariantSummary, WorkFigures
+from analysis.tables.summary import VariantSummary, WorkFigures
+from tests.analysis.report.empty_summaries import empty_variant
 
 
 def figures(work: WorkKind, mean: float) -> WorkFigures:
@@ -15,17 +16,7 @@ def figures(work: WorkKind, mean: float) -> WorkFigures:
 
 
 def variant(name: str, *work: WorkFigures) -> VariantSummary:
-    zeros = msgspec.convert(
-        dict.fromkeys((name for name in Delivery.__struct_fields__ if name not in ("best_effort", "detections")), 0)
-        | {"verdicts": [], "spurious_causes": {}, "examples": []},
-        Delivery,
-    )
-    delay = msgspec.convert(dict.fromkeys(Delay.__struct_fields__, 0), Delay)
-    matching = msgspec.convert(dict.fromkeys(Matching.__struct_fields__, 0), Matching)
-    return VariantSummary(
-        name=name, fidelity="VALID", interrupted=False, delivery=zeros, delay=delay, delay_by_hops=[], messages=[],
-        broker_messages=[], matching=matching, drops=[], router_work=list(work),
-    )  # fmt: skip
+    return msgspec.structs.replace(empty_variant(name), router_work=list(work))
 
 
 def test_a_row_reaches_from_the_median_to_the_99th_percentile_with_a_mark_at_the_mean() -> None:

@@ -1,4 +1,4 @@
-"""The words for a comparison agree with its numbers, and claim no more than the interval and the logs show."""
+"""The words for a comparison of delays agree with its numbers, and claim no more than interval and logs show."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.report.comparison import comparison_in_words
+from analysis.report.delay_comparison import delay_comparison
 from analysis.tables.comparison import Comparison, RelievedLink
 
 ROUTING = {"vary": {"routing.publications": ["fixed", "dynamic"]}}
@@ -25,7 +25,7 @@ RELIEVED = RelievedLink(source="B3", target="B7", reference_publications=1634, v
 
 
 def finding(scenario: dict[str, Any] = ROUTING, **changes: Any) -> str:
-    return comparison_in_words(msgspec.structs.replace(FASTER, **changes), scenario).finding
+    return delay_comparison(msgspec.structs.replace(FASTER, **changes), scenario).finding
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_variants_that_differ_in_more_than_routing_are_named_as_they_are() -> No
 
 def test_the_numbers_behind_a_finding() -> None:
     def numbers(**changes: Any) -> str:
-        return comparison_in_words(msgspec.structs.replace(FASTER, **changes), ROUTING).numbers
+        return delay_comparison(msgspec.structs.replace(FASTER, **changes), ROUTING).numbers
 
     means = "Mean delay 21.3 ms instead of 30.9 ms, over 4,500 notifications that both delivered."
     assert numbers() == means
