@@ -76,6 +76,7 @@ INTERPRETED: Mapping[str, str] = {
     "broker_service/links/frames.py": _STRUCTS,
     "broker_service/links/states.py": "mypyc compiles no exception derived from RuntimeError",
     "broker_service/messages.py": _STRUCTS,
+    "broker_service/routing/cbf/messages.py": _STRUCTS,
     "broker_service/routing/cbf/options.py": _STRUCTS,
     "broker_service/routing/cbf/tree.py": _RARE,
     "broker_service/routing/channelization/clustering.py": _RARE,

@@ -80,6 +80,8 @@ class Matcher(Generic[Key]):
         """An index that others have, too, and that does not change."""
         self._removed: set[Key] = set()
         """Keys of the shared index that are not in this one."""
+        self.count: Callable[[list[Key]], int] = len
+        """The number of matches that is logged for the keys that were found."""
 
     def __contains__(self, key: Key) -> bool:
         return key in self._index or self._is_in_shared(key)
@@ -128,7 +130,7 @@ class Matcher(Generic[Key]):
             removed = self._removed
             matches += [key for key in self.shared.match(attributes) if key not in removed]
         comparisons = self._comparisons
-        comparisons.pending.append(TimedComparison(id, len(matches), comparisons.stopwatch() - began, decoding))
+        comparisons.pending.append(TimedComparison(id, self.count(matches), comparisons.stopwatch() - began, decoding))
         return matches
 
     def _is_in_shared(self, key: Key) -> bool:

@@ -64,7 +64,12 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
         ConformanceProtocol(
             "cbf-aggregating",
             "cbf",
-            {"advertisements": True, "aggregation": "covering", "reconcile_after": _RECONCILE_AFTER},
+            {
+                "advertisements": True,
+                "aggregation": "covering",
+                "announce_after": 0.05,
+                "reconcile_after": _RECONCILE_AFTER,
+            },
         ),
         ConformanceProtocol("gryphon", "gryphon", structure=("node",)),
         ConformanceProtocol("channelization", "channelization", {"channels": 3}, full_mesh=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
@@ -10,23 +10,23 @@ import msgspec
 
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.cbf import CbfRouter
-from broker_service.routing.cbf.router import Direction, Interest
 from broker_service.routing.cbf.sums import Change, CoveringSum, Entry
-from broker_service.routing.interface import Actions, Deliver, Send, SetTimer
+from broker_service.routing.cbf.table import Found
+from broker_service.routing.interface import Action, Actions, Deliver, Send, SetTimer
 from tests.properties.mutants import in_place_of
 
 
 class ForwardsBack(CbfRouter):
     """Does not leave out the neighbour that a publication came from, nor notices that it has been here."""
 
-    def _forward(self, message: Message, found: Iterable[Direction | Interest], source: BrokerId | None) -> Actions:
+    def _forward(self, message: Message, found: Found, source: BrokerId | None) -> Actions:
         return super()._forward(message, found, None)
 
 
 class ForwardsEverywhere(CbfRouter):
     """Sends publications to all neighbours in the tree but the one that they came from."""
 
-    def _forward(self, message: Message, found: Iterable[Direction | Interest], source: BrokerId | None) -> Actions:
+    def _forward(self, message: Message, found: Found, source: BrokerId | None) -> Actions:
         delivered = [action for action in super()._forward(message, found, source) if isinstance(action, Deliver)]
         onward = msgspec.structs.replace(message, hops=message.hops + 1)
         return [*delivered, *(Send(neighbour, onward) for neighbour in self._sums if neighbour != source)]
@@ -36,9 +36,9 @@ class WithdrawsForAll(CbfRouter):
     """Withdraws a subscription's content while others with the same content stand: it aggregates without counting."""
 
     def _remove(self, body: bytes, direction: BrokerId | None, hops: int) -> Actions:
-        entry = self._entries[body]
+        entry = self._table.entry(body)
         actions = super()._remove(body, direction, hops)
-        if body not in self._entries:
+        if not self._table.directions(body):
             return actions
         withdrawn = [neighbour for neighbour, told in self._sums.items() if body in told]
         return [*actions, *(Send(to, Message(Kind.UNSUBSCRIBE, entry.id, body, hops=1)) for to in withdrawn)]
@@ -76,7 +76,7 @@ class ForgetsTheCovered(CoveringSum):
 class IgnoresLateAdvertisements(CbfRouter):
     """Sends subscriptions towards the advertisements that it knows when they are made, and to no later ones."""
 
-    def _towards(self, row: object) -> list[Send]:
+    def _towards(self, row: object) -> list[Action]:
         return []
 
 

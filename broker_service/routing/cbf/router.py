@@ -1,8 +1,9 @@
 """Content-based forwarding on one tree (MEDYM, section 2.1, which takes Siena as its representative).
 
 1. The servers use the links of one tree and no others (`tree`); messages of neighbours off the tree are malformed.
-2. The *forwarding table* holds, for each neighbour in the tree, the sum of the subscriptions in its direction (`sums`).
-   Each server tells each neighbour the sum of its own clients' and of all other neighbours' subscriptions, as changes.
+2. The *forwarding table* holds, for each neighbour in the tree, the sum of the subscriptions in its direction (`table`,
+   `sums`). Each server tells each neighbour the sum of its own clients' and of all other neighbours' subscriptions, as
+   changes, one by one or several together (`announcements`).
 3. A publication is matched at every server with its clients' subscriptions and the whole forwarding table, in one
    comparison; it goes to the neighbours whose directions match, but not back to where it came from.
 4. With `advertisements`, these are broadcast on the tree, and a subscription is part of the sum for a neighbour only
@@ -14,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -25,8 +26,11 @@ from broker_service.language.formatting import format_subscription
 from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.cbf.announcements import Announcements, AnnouncementTimer, Gathered, Single
+from broker_service.routing.cbf.messages import bundled_entry, decode_changes
 from broker_service.routing.cbf.options import CbfOptions
 from broker_service.routing.cbf.sums import Change, CoveringSum, Entry, IdenticalSum, Sum
+from broker_service.routing.cbf.table import ForwardingTable, Found
 from broker_service.routing.cbf.tree import decode_neighbours
 from broker_service.routing.common.contents import content_of
 from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
@@ -34,23 +38,8 @@ from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
 from broker_service.routing.common.tables import AdvertisementTable
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send, TimerKey
-from broker_service.routing.matcher import Matcher
 
 _SUMS = {"identical": IdenticalSum, "covering": CoveringSum}
-
-
-class Direction(NamedTuple):
-    """Key of a subscription in the forwarding table."""
-
-    neighbour: BrokerId
-    body: bytes
-
-
-class Interest(NamedTuple):
-    """Key of a client's subscription."""
-
-    client: ClientId
-    id: str
 
 
 class Advertised(NamedTuple):
@@ -79,10 +68,9 @@ class CbfRouter(DispatchingRouter):
         """Sums for the neighbours in the tree."""
         self._subscribed: dict[str, bytes] = {}
         """Contents of the clients' subscriptions, by identifier."""
-        self._entries: dict[bytes, Entry] = {}
-        self._directions: dict[bytes, dict[BrokerId | None, int]] = {}
-        """By content: the directions in which it stands, and the subscriptions there that are known one by one."""
-        self._forwarding: Matcher[Direction | Interest] = context.matcher()
+        self._table = ForwardingTable(context.matcher())
+        after = context.options.announce_after
+        self._announcements: Announcements = Gathered(context.broker, after) if after else Single()
         self._advertisements: AdvertisementTable[Advertised] = AdvertisementTable()
         self._reconciliation: Reconciliation[Declared] = Reconciliation(context.links, context.options.reconcile_after)
         super().__init__(
@@ -92,6 +80,7 @@ class CbfRouter(DispatchingRouter):
                 Kind.UNSUBSCRIBE: self._receive_unsubscription,
                 Kind.ADVERTISE: self._receive_advertisement,
                 Kind.UNADVERTISE: self._receive_unadvertisement,
+                Kind.CONTROL: self._receive_changes,
             }
         )
 
@@ -109,16 +98,14 @@ class CbfRouter(DispatchingRouter):
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         body = self._subscribed[id] = content_of(subscription)
-        self._forwarding.add(Interest(client, id), subscription)
-        return self._add(Entry(id, body, subscription), None, 0)
+        return self._updated(self._table.add_client(client, Entry(id, body, subscription)), 0)
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
         body = self._subscribed.pop(id)
-        self._forwarding.remove(Interest(client, id))
-        return self._remove(body, None, 0)
+        return self._remove(body, None, 0) if self._table.remove_client(body, id) else ()
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
-        return self._forward(message, self._forwarding.match_decoded(message.id, publication), None)
+        return self._forward(message, self._table.find_decoded(message.id, publication), None)
 
     # Messages of neighbours
 
@@ -128,19 +115,25 @@ class CbfRouter(DispatchingRouter):
         return super().receive(neighbour, message)
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        return self._forward(message, self._forwarding.match(message), neighbour)
+        return self._forward(message, self._table.find(message), neighbour)
 
     def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
-        direction = Direction(neighbour, message.body)
-        if direction in self._forwarding:  # told anew after a restart
-            self._reconciliation.confirm(neighbour, Declared(Kind.SUBSCRIBE, message.body))
-            return ()
         subscription = decode_subscription(message.body)
-        self._forwarding.add(direction, subscription)
-        return self._add(Entry(message.id, message.body, subscription), neighbour, message.hops)
+        return self._add_direction(neighbour, Entry(message.id, message.body, subscription), message.hops)
 
     def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
         return self._remove_direction(neighbour, message.body, message.hops)
+
+    def _receive_changes(self, neighbour: BrokerId, message: Message) -> Actions:
+        """Takes over several changes of the neighbour's sum, or none when one of them cannot be read."""
+        actions: list[Action] = []
+        changes = [(change, bundled_entry(change.body)) for change in decode_changes(message.header)]
+        for change, entry in changes:
+            if change.withdrawn:
+                actions += self._remove_direction(neighbour, entry.body, 0)
+            else:
+                actions += self._add_direction(neighbour, entry, 0)
+        return actions
 
     def _receive_advertisement(self, neighbour: BrokerId, message: Message) -> Actions:
         if message.id in self._advertisements:
@@ -170,6 +163,8 @@ class CbfRouter(DispatchingRouter):
                 return self._update_restarted(neighbour)
 
     def timer(self, key: TimerKey) -> Actions:
+        if isinstance(key, AnnouncementTimer):
+            return self._announcements.due()
         assert isinstance(key, Reconcile)
         neighbour = key.neighbour
         if not self._reconciliation.is_up(neighbour):
@@ -186,7 +181,11 @@ class CbfRouter(DispatchingRouter):
         self._reconciliation.expect(
             neighbour,
             [
-                *(Declared(Kind.SUBSCRIBE, body) for body, found in self._directions.items() if neighbour in found),
+                *(
+                    Declared(Kind.SUBSCRIBE, entry.body)
+                    for entry in self._table
+                    if neighbour in self._table.directions(entry.body)
+                ),
                 *(Declared(Kind.ADVERTISE, row.id) for row in self._advertisements.from_neighbour(neighbour)),
             ],
         )
@@ -194,21 +193,15 @@ class CbfRouter(DispatchingRouter):
         changes = [Change(Kind.SUBSCRIBE, entry) for entry in self._sums[neighbour].announced.values()]
         return [
             *(Send(neighbour, Message(Kind.ADVERTISE, row.id, row.body, hops=1)) for row in rows),
-            *_sends(neighbour, changes, 0),
+            *self._announcements.anew(neighbour, changes),
             self._reconciliation.set_timer(neighbour),
         ]
 
     # Publications
 
-    def _forward(self, message: Message, found: Iterable[Direction | Interest], source: BrokerId | None) -> Actions:
-        clients: dict[ClientId, None] = {}
-        neighbours: dict[BrokerId, None] = {}
-        for key in found:
-            if isinstance(key, Interest):
-                clients[key.client] = None
-            elif key.neighbour != source:
-                neighbours[key.neighbour] = None
-        actions: list[Action] = [Deliver(tuple(clients), message)] if clients else []
+    def _forward(self, message: Message, found: Found, source: BrokerId | None) -> Actions:
+        actions: list[Action] = [Deliver(found.clients, message)] if found.clients else []
+        neighbours = [neighbour for neighbour in found.neighbours if neighbour != source]
         if neighbours:
             onward = msgspec.structs.replace(message, hops=message.hops + 1)
             actions += [Send(neighbour, onward) for neighbour in neighbours]
@@ -216,44 +209,38 @@ class CbfRouter(DispatchingRouter):
 
     # Subscriptions
 
-    def _add(self, entry: Entry, direction: BrokerId | None, hops: int) -> Actions:
-        """A subscription stands in a direction, perhaps besides others of the same content."""
-        entry = self._entries.setdefault(entry.body, entry)
-        found = self._directions.setdefault(entry.body, {})
-        found[direction] = found.get(direction, 0) + 1
-        return self._updated(entry, hops)
+    def _add_direction(self, neighbour: BrokerId, entry: Entry, hops: int) -> Actions:
+        if neighbour in self._table.directions(entry.body):  # told anew after a restart
+            self._reconciliation.confirm(neighbour, Declared(Kind.SUBSCRIBE, entry.body))
+            return ()
+        return self._updated(self._table.add(entry, neighbour), hops)
 
     def _remove_direction(self, neighbour: BrokerId, body: bytes, hops: int) -> Actions:
-        if neighbour not in self._directions.get(body, ()):
-            return ()
-        self._forwarding.remove(Direction(neighbour, body))
-        return self._remove(body, neighbour, hops)
+        return self._remove(body, neighbour, hops) if neighbour in self._table.directions(body) else ()
 
     def _remove(self, body: bytes, direction: BrokerId | None, hops: int) -> Actions:
-        found = self._directions[body]
-        found[direction] -= 1
-        if not found[direction]:
-            del found[direction]
-        actions = self._updated(self._entries[body], hops)
-        if not found:
-            del self._directions[body], self._entries[body]
+        """A subscription stands in a direction no more."""
+        self._table.remove(body, direction)
+        actions = self._updated(self._table.entry(body), hops)
+        if not self._table.directions(body):
+            self._table.forget(body)
         return actions
 
-    def _updated(self, entry: Entry, hops: int) -> list[Send]:
+    def _updated(self, entry: Entry, hops: int) -> list[Action]:
         """Brings the sums for all neighbours in line with the directions in which a subscription stands."""
-        actions: list[Send] = []
+        actions: list[Action] = []
         for neighbour, told in self._sums.items():
             wanted = self._wants(neighbour, entry)
             if wanted and entry.body not in told:
-                actions += _sends(neighbour, told.add(entry), hops)
+                actions += self._announcements.tell(neighbour, told.add(entry), hops)
             elif not wanted and entry.body in told:
-                actions += _sends(neighbour, told.remove(entry.body), hops)
+                actions += self._announcements.tell(neighbour, told.remove(entry.body), hops)
         return actions
 
     def _wants(self, neighbour: BrokerId, entry: Entry) -> bool:
         """True when a subscription is part of the sum for a neighbour."""
-        found = self._directions[entry.body]
-        if len(found) == (neighbour in found):
+        directions = self._table.directions(entry.body)
+        if not directions or directions == (neighbour,):
             return False
         return not self._context.options.advertisements or any(
             intersects(row.advertisement, entry.subscription)
@@ -275,27 +262,23 @@ class CbfRouter(DispatchingRouter):
         actions = self._broadcast(Message(Kind.UNADVERTISE, id, hops=hops + 1), row.last_hop)
         return [*actions, *self._towards(row)]
 
-    def _towards(self, row: Advertised) -> list[Send]:
+    def _towards(self, row: Advertised) -> list[Action]:
         """Brings the sum for the neighbour in line that an advertisement came from, or came from until now."""
         if row.last_hop is None:
             return []
-        entries = [entry for entry in self._entries.values() if intersects(row.advertisement, entry.subscription)]
-        return [send for entry in entries for send in self._updated(entry, 0)]
+        entries = [entry for entry in self._table if intersects(row.advertisement, entry.subscription)]
+        return [action for entry in entries for action in self._updated(entry, 0)]
 
     def _broadcast(self, message: Message, source: BrokerId | None) -> Sequence[Send]:
         return [Send(neighbour, message) for neighbour in self._sums if neighbour != source]
 
     def tables(self) -> Mapping[str, object]:
         directions: dict[BrokerId, list[str]] = {neighbour: [] for neighbour in self._sums}
-        for body, found in self._directions.items():
-            for neighbour in found:
+        for entry in self._table:
+            for neighbour in self._table.directions(entry.body):
                 if neighbour is not None:
-                    directions[neighbour].append(format_subscription(self._entries[body].subscription))
+                    directions[neighbour].append(format_subscription(entry.subscription))
         return {
             "forwarding_table": directions,
             "advertisements": {row.id: row.last_hop for row in self._advertisements},
         }
-
-
-def _sends(neighbour: BrokerId, changes: Iterable[Change], hops: int) -> list[Send]:
-    return [Send(neighbour, Message(kind, entry.id, entry.body, hops=hops + 1)) for kind, entry in changes]

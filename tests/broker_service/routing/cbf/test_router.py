@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from broker_service.language import Operator, Predicate
+from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind, Message, Operation
+from broker_service.routing.common.decoding import encode_header
 from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 
@@ -74,10 +76,65 @@ def test_equal_subscriptions_are_announced_once_and_withdrawn_with_the_last() ->
     assert overlay.brokers["B"].tables()["forwarding_table"] == {"A": []}
 
 
+def test_gathered_changes_travel_together() -> None:
+    overlay = gathering([("A", "B"), ("B", "C")])
+    for value in (1, 2, 3):
+        overlay.subscribe("S", f"s{value}", [Predicate("v", Operator.EQUAL, value)])
+    overlay.request("S", Operation.UNSUBSCRIBE, "s2")
+    overlay.settle()
+    assert not overlay.traces["B"].of(Event.RECEIVED)
+    for receiver in ("B", "C"):
+        overlay.fire_timers()
+        overlay.settle()
+        (received,) = overlay.traces[receiver].of(Event.RECEIVED)
+        assert (received.kind, received.label) == ("control", "sums")
+    assert overlay.brokers["C"].tables()["forwarding_table"] == {"B": ["[v,=,1]", "[v,=,3]"]}
+    overlay.request("S", Operation.UNSUBSCRIBE, "s3")
+    overlay.fire_timers()
+    overlay.settle()
+    assert overlay.brokers["B"].tables()["forwarding_table"] == {"A": ["[v,=,1]"], "C": []}
+
+
+def test_what_is_subscribed_again_before_its_withdrawal_is_announced_is_not_announced() -> None:
+    overlay = gathering([("A", "B")])
+    overlay.subscribe("S", "s", [EVENTS])
+    overlay.fire_timers()
+    overlay.settle()
+    overlay.request("S", Operation.UNSUBSCRIBE, "s")
+    overlay.subscribe("S", "t", [EVENTS])
+    overlay.fire_timers()
+    overlay.settle()
+    assert len(overlay.traces["B"].of(Event.RECEIVED)) == 1
+
+
+def test_sums_that_do_not_fit_into_a_message_travel_in_several() -> None:
+    overlay = gathering([("A", "B")])
+    long = "x" * 4000
+    for value in range(20):
+        overlay.subscribe("S", f"s{value}", [Predicate("v", Operator.STRING_EQUAL, f"{long}{value}")])
+    overlay.fire_timers()
+    overlay.settle()
+    assert len(overlay.traces["B"].of(Event.RECEIVED)) == 2
+    table = overlay.brokers["B"].tables()["forwarding_table"]
+    assert isinstance(table, dict) and len(table["A"]) == 20
+
+
+def gathering(links: list[tuple[str, str]]) -> CoreOverlay:
+    overlay = CoreOverlay(links, protocol="cbf", options={"announce_after": 0.5})
+    overlay.attach("S", "A")
+    return overlay
+
+
 MALFORMED = {
     "a subscription that is none": Message(Kind.SUBSCRIBE, "A.1.1", b"\xff\xff"),
     "an advertisement that is none": Message(Kind.ADVERTISE, "A.1.1", b"\xff\xff"),
-    "a kind that it does not use": Message(Kind.CONTROL, "A.1.1"),
+    "changes that are none": Message(Kind.CONTROL, "A.1.1"),
+    "a change that is none": Message(
+        Kind.CONTROL,
+        "A.1.1",
+        b"",
+        encode_header([(False, encode_predicates((EVENTS,))), (False, b"\xff\xff")]),
+    ),
 }
 
 

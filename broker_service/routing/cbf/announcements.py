@@ -1,0 +1,82 @@
+"""Announcements of the changes of sums to neighbours: one by one, or several together."""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+
+from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.cbf.messages import encoded_bundles
+from broker_service.routing.cbf.sums import Change
+from broker_service.routing.interface import Action, Send, SetTimer
+
+LABEL = "sums"
+"""Purpose of the control messages, for the log."""
+
+
+class AnnouncementTimer(enum.Enum):
+    """Keys of timers."""
+
+    DUE = enum.auto()
+    """At its end gathered changes are announced."""
+
+
+class Announcements(ABC):
+    """The way in which neighbours are told of changes."""
+
+    @abstractmethod
+    def tell(self, neighbour: BrokerId, changes: Iterable[Change], hops: int) -> Sequence[Action]:
+        """Tells a neighbour changes of its sum, which have travelled `hops` links."""
+
+    @abstractmethod
+    def anew(self, neighbour: BrokerId, changes: Iterable[Change]) -> Sequence[Action]:
+        """Tells a neighbour that has been restarted its whole sum."""
+
+    @abstractmethod
+    def due(self) -> Sequence[Action]:
+        """The timer has run out."""
+
+
+class Single(Announcements):
+    """Each change at once, in a message of its own."""
+
+    def tell(self, neighbour: BrokerId, changes: Iterable[Change], hops: int) -> Sequence[Action]:
+        return [Send(neighbour, Message(kind, entry.id, entry.body, hops=hops + 1)) for kind, entry in changes]
+
+    def anew(self, neighbour: BrokerId, changes: Iterable[Change]) -> Sequence[Action]:
+        return self.tell(neighbour, changes, 0)
+
+    def due(self) -> Sequence[Action]:
+        return ()
+
+
+class Gathered(Announcements):
+    """All changes together that come up within some time after the first."""
+
+    def __init__(self, own: BrokerId, after: float) -> None:
+        """`own` is this server, `after` the time in seconds."""
+        self._own = own
+        self._after = after
+        self._waiting: dict[BrokerId, dict[bytes, Change]] = {}
+        """By neighbour and content. Of two changes of a content, the second undoes the first."""
+
+    def tell(self, neighbour: BrokerId, changes: Iterable[Change], hops: int) -> Sequence[Action]:
+        timer = () if self._waiting else (SetTimer(AnnouncementTimer.DUE, self._after, awaited=True),)
+        waiting = self._waiting.setdefault(neighbour, {})
+        for change in changes:
+            if waiting.pop(change.entry.body, None) is None:
+                waiting[change.entry.body] = change
+        return timer
+
+    def anew(self, neighbour: BrokerId, changes: Iterable[Change]) -> Sequence[Action]:
+        self._waiting.get(neighbour, {}).clear()
+        return self.tell(neighbour, changes, 0)
+
+    def due(self) -> Sequence[Action]:
+        waiting, self._waiting = self._waiting, {}
+        return [
+            Send(neighbour, Message(Kind.CONTROL, self._own, b"", header, 1, LABEL))
+            for neighbour, changes in waiting.items()
+            for header in encoded_bundles(changes.values())
+        ]
