@@ -71,7 +71,8 @@ from studies.conformance.result import CaseVerdict
 from studies.conformance.running import run_case
 from studies.conformance.simulated import SimulatedCaseRunner
 from tests.properties.checks import delivered_once_at_each_broker
-from tests.properties.semi_probabilistic_mutants import MUTANTS, in_place_of_the_right
+from tests.properties.semi_probabilistic_mutants.every import MUTANTS
+from tests.properties.semi_probabilistic_mutants.mutant import in_place_of_the_right
 from tests.properties.strategies import cases
 from tests.properties.trial import Arrivals, run
 

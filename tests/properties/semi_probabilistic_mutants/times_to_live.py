@@ -1,0 +1,80 @@
+"""Semi-probabilistic routers that count hops wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from unittest import mock
+
+import msgspec
+
+from broker_service.messages import BrokerId, Message
+from broker_service.routing.interface import Action, Actions, Send
+from broker_service.routing.semi_probabilistic import router as router_module
+from broker_service.routing.semi_probabilistic.messages import EventHeader, decode_event, encode
+from broker_service.routing.semi_probabilistic.subscriptions import Pattern
+from tests.properties.semi_probabilistic_mutants.mutant import Mutant
+
+
+class _HopsOff(Mutant):
+    """Has other times-to-live left after a hop."""
+
+    def _forwarded(
+        self, message: Message, header: EventHeader, distances: Mapping[BrokerId, int], source: BrokerId | None
+    ) -> list[Action]:
+        actions: list[Action] = []
+        for action in super()._forwarded(message, header, distances, source):
+            assert isinstance(action, Send)
+            right = decode_event(action.message.header, self._options)
+            left = encode(self.left(header, right, action.message.label))
+            actions.append(Send(action.neighbour, msgspec.structs.replace(action.message, header=left)))
+        return actions
+
+    @staticmethod
+    def left(before: EventHeader, right: EventHeader, label: str) -> EventHeader:
+        raise NotImplementedError
+
+
+class DeterministicHopsAreFree(_HopsOff):
+    @staticmethod
+    def left(before: EventHeader, right: EventHeader, label: str) -> EventHeader:
+        return before if label == router_module.DETERMINISTIC else right
+
+
+class EveryHopUsesBoth(_HopsOff):
+    @staticmethod
+    def left(before: EventHeader, right: EventHeader, label: str) -> EventHeader:
+        return before.after_deterministic_hop().after_random_hop() if before.ttl is None else right
+
+
+class OneHopTooFew(_HopsOff):
+    @staticmethod
+    def left(before: EventHeader, right: EventHeader, label: str) -> EventHeader:
+        return msgspec.structs.replace(right, ttl=max(0, right.ttl - 1)) if right.ttl else right
+
+
+class StopsWhenBothAreUsedUp(Mutant):
+    def _spread(
+        self, message: Message, header: EventHeader, matched: Iterable[Pattern], source: BrokerId | None
+    ) -> Actions:
+        if 0 in (header.deterministic_ttl, header.probabilistic_ttl):
+            both = header.deterministic_ttl == header.probabilistic_ttl == 0
+            matched = list(matched)
+            unlimited = EventHeader(header.publisher, header.number)
+            return super()._spread(message, header if both else unlimited, matched, source)
+        return super()._spread(message, header, matched, source)
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        any_limit = mock.patch.object(router_module, "decode_event", lambda header, options: _decode(header))
+        with any_limit:
+            return super()._receive_publication(neighbour, message)
+
+
+class TheLastHopDoesNotDeliver(Mutant):
+    def _spread(
+        self, message: Message, header: EventHeader, matched: Iterable[Pattern], source: BrokerId | None
+    ) -> Actions:
+        return super()._spread(message, header, () if header.spent and source is not None else matched, source)
+
+
+def _decode(header: bytes) -> EventHeader:
+    return msgspec.msgpack.decode(header, type=EventHeader)
