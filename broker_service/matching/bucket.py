@@ -57,7 +57,7 @@ class Bucket(Generic[K]):
             self._tree.match(attributes, limits, keys)
             return
         for key, remaining in self._singles.items():
-            if all_hold(remaining, attributes):
+            if not remaining or all_hold(remaining, attributes):
                 keys.append(key)
 
     def _most_singles(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 import msgspec
@@ -51,8 +51,35 @@ class ReadyOperation(msgspec.Struct, frozen=True, gc=False):
     """The window of a composite subscription, nanoseconds."""
 
 
-def ready(operation: PlannedOperation, encode: Callable[[Publication], bytes] = encode_publication) -> ReadyOperation:
-    """Encodes an operation, a publication's content by `encode`. Raises `ContentError` when it is not valid."""
+def encode_recorded(predicates: Sequence[PredicateRecord]) -> bytes:
+    """The body of a subscription or an advertisement. Raises `ContentError` for a record that is not a predicate."""
+    return encode_predicates(tuple(recorded_predicate(record) for record in predicates))
+
+
+class SharedPredicates:
+    """Predicates encoded once where operations that follow one another share them, as the advertisements of all
+    publishers of patterns do, each of which names every pattern."""
+
+    def __init__(self) -> None:
+        self._latest: tuple[Sequence[PredicateRecord], bytes] | None = None
+
+    def encode(self, predicates: Sequence[PredicateRecord]) -> bytes:
+        """As `encode_recorded`."""
+        latest = self._latest
+        if latest is None or latest[0] is not predicates:
+            latest = self._latest = (predicates, encode_recorded(predicates))
+        return latest[1]
+
+
+def ready(
+    operation: PlannedOperation,
+    encode: Callable[[Publication], bytes] = encode_publication,
+    encode_declared: Callable[[Sequence[PredicateRecord]], bytes] = encode_recorded,
+) -> ReadyOperation:
+    """Encodes an operation, with the functions for a publication's content and for predicates.
+
+    Raises `ContentError` when it is not valid.
+    """
     body = b""
     numbers = strings = None
     if operation.attributes is not None:
@@ -60,7 +87,7 @@ def ready(operation: PlannedOperation, encode: Callable[[Publication], bytes] = 
         numbers = {name: value for name, value in operation.attributes.items() if not isinstance(value, str)}
         strings = {name: value for name, value in operation.attributes.items() if isinstance(value, str)}
     elif operation.predicates is not None:
-        body = encode_predicates(tuple(recorded_predicate(record) for record in operation.predicates))
+        body = encode_declared(operation.predicates)
     elif operation.pattern is not None:
         body = _encoded_composite(operation.pattern, operation.within)
     return ReadyOperation(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 from broker_service.trace import Trace
-from emulation.drivers.driver_operations import ready
+from emulation.drivers.driver_operations import SharedPredicates, ready
 from emulation.drivers.status import ClientCounts
 from emulation.faults.fault_run import NODE as EVENT_NODE
 from emulation.live_overlay import Tables, UnsettledError
@@ -59,6 +59,7 @@ class SimulatedDeployment:
             plan.overlay, plan.broker_settings, self._logs.of, events, calibration=calibration, stopwatch=stopwatch
         )
         self._clients = ClientNodes(plan.workload, self.overlay, self._logs.of, plan.promises)
+        self._predicates = SharedPredicates()
         self._operations = plan.workload.operations()
         self._next = next(self._operations, None)
         self._begin = 0
@@ -102,7 +103,8 @@ class SimulatedDeployment:
         events, begin, clients = self._events, self._begin, self._clients
         now, operation = events.now, self._next
         while operation is not None and begin + operation.at <= now:
-            clients.issue(ready(operation, self.overlay.contents.encode), begin + operation.at)
+            encoded = ready(operation, self.overlay.contents.encode, self._predicates.encode)
+            clients.issue(encoded, begin + operation.at)
             operation = next(self._operations, None)
         self._next = operation
         until = min(until, now + _STEP)

@@ -7,6 +7,7 @@ Records become lines soon, because lines take half the memory, and some at a tim
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,8 @@ import msgspec
 
 from record.files import log_file
 from record.log import TraceRecord
+
+_APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
 BUFFERED_BYTES: Final = 40_000
 """Bytes of a node's lines from which on they are written: 40 MB in all for a thousand nodes."""
@@ -35,7 +38,7 @@ class LogDirectory:
         """The log of a node, the same one each time."""
         log = self._nodes.get(node)
         if log is None:
-            log = self._nodes[node] = NodeLog(self, node)
+            log = self._nodes[node] = NodeLog(self, node, str(log_file(self._directory, node)))
         return log
 
     def flush(self) -> None:
@@ -43,13 +46,16 @@ class LogDirectory:
         for node in self._nodes.values():
             node.flush()
 
-    def append(self, node: str, lines: bytearray) -> None:
-        """Writes lines of a node."""
+    def append(self, path: str, lines: bytearray) -> None:
+        """Writes lines of a node to its log."""
         try:
-            with log_file(self._directory, node).open("ab", buffering=0) as file:
+            descriptor = os.open(path, _APPEND, 0o666)
+            try:
                 written = 0
                 while written < len(lines):
-                    written += file.write(lines[written:] if written else lines)
+                    written += os.write(descriptor, lines[written:] if written else lines)
+            finally:
+                os.close(descriptor)
         except OSError as error:
             self.failure = self.failure or error
 
@@ -57,12 +63,13 @@ class LogDirectory:
 class NodeLog:
     """The log of one node; a `broker_service.trace.Trace`."""
 
-    __slots__ = ("_directory", "_encoder", "_lines", "_records", "node", "variant")
+    __slots__ = ("_directory", "_encoder", "_lines", "_path", "_records", "node", "variant")
 
-    def __init__(self, directory: LogDirectory, node: str) -> None:
+    def __init__(self, directory: LogDirectory, node: str, path: str) -> None:
         self.node = node
         self.variant = directory.variant
         self._directory = directory
+        self._path = path
         self._encoder = msgspec.json.Encoder()
         self._records: list[TraceRecord] = []
         self._lines = bytearray()
@@ -80,7 +87,7 @@ class NodeLog:
         self._encode()
         if self._lines:
             lines, self._lines = self._lines, bytearray()
-            self._directory.append(self.node, lines)
+            self._directory.append(self._path, lines)
 
     def _encode(self) -> None:
         self._lines += self._encoder.encode_lines(self._records)

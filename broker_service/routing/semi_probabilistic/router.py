@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Final
 
 from broker_service.errors import MalformedMessageError
 from broker_service.language import Publication, Subscription
@@ -49,6 +50,8 @@ from broker_service.routing.semi_probabilistic.options import SemiProbabilisticO
 from broker_service.routing.semi_probabilistic.seen import SeenEvents
 from broker_service.routing.semi_probabilistic.subscriptions import Change, Pattern, SubscriptionTable
 
+_PUBLISH: Final = Kind.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
+
 DETERMINISTIC, RANDOM = "deterministic", "random"
 """Labels of publications by the choice of the link that they travel over."""
 
@@ -68,6 +71,8 @@ class SemiProbabilisticRouter(DispatchingRouter):
         self._context = context
         self._options = context.options
         self._threshold = Fraction(str(context.options.threshold))
+        self._prefers_nearest = context.options.preference == "nearest"
+        self._is_limited = context.options.limit == "threshold"
         self._patterns: Matcher[Pattern] = context.matcher()
         self._table = SubscriptionTable(context.options.horizon, self._patterns)
         self._publisher = f"{context.broker}.{context.incarnation}"
@@ -121,16 +126,16 @@ class SemiProbabilisticRouter(DispatchingRouter):
         candidates, fanout = found
         if self._leaves:
             candidates = [to for to in candidates if to not in self._leaves or distances.get(to) == 1]
-        if self._options.preference == "none":
+        if not self._prefers_nearest:
             distances = {to: min(distance, 2) for to, distance in distances.items()}
-        unlimited = self._options.limit == "none"
-        choice = choose(candidates, distances, fanout, len(candidates) if unlimited else fanout, self._context.random)
+        most = fanout if self._is_limited else len(candidates)
+        choice = choose(candidates, distances, fanout, most, self._context.random)
         actions: list[Action] = []
         if choice.deterministic:
-            onward = _onward(message, header.after_deterministic_hop(), DETERMINISTIC)
+            onward = _onward(message, header, header.after_deterministic_hop(), DETERMINISTIC)
             actions += [Send(neighbour, onward) for neighbour in choice.deterministic]
         if choice.random:
-            onward = _onward(message, header.after_random_hop(), RANDOM)
+            onward = _onward(message, header, header.after_random_hop(), RANDOM)
             actions += [Send(neighbour, onward) for neighbour in choice.random]
         return actions
 
@@ -205,9 +210,11 @@ class SemiProbabilisticRouter(DispatchingRouter):
         return {"subscription_table": self._table.listed()}
 
 
-def _onward(message: Message, header: EventHeader, label: str) -> Message:
-    """The copy for the next hop."""
-    return Message(Kind.PUBLISH, message.id, message.body, encode(header), message.hops + 1, label, message.published)
+def _onward(message: Message, header: EventHeader, onward: EventHeader, label: str) -> Message:
+    """The copy for the next hop, with its header. That of a message which came over a link is encoded already, and
+    stays as it is where no limit counts hops."""
+    encoded = message.header if onward is header and message.header else encode(onward)
+    return Message(_PUBLISH, message.id, message.body, encoded, message.hops + 1, label, message.published)
 
 
 def _sends(changes: Iterable[Change]) -> list[Action]:

@@ -28,8 +28,13 @@ class SeenEvents:
 
     def has(self, publisher: str, number: int) -> bool:
         """True for an event that was added in the last `age` seconds, and perhaps for older ones."""
-        newer, older = self._newer.get(publisher), self._older.get(publisher)
-        return (newer is not None and number in newer) or (older is not None and number in older)
+        newer = self._newer.get(publisher)
+        if newer is not None and number in newer:
+            return True
+        if not self._older:
+            return False
+        older = self._older.get(publisher)
+        return older is not None and number in older
 
     def add(self, publisher: str, number: int) -> None:
         """Remembers an event from now on."""

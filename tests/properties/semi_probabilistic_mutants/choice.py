@@ -7,9 +7,6 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from unittest import mock
-
-import msgspec
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Send
@@ -110,12 +107,9 @@ class TakesTheFirstLinks(Mutant):
 class IgnoresThePreference(Mutant):
     """Takes nearer subscribers first, whatever the options say."""
 
-    def _forwarded(
-        self, message: Message, header: EventHeader, distances: Mapping[BrokerId, int], source: BrokerId | None
-    ) -> list[Action]:
-        options = msgspec.structs.replace(self._options, preference="nearest")
-        with mock.patch.object(self, "_options", options):
-            return super()._forwarded(message, header, distances, source)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._prefers_nearest = True
 
 
 class HasATenthMoreThreshold(Mutant):
@@ -165,7 +159,7 @@ class DrawsEveryLinkInTurn(Mutant):
         candidates, fanout = self._candidates_from(source)
         first = self._turn % max(1, len(candidates))
         chosen = [*candidates[first:], *candidates[:first]][:fanout]
-        onward = router_module._onward(message, header.after_random_hop(), router_module.RANDOM)
+        onward = router_module._onward(message, header, header.after_random_hop(), router_module.RANDOM)
         return [Send(neighbour, onward) for neighbour in chosen]
 
 
