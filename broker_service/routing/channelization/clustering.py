@@ -50,22 +50,28 @@ def cluster(wanted: Wanted, weights: NDArray[np.float64], count: int, rng: np.ra
 
 def waste(wanted: Wanted, weights: NDArray[np.float64], channels: Channels) -> float:
     """Expected servers in vain, by the definition of the module."""
-    unions = _unions(wanted, channels, int(channels.max(initial=0)) + 1)
+    unions = _wanting(wanted.astype(np.float32), channels, int(channels.max(initial=0)) + 1) > 0
+    return _waste(unions, wanted, weights, channels)
+
+
+def _waste(unions: NDArray[np.bool_], wanted: Wanted, weights: NDArray[np.float64], channels: Channels) -> float:
+    """The waste, given the servers of each channel."""
     vain = unions.sum(axis=1)[channels] - wanted.sum(axis=1)
     return float(weights @ vain / max(weights.sum(), 1e-300))
 
 
 def _forgy(wanted: Wanted, weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Channels:
     channels = rng.permutation(len(wanted)) % count
-    best, least = channels, waste(wanted, weights, channels)
     sizes, cells = wanted.sum(axis=1), wanted.astype(np.float32)
+    unions = _wanting(cells, channels, count) > 0
+    best, least = channels, _waste(unions, wanted, weights, channels)
     for _ in range(PASSES):
-        unions = _unions(wanted, channels, count)
         common = cells @ unions.T.astype(np.float32)
         shares = np.bincount(channels, weights, count)
         added = weights[:, None] * (unions.sum(axis=1) - common) + shares * (sizes[:, None] - common)
         channels = added.argmin(axis=1)
-        reached = waste(wanted, weights, channels)
+        unions = _wanting(cells, channels, count) > 0
+        reached = _waste(unions, wanted, weights, channels)
         if reached < least:
             best, least = channels, reached
     return best.copy()
@@ -73,7 +79,7 @@ def _forgy(wanted: Wanted, weights: NDArray[np.float64], count: int, rng: np.ran
 
 def _refine(wanted: Wanted, weights: NDArray[np.float64], channels: Channels, count: int) -> int:
     """Moves single cells in place. Returns the number of rounds."""
-    wanting = _wanting(wanted, channels, count).astype(np.int32)
+    wanting = _wanting(wanted.astype(np.float32), channels, count).astype(np.int32)
     sizes = (wanting > 0).sum(axis=1)
     shares = np.bincount(channels, weights, count).astype(np.float64)
     # A cell that nobody wants and that has no events adds nothing to any channel.
@@ -84,15 +90,15 @@ def _refine(wanted: Wanted, weights: NDArray[np.float64], channels: Channels, co
         for cell in cells:
             servers, weight, former = servers_of[cell], weights[cell], channels[cell]
             wanting[former, servers] -= 1
-            sizes[former] = np.count_nonzero(wanting[former])
+            common = (wanting[:, servers] > 0).sum(axis=1)
+            sizes[former] -= len(servers) - common[former]
             shares[former] -= weight
-            common = np.count_nonzero(wanting[:, servers], axis=1)
             added = weight * (sizes - common) + shares * (len(servers) - common)
             nearest = _nearest(added, former)
             moved |= nearest != former
             channels[cell] = nearest
             wanting[nearest, servers] += 1
-            sizes[nearest] = np.count_nonzero(wanting[nearest])
+            sizes[nearest] += len(servers) - common[nearest]
             shares[nearest] += weight
         if not moved:
             return done + 1
@@ -105,13 +111,11 @@ def _nearest(added: NDArray[np.float64], former: int) -> int:
     return nearest if added[nearest] < added[former] * (1 - 1e-12) else former
 
 
-def _unions(wanted: Wanted, channels: Channels, count: int) -> NDArray[np.bool_]:
-    """Servers of each channel."""
-    return _wanting(wanted, channels, count) > 0
+def _wanting(cells: NDArray[np.float32], channels: Channels, count: int) -> NDArray[np.float32]:
+    """Cells of each channel (a row) that each server (a column) wants: a product of matrices, which NumPy does best.
 
-
-def _wanting(wanted: Wanted, channels: Channels, count: int) -> NDArray[np.float32]:
-    """Cells of each channel (a row) that each server (a column) wants: a product of matrices, which NumPy does best."""
+    `cells` holds 1 where a server wants a cell, and else 0.
+    """
     members = (channels == np.arange(count)[:, None]).astype(np.float32)
-    wanting: NDArray[np.float32] = members @ wanted.astype(np.float32)
+    wanting: NDArray[np.float32] = members @ cells
     return wanting

@@ -101,8 +101,13 @@ def test_a_table_that_differs_a_little_from_a_shared_index_keeps_the_differences
 
 
 def test_the_order_of_neighbours_does_not_depend_on_the_server_that_made_the_index() -> None:
-    both = (Predicate("v", Operator.EQUAL, 1), Predicate("w", Operator.EQUAL, 1))
-    narrow, wide = Entry("", encode_predicates(both), Subscription(both)), entry(1)
+    wide, narrow = (
+        Entry("", encode_predicates(predicates), Subscription(predicates))
+        for predicates in (
+            (Predicate("v", Operator.EQUAL, 1), Predicate("w", Operator.GREATER, -1)),
+            (Predicate("v", Operator.EQUAL, 1), Predicate("w", Operator.GREATER, 0)),
+        )
+    )
     orders = []
     for first, second in ((wide, narrow), (narrow, wide)):
         table_module._latest.clear()
