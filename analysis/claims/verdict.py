@@ -87,6 +87,8 @@ class JudgedClaim(msgspec.Struct, frozen=True, kw_only=True):
     """For a property, the number of violations in all runs."""
     example: str = ""
     """For a property that is violated, one violation."""
+    from_quick_form: bool = False
+    """True where runs of a smaller form of a scenario are behind it, so that it is provisional."""
 
 
 def judge(claim: Claim, measurements: Sequence[Measurement]) -> JudgedClaim:

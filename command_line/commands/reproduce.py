@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,17 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.claims import Claim, Claims, JudgedClaim, judge, load_claims
+from analysis.claims.quick_forms import load_quick_forms
+from emulation.host.build import build
 from emulation.run.progress import duration
 from emulation.runtimes.ladder import RUNTIMES, SIMULATED
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from studies.reproduction import (
+    CellFailure,
     CellResult,
     CellWork,
+    CostedCell,
     ReproductionPlan,
     ResultStore,
     RunCells,
@@ -35,7 +39,6 @@ from studies.reproduction import (
     load_recorded,
     measurable_on,
     plan_experiments,
-    quick,
     results,
     simulated_cells,
     spark_cells,
@@ -43,7 +46,15 @@ from studies.reproduction import (
 )
 from studies.reproduction.plan_sentences import announcement, plan_table
 from studies.reproduction.progress import follow
-from studies.reproduction.sentences import closing_lines, explanation, reported, table, violated
+from studies.reproduction.sentences import (
+    closing_lines,
+    explanation,
+    failed_code,
+    failure_lines,
+    reported,
+    table,
+    violated,
+)
 
 _WIDTH_IN_FILES = 140
 
@@ -58,7 +69,7 @@ class ReproductionRequest:
     names: tuple[str, ...]
     seeds: int | None
     quick: bool
-    """One seed of what fits into twenty minutes, instead of everything."""
+    """One seed of everything, with smaller forms of scenarios where there are some."""
     overrides: Mapping[str, str]
     """Fields set in every scenario."""
     runtime: str
@@ -124,11 +135,10 @@ class Reproduction:
         chosen = chosen_claims(shipped, request.names)
         claims, unmeasurable = measurable_on(request.runtime, chosen)
         seeds = 1 if request.quick else request.seeds
-        experiments = costed(plan_experiments(claims, seeds, overrides=request.overrides), load_recorded())
-        if request.quick:
-            plan = quick(experiments)
-        else:
-            plan = whole(experiments) if seeds is None else ReproductionPlan(experiments)
+        forms = load_quick_forms() if request.quick else {}
+        planned = plan_experiments(claims, seeds, overrides=request.overrides, quick_forms=forms)
+        experiments = costed(planned, load_recorded(), build())
+        plan = whole(experiments) if seeds is None else ReproductionPlan(experiments)
         papers = {id: paper for id, paper in shipped.papers.items() if any(claim.paper == id for claim in chosen)}
         shown = Claims(papers=papers, claims=chosen) if request.names else shipped
         return cls(shown, unmeasurable, plan, ResultStore(request.out, request.runtime))
@@ -138,17 +148,22 @@ class Reproduction:
         """All results that exist."""
         return results(self.plan.experiments, self.store)
 
+    @property
+    def failed(self) -> dict[str, CellFailure]:
+        """The planned runs that failed, by name."""
+        works = [CellWork(entry.cell, self.store, keep_runs=False) for entry in cells(self.plan.chosen)]
+        return {str(work): work.failure for work in works if work.failure is not None}
+
     def judged(self) -> list[JudgedClaim]:
-        without_run = (*self.unmeasurable, *self.plan.claims_left_out)
-        return [*judgements(self.plan.experiments, self.store), *(judge(claim, []) for claim in without_run)]
+        without_run = [judge(claim, []) for claim in self.unmeasurable]
+        return [*judgements(self.plan.experiments, self.store), *without_run]
 
     def write_page(self) -> Path:
         """Writes the page of what has been measured so far, and returns its path."""
         from studies.reproduction.report import ReproductionData, build_report  # noqa: PLC0415 - Plotly loads slowly
 
         runs = [(experiment, results([experiment], self.store)) for experiment in self.plan.experiments]
-        left_out = [entry.experiment for entry in self.plan.left_out]
-        return build_report(ReproductionData(self.claims, self.judged(), runs, left_out), self.store.directory)
+        return build_report(ReproductionData(self.claims, self.judged(), runs, self.failed), self.store.directory)
 
 
 def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
@@ -158,7 +173,7 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
     reproduction = Reproduction.of(request)
     store, planned = reproduction.store, cells(reproduction.plan.chosen)
     needed = [entry for entry in planned if not request.resume or store.read(entry.cell) is None]
-    for line in announcement(reproduction.plan, needed):
+    for line in announcement(reproduction.plan, needed, build()):
         console.print(line, markup=False, soft_wrap=True)
     changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
     console.print(f"{request.location}{changed}", markup=False, soft_wrap=True)
@@ -181,17 +196,26 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
         for cell_work in work:
             cell_work.tidy()
         store.tidy()
-    judged, found = reproduction.judged(), reproduction.found
+    judged, found, failed = reproduction.judged(), reproduction.found, reproduction.failed
     show(judged, found)
-    took = duration(time.monotonic() - began)
-    cpu = duration(sum(result.cpu_seconds for result in found))
+    for line in (*failure_lines(failed), *_effort(needed, found, time.monotonic() - began)):
+        console.print(line, markup=False, soft_wrap=True)
     console.print(
-        f"{len(needed)} runs in {took} (processor time of all {len(found)}: {cpu}); what each measured: {store.cells}\n"
-        f"page: {reproduction.write_page()}",
-        markup=False,
-        soft_wrap=True,
+        f"what each run measured: {store.cells}\npage: {reproduction.write_page()}", markup=False, soft_wrap=True
     )
-    return ExitCode.VIOLATED if violated(judged, found) else ExitCode.CORRECT
+    return ExitCode.VIOLATED if violated(judged, found) else failed_code(failed)
+
+
+def _effort(needed: Sequence[CostedCell], found: Sequence[CellResult], seconds: float) -> Iterator[str]:
+    """Elapsed time of the runs that were made, and processor time and memory of all that have a result."""
+    if not found:
+        return
+    cpu = duration(sum(result.cpu_seconds for result in found))
+    largest = max(found, key=lambda result: result.memory_mb)
+    yield (
+        f"{len(needed)} runs in {duration(seconds)}; processor time of all {len(found)}: {cpu}; "
+        f"most memory of a run: {largest.memory_mb:,.0f} MB ({largest.scenario}, seed {largest.seed})"
+    )
 
 
 def show_plan(request: ReproductionRequest) -> ExitCode:
@@ -200,7 +224,7 @@ def show_plan(request: ReproductionRequest) -> ExitCode:
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     console.print(plan_table(plan))
     console.print()
-    for line in announcement(plan, cells(plan.chosen)):
+    for line in announcement(plan, cells(plan.chosen), build()):
         console.print(line, markup=False, soft_wrap=True)
     return ExitCode.CORRECT
 

@@ -125,6 +125,7 @@ def campaign(
         | BAD_INPUT
         | HOST
         | INTERRUPTED,
+        note="A run that fails does not end the others; --resume repeats it and keeps the rest.",
     )
 )
 def reproduce(
@@ -138,7 +139,8 @@ def reproduce(
         bool, typer.Option("--plan", help="Show scenarios, seeds and processor time instead of running them.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One seed of each scenario, in under 20 minutes; names what it leaves out.")
+        bool,
+        typer.Option("--quick", help="One seed of everything in under 20 minutes, long scenarios made smaller."),
     ] = False,
     seeds: Annotated[
         int | None,

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from typing import Generic, TypeVar
@@ -31,6 +32,9 @@ class WorkBrokenError(Exception):
     """A process ended by an error of brokerlab's own, and has printed the stack trace."""
 
 
+WorkFailure = WorkFailedError | WorkBrokenError
+
+
 class WorkerProcesses(Generic[Work]):
     """Starts one process for each piece of work, forked from a server that has already imported `preload`."""
 
@@ -43,7 +47,18 @@ class WorkerProcesses(Generic[Work]):
         self._running: dict[int, tuple[Work, ForkServerProcess]] = {}
 
     def run(self, work: Iterable[Work]) -> Generator[Work, None, None]:
-        """Yields each piece as it is done. Raises `WorkFailedError`. Ends all processes when closed early."""
+        """Yields each piece as it is done. Raises the first failure. Ends all processes when closed early."""
+        with closing(self.outcomes(work)) as outcomes:
+            for piece, failure in outcomes:
+                if failure is not None:
+                    raise failure
+                yield piece
+
+    def outcomes(self, work: Iterable[Work]) -> Generator[tuple[Work, WorkFailure | None], None, None]:
+        """Yields each piece when its process has ended, with its failure if it failed; the others go on.
+
+        Ends all processes when closed early.
+        """
         waiting = iter(work)
         try:
             self._start(waiting)
@@ -52,10 +67,8 @@ class WorkerProcesses(Generic[Work]):
                     assert isinstance(sentinel, int)
                     piece, process = self._running.pop(sentinel)
                     process.join()
-                    if process.exitcode:
-                        raise _failure(piece, process.exitcode)
                     self._start(waiting)
-                    yield piece
+                    yield piece, _failure(piece, process.exitcode or 0)
         finally:
             self._end()
 
@@ -76,7 +89,9 @@ class WorkerProcesses(Generic[Work]):
         self._running.clear()
 
 
-def _failure(piece: object, exit_code: int) -> Exception:
+def _failure(piece: object, exit_code: int) -> WorkFailure | None:
+    if exit_code == ExitCode.CORRECT:
+        return None
     if exit_code < 0 or exit_code in (ExitCode.BAD_INPUT, ExitCode.HOST):
         return WorkFailedError(piece, exit_code)
     return WorkBrokenError(f"{piece}: its process ended with code {exit_code}")

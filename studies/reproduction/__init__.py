@@ -6,13 +6,12 @@ from studies.reproduction.budget import (
     ReproductionPlan,
     cells,
     costed,
-    quick,
     whole,
 )
 from studies.reproduction.cell import CellWork
 from studies.reproduction.plan import Cell, Experiment, chosen_claims, measurable_on, plan_experiments
 from studies.reproduction.recorded import Recorded, load_recorded
-from studies.reproduction.results import CellResult, ResultStore
+from studies.reproduction.results import CellFailure, CellResult, ResultStore
 from studies.reproduction.run import (
     RunCells,
     emulated_cells,
@@ -24,6 +23,7 @@ from studies.reproduction.run import (
 
 __all__ = [
     "Cell",
+    "CellFailure",
     "CellResult",
     "CellWork",
     "CostedCell",
@@ -41,7 +41,6 @@ __all__ = [
     "load_recorded",
     "measurable_on",
     "plan_experiments",
-    "quick",
     "results",
     "simulated_cells",
     "spark_cells",

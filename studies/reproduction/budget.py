@@ -1,10 +1,9 @@
-"""The processor time of a reproduction: fewer seeds, or fewer scenarios, where all would take too long.
+"""The processor time of a reproduction: fewer seeds where all would take too long.
 
-1. A *whole* reproduction takes at most `WHOLE_SECONDS`. Where its seeds would take more, the scenario that takes most
-   gives up a seed, again and again, but no scenario gets fewer than `LEAST_SEEDS`.
-2. A *quick* one runs one seed of each scenario, the cheapest first, until `QUICK_SECONDS` are spent. Scenarios that
-   claims name besides another one come last. Those beyond the time are left out and named.
-3. A number of seeds that the user asks for stays.
+A *whole* reproduction takes at most `WHOLE_SECONDS`. Where its seeds would take more, the scenario that takes most
+gives up a seed, again and again, but no scenario gets fewer than `LEAST_SEEDS`. A number of seeds that the user asks
+for stays. A *quick* reproduction runs one seed of every scenario, in the scenario's smaller form where there is one
+(`analysis.claims.quick_forms`). Its time is a promise about these forms, which a test holds.
 """
 
 from __future__ import annotations
@@ -12,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.claims import Claim
+from emulation.host.build import Build
 from studies.reproduction.plan import Cell, Experiment
 from studies.reproduction.recorded import Recorded
 
 WHOLE_SECONDS = 2.75 * 3600
 """Below three hours, because costs differ by some percent from run to run."""
 QUICK_SECONDS = 2 * 17 * 60
-"""17 minutes of two processors, which leaves some for the last run and the page."""
+"""Processor time of a quick reproduction from source at most: 17 minutes of two processors, which leaves some for the
+last run and the page."""
 LEAST_SEEDS = 2
 """The least number of seeds that gives an interval."""
 
@@ -51,10 +51,9 @@ class CostedCell:
 
 @dataclass(frozen=True, slots=True)
 class ReproductionPlan:
-    """The experiments of a reproduction, and those that it leaves out."""
+    """The experiments of a reproduction."""
 
     chosen: tuple[CostedExperiment, ...]
-    left_out: tuple[CostedExperiment, ...] = ()
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:
@@ -64,13 +63,6 @@ class ReproductionPlan:
     def seconds(self) -> float:
         """Processor time of all runs."""
         return sum(costed.seconds for costed in self.chosen)
-
-    @property
-    def claims_left_out(self) -> tuple[Claim, ...]:
-        """Claims of which no scenario is run."""
-        measured = {claim.id for experiment in self.experiments for claim in experiment.claims}
-        found = {claim.id: claim for costed in self.left_out for claim in costed.experiment.claims}
-        return tuple(claim for id, claim in found.items() if id not in measured)
 
 
 def cells(chosen: Iterable[CostedExperiment]) -> tuple[CostedCell, ...]:
@@ -83,9 +75,12 @@ def cells(chosen: Iterable[CostedExperiment]) -> tuple[CostedCell, ...]:
     return tuple(sorted(every, key=lambda costed: -costed.seconds))
 
 
-def costed(experiments: Iterable[Experiment], recorded: Recorded) -> tuple[CostedExperiment, ...]:
+def costed(
+    experiments: Iterable[Experiment], recorded: Recorded, build: Build = Build.SOURCE
+) -> tuple[CostedExperiment, ...]:
+    """Experiments with their costs in a build of brokerlab."""
     return tuple(
-        CostedExperiment(experiment, recorded.cpu_seconds(experiment), recorded.measured(experiment))
+        CostedExperiment(experiment, recorded.cpu_seconds(experiment, build), recorded.measured(experiment))
         for experiment in experiments
     )
 
@@ -101,18 +96,3 @@ def whole(experiments: Sequence[CostedExperiment], seconds: float = WHOLE_SECOND
         experiment = fitted[dearest].experiment
         fitted[dearest] = replace(fitted[dearest], experiment=replace(experiment, seeds=experiment.seeds[:-1]))
     return ReproductionPlan(tuple(fitted))
-
-
-def quick(experiments: Sequence[CostedExperiment], seconds: float = QUICK_SECONDS) -> ReproductionPlan:
-    """The cheapest experiments that fit into `seconds` together, in the order given; the others are left out."""
-    chosen: set[str] = set()
-    spent = 0.0
-    for entry in sorted(experiments, key=lambda entry: (entry.experiment.supplementary, entry.seconds)):
-        spent += entry.seconds
-        if spent > seconds:
-            break
-        chosen.add(entry.experiment.scenario)
-    return ReproductionPlan(
-        tuple(entry for entry in experiments if entry.experiment.scenario in chosen),
-        tuple(entry for entry in experiments if entry.experiment.scenario not in chosen),
-    )

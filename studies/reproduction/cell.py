@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,15 +18,19 @@ from analysis.claims.measured_run import MeasuredRun, open_measured
 from analysis.claims.shipped import MEASURES
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from emulation.host.build import build
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import RunOutcome
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.errors import UserError
+from record.exit_codes import ExitCode
 from scenario.model import Scenario
 from studies.reproduction.plan import Cell
-from studies.reproduction.results import CellResult, ResultStore
+from studies.reproduction.results import CellFailure, CellResult, ResultStore
 
+_KIB = 1024
+"""Unit of `ru_maxrss` on Linux, in bytes."""
 Run = Callable[[Plan, Path], RunOutcome]
 """Runs a plan, given the parent of the run directory."""
 
@@ -53,6 +59,11 @@ class CellWork:
         """Directory that holds the run directory of the cell."""
         return self.store.runs / self.cell.name
 
+    @property
+    def failure(self) -> CellFailure | None:
+        """The reason why the cell failed; None if it did not."""
+        return self.store.failure(self.cell)
+
     def tidy(self) -> None:
         """Removes the run directory unless it is kept."""
         if not self.keep_runs:
@@ -60,22 +71,33 @@ class CellWork:
 
 
 def simulate_cell(work: CellWork) -> None:
-    """Runs a cell on the simulator, in a worker process. A user's mistake goes to stderr and sets the exit code."""
-    try:
-        store_cell(work, SIMULATION)
-    except UserError as error:
-        sys.stderr.write(f"{work}: {error}\n")
-        sys.exit(error.exit_code)
+    """Runs a cell on the simulator, in a worker process, whose exit code tells of a failure."""
+    failure = store_cell(work, SIMULATION)
+    if failure is not None:
+        sys.exit(failure.exit_code)
 
 
-def store_cell(work: CellWork, run: Run) -> None:
-    """Runs a cell and writes its result. Raises as `measure_cell`."""
+def store_cell(work: CellWork, run: Run) -> CellFailure | None:
+    """Runs a cell and stores its result, or the failure that it returns. Raises `KeyboardInterrupt`."""
     try:
         work.store.write(
             work.cell, measure_cell(work.cell, work.cell.scenario(), work.store.runtime, work.directory, run)
         )
+    except Exception as error:
+        failure = failure_of(error)
+        work.store.write_failure(work.cell, failure)
+        return failure
     finally:
         work.tidy()
+    return None
+
+
+def failure_of(error: Exception) -> CellFailure:
+    """The failure that an error makes of a cell. A defect of brokerlab prints its stack trace."""
+    if isinstance(error, UserError):
+        return CellFailure(message=str(error), exit_code=error.exit_code)
+    traceback.print_exception(error)
+    return CellFailure(message=f"{type(error).__name__}: {error}", exit_code=ExitCode.DEFECT)
 
 
 def measure_cell(cell: Cell, scenario: Scenario, runtime: str, directory: Path, run: Run) -> CellResult:
@@ -101,6 +123,8 @@ def measure_cell(cell: Cell, scenario: Scenario, runtime: str, directory: Path, 
         fidelity=summary.fidelity,
         seconds=time.monotonic() - began,
         cpu_seconds=time.process_time() - worked,
+        memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB / 1e6,
+        build=build(),
     )
 
 

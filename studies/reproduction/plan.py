@@ -38,6 +38,7 @@ class Experiment:
     scenario: str
     """The file relative to the directory of scenarios, as claims name it."""
     name: str
+    """Name of the scenario, with `-quick` for a smaller form of it; results are stored under it."""
     claims: tuple[Claim, ...]
     seeds: tuple[int, ...]
     weight: float
@@ -45,12 +46,12 @@ class Experiment:
     fingerprint: str
     """Hash of the scenario, with the user's overrides, and of the recipes of its claims. A result with another
     fingerprint belongs to another experiment."""
-    supplementary: bool = False
-    """True where every claim that is measured in it is measured in another scenario first (`Recipe.also`)."""
     figures: tuple[FigureRecipe, ...] = ()
     """Figures of the paper that are drawn from its runs."""
+    quick_form: Mapping[str, str] = field(default_factory=dict)
+    """Fields that make the scenario smaller for a quick reproduction; empty where it runs as it is."""
     overrides: Mapping[str, str] = field(default_factory=dict)
-    """Fields of the scenario that the user set, in the form that `load` takes."""
+    """Fields of the scenario that the user or the quick form sets, in the form that `load` takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +106,12 @@ def plan_experiments(
     seeds: int | None,
     scenarios: Path = SCENARIOS,
     overrides: Mapping[str, str] | None = None,
+    quick_forms: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[Experiment, ...]:
     """One experiment for each scenario that the claims name; claims with the same one share its runs.
 
     `seeds` is the user's number of runs for each scenario, `overrides` are fields that the user sets in every scenario.
+    `quick_forms` holds fields that make scenarios smaller, by scenario; the user's own overrides prevail.
     Raises `UserError`s for scenarios, measures and fields that do not exist.
     """
     for key in overrides or ():
@@ -125,18 +128,24 @@ def plan_experiments(
             by_file.setdefault(file, []).append(claim)
             numbers[file] = min(numbers.get(file, number), number)
     return tuple(
-        _experiment(_Source(scenarios, file, overrides or {}), tuple(measured), seeds, numbers[file])
+        _experiment(
+            _Source(scenarios, file, overrides or {}, (quick_forms or {}).get(file, {})),
+            tuple(measured),
+            seeds,
+            numbers[file],
+        )
         for file, measured in by_file.items()
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A scenario of a directory of scenarios, and the fields that the user sets in it."""
+    """A scenario of a directory of scenarios, and the fields that the user and a quick form set in it."""
 
     scenarios: Path
     name: str
     overrides: Mapping[str, str]
+    quick_form: Mapping[str, str]
 
     @property
     def file(self) -> Path:
@@ -151,21 +160,22 @@ def _experiment(source: _Source, claims: tuple[Claim, ...], seeds: int | None, n
     """
     if not source.file.is_file():
         raise BadInputError(f"claim {claims[0].id}: measured_by.scenario: {source.file} does not exist")
-    scenario = load(source.file, source.overrides)
+    fields = {**source.quick_form, **source.overrides}
+    scenario = load(source.file, fields)
     variants = scenario.variants()
     recipes = [claim.measured_by for claim in claims]
     count = seeds or max((recipe.seeds or SEEDS) for recipe in recipes if recipe is not None)
     return Experiment(
         file=source.file,
         scenario=source.name,
-        name=scenario.name,
+        name=f"{scenario.name}-quick" if source.quick_form else scenario.name,
         claims=claims,
         seeds=tuple(range(number * count + 1, (number + 1) * count + 1)),
         weight=len(variants) * _weight(variants[0].scenario),
         fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
-        supplementary=number > 0,
         figures=tuple(load_figures().get(source.name, ())),
-        overrides=source.overrides,
+        quick_form=source.quick_form,
+        overrides=fields,
     )
 
 

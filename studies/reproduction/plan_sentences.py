@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from emulation.host.build import Build
 from emulation.run.progress import duration
 from studies.reproduction.budget import CostedCell, CostedExperiment, ReproductionPlan
+from studies.reproduction.recorded import COMPILED_SPEEDUP
 
 
 def plan_table(plan: ReproductionPlan) -> Table:
-    """A row for each scenario, those that are left out last."""
+    """A row for each scenario; `*` marks a smaller form of it."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     made.add_column("scenario", no_wrap=True)
     made.add_column("claims", max_width=60)
@@ -20,35 +22,33 @@ def plan_table(plan: ReproductionPlan) -> Table:
     made.add_column("a seed", justify="right", no_wrap=True)
     made.add_column("processor time", justify="right", no_wrap=True)
     for entry in plan.chosen:
-        made.add_row(*_row(entry, duration(entry.seconds)))
-    for entry in plan.left_out:
-        made.add_row(*_row(entry, "left out"), style="dim")
+        made.add_row(*_row(entry))
     return made
 
 
-def announcement(plan: ReproductionPlan, needed: Sequence[CostedCell]) -> Iterator[str]:
-    """The extent of a reproduction, of which `needed` are the runs that are still to be made."""
+def announcement(plan: ReproductionPlan, needed: Sequence[CostedCell], build: Build) -> Iterator[str]:
+    """The extent of a reproduction in a build, of which `needed` are the runs that are still to be made."""
     claims = {claim.id for experiment in plan.experiments for claim in experiment.claims}
     runs = sum(len(experiment.seeds) for experiment in plan.experiments)
     again = f", {runs - len(needed)} of them done before" if len(needed) < runs else ""
     seconds = sum(entry.seconds for entry in needed)
     cost = f"; about {duration(seconds)} of processor time" if needed else ""
     yield f"{len(claims)} claims from {runs} runs{again}; {len(plan.chosen)} scenarios{cost}"
+    if smaller := [entry.experiment.scenario for entry in plan.chosen if entry.experiment.quick_form]:
+        yield f"{len(smaller)} of the scenarios run in a smaller form (*), so verdicts from them are provisional"
+    if needed and build is not Build.COMPILED:
+        yield f"this is the build from {build}; `make compiled` makes one that takes 1/{COMPILED_SPEEDUP:g} of the time"
     if guessed := [entry.experiment.name for entry in plan.chosen if not entry.measured]:
         yield f"never measured, so the time is a guess: {', '.join(guessed)}"
-    if plan.left_out:
-        yield f"left out, because they take too long: {', '.join(entry.experiment.name for entry in plan.left_out)}"
-    if plan.claims_left_out:
-        yield f"claims left out with them: {', '.join(claim.id for claim in plan.claims_left_out)}"
 
 
-def _row(entry: CostedExperiment, total: str) -> tuple[Text, ...]:
+def _row(entry: CostedExperiment) -> tuple[Text, ...]:
     experiment = entry.experiment
     guess = "" if entry.measured else "?"
     return (
-        Text(experiment.scenario),
+        Text(f"{experiment.scenario}{'*' if experiment.quick_form else ''}"),
         Text(", ".join(claim.id for claim in experiment.claims)),
         Text(str(len(experiment.seeds))),
         Text(f"{duration(entry.seed_seconds)}{guess}"),
-        Text(total),
+        Text(duration(entry.seconds)),
     )

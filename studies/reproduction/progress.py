@@ -51,8 +51,11 @@ def follow(needed: Sequence[CostedCell], done: Iterable[CellWork], in_parallel: 
             expected, result = cost[work.cell.name], work.store.read(work.cell)
             took = expected if result is None else result.seconds
             remaining.note(expected, took)
+            outcome = duration(took) if work.failure is None else f"FAILED: {work.failure.message}"
+            if work.failure is not None and console.is_terminal:
+                console.print(f"{work}: {outcome}", markup=False, soft_wrap=True)
             left = f", about {duration(remaining.left)} left" if number < len(needed) else ""
             progress.update(task, advance=expected, runs=f"{number} of {len(needed)} runs{left}")
             if not console.is_terminal:
-                line = f"[{number}/{len(needed)}] {work}: {duration(took)}{left}"
+                line = f"[{number}/{len(needed)}] {work}: {outcome}{left}"
                 console.print(line, markup=False, soft_wrap=True)

@@ -1,13 +1,14 @@
 """Recorded outcomes: the cost of each scenario and the verdict on each claim, as data beside the claims.
 
 Costs let a plan state its processor time before anything runs; verdicts make the table of the README. Both are renewed
-from the measurements of a reproduction: `python -m studies.reproduction`.
+from the measurements of a reproduction: `python -m studies.reproduction`. Smaller forms of scenarios have costs of
+their own, and no verdicts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import fmean, median
@@ -16,11 +17,15 @@ import msgspec
 
 from analysis.claims import Claims, ClaimVerdict, JudgedClaim
 from analysis.claims.shipped import FILES
+from emulation.host.build import Build
 from record.errors import BadInputError
 from record.files import replace_file
 from studies.reproduction.plan import Experiment
 from studies.reproduction.results import CellResult
 
+COMPILED_SPEEDUP = 2.0
+"""Processor time of a reproduction from source over that of the compiled build."""
+_SLOWNESS = {Build.SOURCE: COMPILED_SPEEDUP, Build.STALE: COMPILED_SPEEDUP, Build.COMPILED: 1.0}
 FILE = FILES[0].parent / "recorded.json"
 
 
@@ -31,6 +36,15 @@ class RecordedScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """Processor time of one seed with all variants: run, analysis and measures."""
     weight: float
     """`Experiment.weight` of the scenario that was measured."""
+    build: Build = Build.SOURCE
+    """The build of brokerlab that was measured."""
+
+    def seconds(self, weight: float, build: Build) -> float:
+        """Processor time of a scenario of this weight in a build.
+
+        It grows with the weight, because overrides and later versions change a scenario.
+        """
+        return self.cpu_seconds * weight / self.weight * _SLOWNESS[build] / _SLOWNESS[self.build]
 
 
 class RecordedClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,26 +62,31 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The machine of the costs."""
     scenarios: dict[str, RecordedScenario] = {}
     """By file, relative to `scenarios/`."""
+    quick_forms: dict[str, RecordedScenario] = {}
+    """Costs of the smaller forms of scenarios, by the scenario's file."""
     claims: dict[str, RecordedClaim] = {}
     """By the claim's id."""
 
     def measured(self, experiment: Experiment) -> bool:
         """True where the cost of the scenario was measured, False where it is a guess."""
-        return experiment.scenario in self.scenarios
+        return experiment.scenario in self._costs(experiment)
 
-    def cpu_seconds(self, experiment: Experiment) -> float:
-        """Processor time of one seed.
+    def cpu_seconds(self, experiment: Experiment, build: Build) -> float:
+        """Processor time of one seed in a build.
 
-        The measured time is scaled by the weight, because overrides and later versions change a scenario. Without one,
-        the guess is the median time for this weight of the scenarios in the same folder, or of all.
+        Without a measured one, the guess is the median of what the scenarios in the same folder, or all, would take if
+        they had its weight.
         """
-        known = self.scenarios.get(experiment.scenario)
+        known = self._costs(experiment).get(experiment.scenario)
         if known is not None:
-            return known.cpu_seconds * experiment.weight / known.weight
+            return known.seconds(experiment.weight, build)
         folder = experiment.scenario.rpartition("/")[0]
         alike = [found for name, found in self.scenarios.items() if name.rpartition("/")[0] == folder]
-        ratios = [found.cpu_seconds / found.weight for found in alike or self.scenarios.values()]
-        return experiment.weight * median(ratios) if ratios else experiment.weight
+        guesses = [found.seconds(experiment.weight, build) for found in alike or self.scenarios.values()]
+        return median(guesses) if guesses else experiment.weight
+
+    def _costs(self, experiment: Experiment) -> Mapping[str, RecordedScenario]:
+        return self.quick_forms if experiment.quick_form else self.scenarios
 
     def renewed(
         self,
@@ -77,20 +96,36 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ) -> Recorded:
         """With the costs and verdicts of a reproduction in place of earlier ones.
 
-        A verdict from fewer seeds than the recorded one does not replace it.
+        A verdict from fewer seeds than the recorded one does not replace it. A verdict from a smaller form of a
+        scenario is not recorded.
         """
-        scenarios = dict(self.scenarios)
+        scenarios, quick_forms = dict(self.scenarios), dict(self.quick_forms)
         for experiment, results in found:
-            if seconds := [result.cpu_seconds for result in results]:
-                scenarios[experiment.scenario] = RecordedScenario(
-                    cpu_seconds=round(fmean(seconds), 1), weight=round(experiment.weight, 1)
-                )
+            if results:
+                costs = quick_forms if experiment.quick_form else scenarios
+                costs[experiment.scenario] = _cost(experiment, results)
         claims = self.claims | {
             judgement.claim.id: RecordedClaim(verdict=judgement.verdict, seeds=judgement.seeds)
             for judgement in judged
-            if judgement.claim.id not in self.claims or judgement.seeds >= self.claims[judgement.claim.id].seeds
+            if not judgement.from_quick_form and judgement.seeds >= self._seeds(judgement.claim.id)
         }
-        return Recorded(machine=machine, scenarios=dict(sorted(scenarios.items())), claims=dict(sorted(claims.items())))
+        return Recorded(
+            machine=machine,
+            scenarios=dict(sorted(scenarios.items())),
+            quick_forms=dict(sorted(quick_forms.items())),
+            claims=dict(sorted(claims.items())),
+        )
+
+    def _seeds(self, claim: str) -> int:
+        """Runs behind the recorded verdict on a claim."""
+        return self.claims[claim].seeds if claim in self.claims else 0
+
+
+def _cost(experiment: Experiment, results: Sequence[CellResult]) -> RecordedScenario:
+    """The mean cost of results, of those from one build, because builds differ in speed."""
+    build = results[0].build
+    seconds = fmean(result.cpu_seconds for result in results if result.build is build)
+    return RecordedScenario(cpu_seconds=round(seconds, 1), weight=round(experiment.weight, 1), build=build)
 
 
 def table_of_verdicts(claims: Claims, recorded: Recorded) -> list[str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from analysis.claims import Measurement
 from analysis.claims.figures import DrawnFigure
+from emulation.host.build import Build
 from record.files import replace_file
 from studies.reproduction.plan import Cell, Experiment
 
@@ -32,6 +33,18 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     """Elapsed time of run, analysis and measurement."""
     cpu_seconds: float
     """Processor time of the process that ran the cell."""
+    memory_mb: float = 0.0
+    """The most memory that this process held, in 10^6 bytes; 0 where it is not known."""
+    build: Build = Build.SOURCE
+    """The build of brokerlab that ran the cell."""
+
+
+class CellFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """The reason why a cell has no result."""
+
+    message: str
+    exit_code: int
+    """The exit code that a command has for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,11 @@ class ResultStore:
     def cells(self) -> Path:
         """Directory that holds the results, one file for each cell."""
         return self.directory / "cells"
+
+    @property
+    def failures(self) -> Path:
+        """Directory that holds the reasons why cells failed."""
+        return self.directory / "failures"
 
     def write(self, cell: Cell, result: CellResult) -> None:
         """Replaces the cell's result in one step."""
@@ -73,13 +91,30 @@ class ResultStore:
         return sorted((result for result in found if result is not None), key=lambda result: result.seed)
 
     def forget(self, cell: Cell) -> None:
-        """Removes the cell's result, if there is one."""
+        """Removes the cell's result or failure, if there is one."""
         self._path(cell).unlink(missing_ok=True)
+        self._path_of_failure(cell).unlink(missing_ok=True)
+
+    def write_failure(self, cell: Cell, failure: CellFailure) -> None:
+        """Stores the reason why the cell has no result."""
+        self.failures.mkdir(parents=True, exist_ok=True)
+        replace_file(self._path_of_failure(cell), msgspec.json.format(msgspec.json.encode(failure), indent=2) + b"\n")
+
+    def failure(self, cell: Cell) -> CellFailure | None:
+        """The reason why the cell failed when it was run last; None if it did not."""
+        try:
+            return msgspec.json.decode(self._path_of_failure(cell).read_bytes(), type=CellFailure)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
 
     def tidy(self) -> None:
-        """Removes the directory of runs if it is empty."""
-        with suppress(OSError):
-            self.runs.rmdir()
+        """Removes the directories of runs and failures if they are empty."""
+        for directory in (self.runs, self.failures):
+            with suppress(OSError):
+                directory.rmdir()
+
+    def _path_of_failure(self, cell: Cell) -> Path:
+        return self.failures / f"{cell.name}.json"
 
     def _path(self, cell: Cell) -> Path:
         return self.cells / f"{cell.name}.json"

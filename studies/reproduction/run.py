@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 
+import msgspec
 from rich.console import Console
 
 from analysis.claims import Claim, JudgedClaim, Measurement, judge
@@ -13,12 +14,12 @@ from emulation.run import emulate
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED, Rungs, choose
 from record.callbacks import do_nothing
 from record.errors import BadInputError
-from studies.reproduction.cell import CellWork, simulate_cell, store_cell
+from studies.reproduction.cell import CellWork, failure_of, simulate_cell, store_cell
 from studies.reproduction.plan import Cell, Experiment
 from studies.reproduction.results import CellResult, ResultStore
 
 RunCells = Callable[[Sequence[CellWork]], Generator[CellWork, None, None]]
-"""Function that runs cells and yields each one when it is done."""
+"""Function that runs cells and yields each one when it is done: its result or its failure is in its store then."""
 
 
 def simulated_cells(jobs: int) -> RunCells:
@@ -26,8 +27,11 @@ def simulated_cells(jobs: int) -> RunCells:
 
     def run(work: Sequence[CellWork]) -> Generator[CellWork, None, None]:
         processes = WorkerProcesses(simulate_cell, jobs, preload=[simulate_cell.__module__])
-        with closing(processes.run(work)) as done:
-            yield from done
+        with closing(processes.outcomes(work)) as outcomes:
+            for piece, failure in outcomes:
+                if failure is not None and piece.failure is None:
+                    piece.store.write_failure(piece.cell, failure_of(failure))
+                yield piece
 
     return run
 
@@ -73,8 +77,14 @@ def judged_by(runs: Iterable[tuple[Experiment, Sequence[CellResult]]]) -> list[J
     """Judgements on all claims, from these results of experiments."""
     claims: dict[str, Claim] = {}
     measured: dict[str, list[Measurement]] = {}
+    smaller: set[str] = set()
     for experiment, found in runs:
         for claim in experiment.claims:
             claims[claim.id] = claim
             measured.setdefault(claim.id, []).extend(result.measurements[claim.id] for result in found)
-    return [judge(claim, measured[id]) for id, claim in claims.items()]
+            if experiment.quick_form:
+                smaller.add(claim.id)
+    return [
+        msgspec.structs.replace(judge(claim, measured[id]), from_quick_form=id in smaller)
+        for id, claim in claims.items()
+    ]

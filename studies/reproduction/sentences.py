@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from rich.table import Table
 from rich.text import Text
 
 from analysis.claims import ClaimKind, ClaimVerdict, JudgedClaim, JudgedPart, SeedEstimate
-from studies.reproduction.results import CellResult
+from record.exit_codes import ExitCode
+from studies.reproduction.results import CellFailure, CellResult
 
 STYLES = {
     ClaimVerdict.REPRODUCED: "green",
@@ -22,6 +23,7 @@ STYLES = {
 _TINY = 0.001
 """Largest difference that is shown with two decimals, because one decimal would round it to 0.0% or 0.1%."""
 
+_GRAVEST_FIRST = (ExitCode.DEFECT, ExitCode.BROKER_DEFECT, ExitCode.HOST, ExitCode.BAD_INPUT)
 _SHOWN = 4
 """Largest number of runs that one line names."""
 
@@ -52,6 +54,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     violations: int | None
     explanation: str
     """Known reasons why the claim is not reproduced; empty where it is."""
+    quick_form: bool
+    """True where a smaller form of a scenario was run, so that the verdict is provisional."""
 
 
 def reported(judgement: JudgedClaim) -> Reported:
@@ -68,6 +72,7 @@ def reported(judgement: JudgedClaim) -> Reported:
         checked=judgement.checked if is_property else None,
         violations=judgement.violations if is_property else None,
         explanation=explanation(judgement),
+        quick_form=judgement.from_quick_form,
     )
 
 
@@ -87,16 +92,17 @@ def table(judgements: Sequence[JudgedClaim]) -> Table:
 
 
 def rows(judgement: JudgedClaim) -> Iterator[tuple[str, str, str, str, str]]:
-    """Rows of the table: claim, what, published, measured and verdict."""
+    """Rows of the table: claim, what, published, measured and verdict. `*` marks a provisional verdict."""
     claim, verdict = judgement.claim, judgement.verdict.value
+    id = f"{claim.id}*" if judgement.from_quick_form else claim.id
     if claim.kind is ClaimKind.PROPERTY:
         violations = f"{judgement.violations:,} of {judgement.checked:,}" if judgement.checked else "-"
-        yield claim.id, claim.what, "never", violations, verdict
+        yield id, claim.what, "never", violations, verdict
     elif len(judgement.parts) == 1:
         (part,) = judgement.parts
-        yield claim.id, claim.what, *_numbers(claim.kind, part), verdict
+        yield id, claim.what, *_numbers(claim.kind, part), verdict
     else:
-        yield claim.id, claim.what, "", "", verdict
+        yield id, claim.what, "", "", verdict
         for part in judgement.parts:
             yield "", f"  {part.name}", *_numbers(claim.kind, part), part.verdict.value
 
@@ -115,6 +121,8 @@ def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[CellResul
     """Number of claims with each verdict, and the runs that are not reliable."""
     counted = Counter(judgement.verdict for judgement in judgements)
     yield ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in ClaimVerdict if counted[verdict])
+    if any(judgement.from_quick_form for judgement in judgements):
+        yield "* from a smaller form of the scenario, so that the verdict is provisional"
     undelivered = {
         f"{run.scenario}, seed {run.seed} ({', '.join(run.delivery)})" for run in results if not _delivered(run)
     }
@@ -123,6 +131,20 @@ def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[CellResul
     doubtful = {f"{run.scenario}, seed {run.seed} ({run.fidelity})" for run in results if run.fidelity != "VALID"}
     if doubtful:
         yield f"the emulation did not meet the scenario in these runs, so they may mislead: {_some(doubtful)}"
+
+
+def failure_lines(failed: Mapping[str, CellFailure]) -> Iterator[str]:
+    """The runs that failed, by name, with the reasons."""
+    if failed:
+        yield f"{len(failed)} runs failed, and the other runs went on; the same command with --resume repeats them:"
+    for name, failure in failed.items():
+        yield f"  {name}: {failure.message}"
+
+
+def failed_code(failed: Mapping[str, CellFailure]) -> ExitCode:
+    """The exit code for runs that failed: that of the gravest failure; `CORRECT` where none did."""
+    codes = {failure.exit_code for failure in failed.values()}
+    return next((code for code in _GRAVEST_FIRST if code in codes), ExitCode.DEFECT if codes else ExitCode.CORRECT)
 
 
 def violated(judgements: Sequence[JudgedClaim], results: Sequence[CellResult]) -> bool:

@@ -19,11 +19,10 @@ from emulation.runtimes.ladder import SIMULATED
 from record.errors import UserError
 from scenario.loading import load_text
 from scenario.yaml_files.source import as_yaml
-from studies.reproduction.cell import SIMULATION, CellWork, measure_cell
+from studies.reproduction.cell import SIMULATION, CellWork, failure_of, measure_cell
 from studies.reproduction.plan import Cell
-from studies.reproduction.results import CellResult
+from studies.reproduction.results import CellFailure, CellResult
 from studies.spark_jobs import (
-    Failure,
     decisive_versions,
     executor_directory,
     open_executors,
@@ -43,33 +42,39 @@ class CellRequest:
 
 
 def cells_on_spark(master: str, work: Sequence[CellWork]) -> Generator[CellWork, None, None]:
-    """Simulates cells, as many at a time as the executors of the master have cores, and stores their results.
+    """Simulates cells, as many at a time as the executors of the master have cores, and stores results and failures.
 
-    Raises `UserError`s.
+    Raises `HostError` where there is no Spark.
     """
     with open_executors(master, "brokerlab reproduce") as context:
         task = functools.partial(_measure_on_executor, decisive_versions())
 
-        def run_cell(piece: CellWork) -> bytes:
-            request = CellRequest(piece.cell, as_yaml(piece.cell.scenario().resolved()))
-            reply = run_task(context, str(piece), task, request)
-            if isinstance(reply, Failure):
-                raise reply.error(piece)
-            return reply
+        def run_cell(piece: CellWork) -> bytes | CellFailure:
+            try:
+                request = CellRequest(piece.cell, as_yaml(piece.cell.scenario().resolved()))
+                return run_task(context, str(piece), task, request)
+            except Exception as error:
+                return failure_of(error)
 
         with closing(run_jobs(context, run_cell, work)) as replies:
             for piece, reply in replies:
-                piece.store.write(piece.cell, msgspec.json.decode(reply, type=CellResult))
+                if isinstance(reply, CellFailure):
+                    piece.store.write_failure(piece.cell, reply)
+                else:
+                    piece.store.write(piece.cell, msgspec.json.decode(reply, type=CellResult))
                 yield piece
 
 
-def _measure_on_executor(versions: tuple[tuple[str, str], ...], request: CellRequest) -> bytes | Failure:
-    """The encoded result of a cell, which runs in an executor's process."""
+def _measure_on_executor(versions: tuple[tuple[str, str], ...], request: CellRequest) -> bytes | CellFailure:
+    """The encoded result of a cell, which runs in an executor's process, or the user's mistake in it.
+
+    Other errors fail the task, which Spark repeats, because the executor may be to blame.
+    """
     refuse_other_versions(versions)
     with tempfile.TemporaryDirectory(prefix="brokerlab-cell-", dir=executor_directory()) as directory:
         try:
             scenario = load_text(request.scenario, request.cell.name)
             result = measure_cell(request.cell, scenario, SIMULATED, Path(directory), SIMULATION)
         except UserError as error:
-            return Failure.of(error)
+            return failure_of(error)
         return msgspec.json.encode(result)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -19,7 +19,7 @@ from emulation.run.progress import duration
 from record.files import REPORT, replace_file
 from studies.reproduction.plan import SCENARIOS, Experiment
 from studies.reproduction.report.figures import interval_drawing, paper_figure
-from studies.reproduction.results import CellResult
+from studies.reproduction.results import CellFailure, CellResult
 from studies.reproduction.sentences import closing_lines, explanation, rows
 
 BADGES = {
@@ -38,8 +38,8 @@ class ReproductionData:
     """All claims of the papers, also those that were not asked for."""
     judged: Sequence[JudgedClaim]
     runs: Sequence[tuple[Experiment, Sequence[CellResult]]]
-    left_out: Sequence[Experiment] = ()
-    """Scenarios that the plan left out, because they take too long."""
+    failed: Mapping[str, CellFailure] = field(default_factory=dict)
+    """Runs that failed, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,8 @@ class ClaimView:
 
     claim: Claim
     verdict: ClaimVerdict
-    seeds: int
+    provisional: bool
+    """True where the verdict comes from a smaller form of the scenario."""
     why: str
     parts: list[PartView]
 
@@ -79,6 +80,8 @@ class ScenarioView:
     files: list[str]
     links: Mapping[str, str]
     """From each file to its address, relative to the page."""
+    quick_form: str
+    """The fields that were set to make the scenarios smaller; empty where they ran as they are."""
     effort: str
     figures: list[FigureView]
     claims: list[ClaimView]
@@ -117,6 +120,7 @@ def render(data: ReproductionData, directory: Path) -> str:
     totals = sum((paper.counts for paper in papers), Counter[ClaimVerdict]())
     results = [result for _, found in data.runs for result in found]
     _, *warnings = closing_lines(data.judged, results)
+    warnings += [f"{name} failed: {failure.message}" for name, failure in data.failed.items()]
     return environment.get_template("reproduction.html.j2").render(
         plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
         papers=papers,
@@ -126,7 +130,6 @@ def render(data: ReproductionData, directory: Path) -> str:
         headline=headline(totals),
         warnings=warnings,
         effort=_effort(results),
-        left_out=[experiment.scenario for experiment in data.left_out],
     )
 
 
@@ -170,6 +173,7 @@ def _scenarios(shown: Sequence[JudgedClaim], data: ReproductionData, directory: 
         yield ScenarioView(
             files=list(files),
             links={file: os.path.relpath(SCENARIOS / file, directory) for file in files},
+            quick_form=_quick_form([experiment for experiment, _ in runs]),
             effort=_effort([result for _, found in runs for result in found]),
             figures=[
                 figure
@@ -180,6 +184,12 @@ def _scenarios(shown: Sequence[JudgedClaim], data: ReproductionData, directory: 
             claims=list(map(_claim, claims)),
         )
         drawn |= set(files)
+
+
+def _quick_form(experiments: Sequence[Experiment]) -> str:
+    """The fields of smaller forms and their values, each once."""
+    fields = {f"{name}: {value}": None for experiment in experiments for name, value in experiment.quick_form.items()}
+    return ", ".join(fields)
 
 
 def _figures(experiment: Experiment, found: Sequence[CellResult]) -> Iterator[FigureView]:
@@ -196,7 +206,7 @@ def _claim(judgement: JudgedClaim) -> ClaimView:
     return ClaimView(
         claim=judgement.claim,
         verdict=judgement.verdict,
-        seeds=judgement.seeds,
+        provisional=judgement.from_quick_form,
         why=explanation(judgement),
         parts=[
             PartView(

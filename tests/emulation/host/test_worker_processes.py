@@ -49,3 +49,10 @@ def test_stopping_early_leaves_no_process() -> None:
         assert next(done) == 0.0
         assert multiprocessing.active_children()
     assert not multiprocessing.active_children()
+
+
+def test_pieces_after_one_that_failed_are_done(tmp_path: Path) -> None:
+    pieces = [tmp_path / "a", tmp_path, tmp_path / "b"]
+    outcomes = dict(WorkerProcesses(os.mkdir, 1).outcomes(pieces))
+    assert [str(outcomes[piece]) for piece in pieces] == ["None", f"{tmp_path}: its process ended with code 1", "None"]
+    assert (tmp_path / "b").is_dir()

@@ -7,17 +7,33 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text
 
 from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, Measurement, Paper, judge, load_claims
+from analysis.claims.quick_forms import load_quick_forms
+from emulation.host.build import Build
 from record.errors import BadInputError
-from studies.reproduction import CellResult, Experiment, Recorded, costed, load_recorded, quick, whole
+from studies.reproduction import (
+    CellResult,
+    Experiment,
+    Recorded,
+    ReproductionPlan,
+    cells,
+    costed,
+    load_recorded,
+    measurable_on,
+    whole,
+)
 from studies.reproduction.__main__ import README, with_table
 from studies.reproduction.budget import LEAST_SEEDS, CostedExperiment
+from studies.reproduction.plan import SCENARIOS
 from studies.reproduction.plan_sentences import announcement, plan_table
 from studies.reproduction.progress import RemainingTime
 from studies.reproduction.recorded import (
+    COMPILED_SPEEDUP,
     RecordedClaim,
     RecordedScenario,
     save_recorded,
@@ -55,7 +71,6 @@ def test_a_whole_reproduction_gives_up_seeds_until_it_fits(costs: list[tuple[flo
     kept = [len(fitted.experiment.seeds) for fitted in plan.chosen]
     assert all(min(before, LEAST_SEEDS) <= after <= before for after, (_, before) in zip(kept, costs, strict=True))
     assert plan.seconds <= limit or all(after <= LEAST_SEEDS for after in kept)
-    assert plan.left_out == ()
     if sum(seconds * seeds for seconds, seeds in costs) <= limit:
         assert kept == [seeds for _, seeds in costs]
 
@@ -65,32 +80,38 @@ def test_the_dearest_scenario_gives_up_seeds_first() -> None:
     assert [len(fitted.experiment.seeds) for fitted in plan.chosen] == [6, 4]
 
 
-@given(COSTS, st.floats(1, 2000))
-def test_a_quick_reproduction_takes_the_cheapest(costs: list[tuple[float, int]], limit: float) -> None:
-    entries = [entry(f"e{number}", seconds, 1) for number, (seconds, _) in enumerate(costs)]
-    plan = quick(entries, limit)
-    assert plan.seconds <= limit + 1e-6
-    assert sorted(map(str, [*plan.chosen, *plan.left_out])) == sorted(map(str, entries))
-    if plan.left_out:
-        cheapest = min(left.seconds for left in plan.left_out)
-        assert plan.seconds + cheapest > limit - 1e-6
-        assert all(chosen.seconds <= cheapest for chosen in plan.chosen)
+def test_what_a_plan_announces() -> None:
+    smaller = replace(entry("b", 1, 1), experiment=replace(experiment("b", 1), quick_form={"timeline.run": "1s"}))
+    plan = ReproductionPlan((entry("a", 20, 2), smaller))
+    lines = list(announcement(plan, cells(plan.chosen), Build.SOURCE))
+    assert lines[0] == "3 claims from 3 runs; 2 scenarios; about 41 s of processor time"
+    assert lines[1].startswith("1 of the scenarios run in a smaller form (*)")
+    assert "`make compiled`" in lines[2]
+    assert len(list(announcement(plan, cells(plan.chosen), Build.COMPILED))) == 2
+    assert next(announcement(plan, [], Build.SOURCE)) == "3 claims from 3 runs, 3 of them done before; 2 scenarios"
+    assert list(plan_table(plan).columns[0].cells) == [Text("x/a.yaml"), Text("x/b.yaml*")]
 
 
-def test_a_scenario_besides_another_one_comes_last() -> None:
-    besides = replace(entry("b", 1, 1), experiment=replace(experiment("b", 1), supplementary=True))
-    plan = quick([besides, entry("dear", 10, 1)], 10)
-    assert [chosen.experiment.name for chosen in plan.chosen] == ["dear"]
-    assert plan.claims_left_out[0].id == "b"
+def shipped_scenarios() -> set[str]:
+    claims, _ = measurable_on("simulated", load_claims().measurable)
+    return {file for found in claims if found.measured_by for file in found.measured_by.scenarios}
 
 
-def test_a_claim_is_left_out_when_none_of_its_scenarios_is_run() -> None:
-    plan = quick([entry("cheap", 1, 1), entry("dear", 10, 1)], 5)
-    assert [left.id for left in plan.claims_left_out] == ["dear"]
-    lines = list(announcement(plan, []))
-    assert lines[0] == "2 claims from 1 runs, 1 of them done before; 1 scenarios"
-    assert lines[1:] == ["left out, because they take too long: dear", "claims left out with them: dear"]
-    assert plan_table(plan).row_count == 2
+@pytest.mark.parametrize("file", sorted(load_quick_forms()))
+def test_a_smaller_form_is_of_a_shipped_scenario_and_changes_fields_that_it_has(file: str) -> None:
+    assert file in shipped_scenarios()
+    given = yaml.safe_load((SCENARIOS / file).read_text(encoding="utf-8"))
+    for field in load_quick_forms()[file]:
+        found = given
+        for name in field.split("."):
+            assert name in found, f"{field} keeps its default in {file}, so that a smaller form cannot need it"
+            found = found[name]
+        assert not any(field == path or field.startswith(f"{path}.") for path in given.get("vary", {})), (
+            f"{field}: claims compare the variants"
+        )
+
+
+COMPILED_COST = RecordedScenario(cpu_seconds=3, weight=5, build=Build.COMPILED)
 
 
 def test_costs_are_scaled_by_the_weight_and_guessed_where_none_is_recorded() -> None:
@@ -109,6 +130,13 @@ def test_costs_are_scaled_by_the_weight_and_guessed_where_none_is_recorded() -> 
         (20, True), (60, True), (30, False),
     ]  # fmt: skip
     assert known.seconds == 120
+    (compiled,) = costed([experiment("a")], recorded, Build.COMPILED)
+    assert compiled.seed_seconds == 20 / COMPILED_SPEEDUP
+    form = replace(experiment("a", weight=5), quick_form={"timeline.run": "1s"})
+    (guessed,) = costed([form], recorded)
+    assert (guessed.seed_seconds, guessed.measured) == (15, False)
+    (smaller,) = costed([form], msgspec.structs.replace(recorded, quick_forms={"x/a.yaml": COMPILED_COST}))
+    assert (smaller.seed_seconds, smaller.measured) == (3 * COMPILED_SPEEDUP, True)
 
 
 def result(seed: int, cpu_seconds: float) -> CellResult:
@@ -134,6 +162,11 @@ def test_records_are_renewed_by_what_was_measured_with_as_many_seeds(tmp_path: P
     assert {id: (found.verdict.value, found.seeds) for id, found in after.claims.items()} == {
         "few": ("reproduced", 2), "many": ("differs", 9), "new": ("not measured", 0),
     }  # fmt: skip
+    form = replace(experiment("a"), quick_form={"timeline.run": "1s"})
+    provisional = [msgspec.structs.replace(judge(claim("other"), holds), from_quick_form=True)]
+    quick = before.renewed([(form, [result(1, 4)])], provisional, "new")
+    assert (quick.scenarios, quick.claims) == (before.scenarios, before.claims)
+    assert quick.quick_forms == {"x/a.yaml": RecordedScenario(cpu_seconds=4, weight=10)}
     save_recorded(after, tmp_path / "recorded.json")
     assert load_recorded(tmp_path / "recorded.json") == after
     with pytest.raises(BadInputError, match="none"):
@@ -169,6 +202,7 @@ def test_what_is_recorded_is_of_shipped_claims() -> None:
         file for shipped in load_claims().measurable if shipped.measured_by for file in shipped.measured_by.scenarios
     }
     assert set(load_recorded().scenarios) <= files
+    assert set(load_recorded().quick_forms) <= set(load_quick_forms())
     assert msgspec.json.decode(msgspec.json.encode(load_recorded()), type=Recorded) == load_recorded()
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
+import msgspec
 import pytest
 
 from analysis.claims import Claim, ClaimKind, Claims, Measurement, Paper, Recipe, judge
 from analysis.claims.figures import Curve, DrawnFigure, FigureRecipe
-from studies.reproduction import CellResult, Experiment
+from studies.reproduction import CellFailure, CellResult, Experiment
 from studies.reproduction.report import ReproductionData, build_report
 from studies.reproduction.report.figures import interval_drawing, paper_figure
 
@@ -90,11 +92,22 @@ def test_claims_without_a_run_are_listed(page: str) -> None:
     assert "<strong>y-other</strong>" in body
 
 
-def test_scenarios_that_were_left_out_are_named(tmp_path: Path) -> None:
-    data = ReproductionData(CLAIMS, (), [], [EXPERIMENT])
-    text = build_report(data, tmp_path).read_text(encoding="utf-8")
+def test_runs_that_failed_are_named(tmp_path: Path) -> None:
+    failed = {"tid-5a, seed 1": CellFailure(message="its process was killed by <SIGKILL>", exit_code=4)}
+    text = build_report(ReproductionData(CLAIMS, (), [], failed), tmp_path).read_text(encoding="utf-8")
     assert "No claim has been measured yet." in text
-    assert "too long for a quick reproduction: tid/tid-5a.yaml" in text
+    assert "id-5a, seed 1 failed: its process was killed by &lt;SIGKILL&gt;" in text
+
+
+def test_a_smaller_form_is_stated_and_its_verdicts_are_provisional(page: str, tmp_path: Path) -> None:
+    smaller = replace(EXPERIMENT, quick_form={"timeline.run": "5s"})
+    judged = [msgspec.structs.replace(found, from_quick_form=True) for found in JUDGED]
+    data = ReproductionData(CLAIMS, judged, [(smaller, [result(1, 5.0)])])
+    text = build_report(data, tmp_path).read_text(encoding="utf-8")
+    assert "in a smaller form: timeline.run: 5s" in text
+    assert text.count("<small>provisional</small>") == 2
+    assert "smaller form: " not in page
+    assert "<small>provisional</small>" not in page
 
 
 def test_a_figure_is_the_mean_of_all_seeds_with_their_spread() -> None:

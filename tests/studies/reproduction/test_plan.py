@@ -130,6 +130,30 @@ def test_overrides_hold_in_every_run_and_make_another_experiment(scenarios: Path
     assert longer.weight > plain.weight
 
 
+def test_a_smaller_form_is_an_experiment_of_its_own_whose_fields_the_user_can_set(scenarios: Path) -> None:
+    def planned(quick_form: dict[str, str], **overrides: str) -> Experiment:
+        named = {key.replace("__", "."): value for key, value in overrides.items()}
+        return plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, named, {"a.yaml": quick_form})[0]
+
+    whole, smaller = planned({}), planned({"timeline.run": "1s"})
+    assert (whole.name, smaller.name) == ("small", "small-quick")
+    assert whole.fingerprint != smaller.fingerprint
+    assert smaller.weight < whole.weight
+    assert Cell(smaller, 1).scenario().timeline.run == 1.0
+    set_by_user = planned({"timeline.run": "1s"}, timeline__run="3s")
+    assert Cell(set_by_user, 1).scenario().timeline.run == 3.0
+    assert set_by_user.quick_form
+
+
+def test_a_verdict_from_a_smaller_form_is_provisional(scenarios: Path, tmp_path: Path) -> None:
+    forms = {"a.yaml": {"timeline.run": "1s"}}
+    experiments = plan_experiments(CLAIMS.measurable, 1, scenarios, quick_forms=forms)
+    judged = judgements(experiments, ResultStore(tmp_path, "simulated"))
+    assert [(found.claim.id, found.from_quick_form) for found in judged] == [
+        ("tid-5a", True), ("tid-5a-queue", True), ("tid-5b", False),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("key", "message"),
     [
@@ -297,7 +321,6 @@ def test_scenarios_that_a_claim_is_about_alike_have_seeds_of_their_own(scenarios
     several = msgspec.structs.replace(single, measured_by=msgspec.structs.replace(single.measured_by, also=("b.yaml",)))
     small, large = plan_experiments([several], 2, scenarios)
     assert (small.seeds, large.seeds) == ((1, 2), (3, 4))
-    assert (small.supplementary, large.supplementary) == (False, True)
 
 
 def test_all_of_octopias_claims_are_measured_with_one_set_of_assumptions() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from analysis.claims import Claim, ClaimKind, ClaimVerdict, Measurement, Recipe, judge
 from record.errors import BadInputError
+from record.exit_codes import ExitCode
 from studies.reproduction import (
     Cell,
     CellResult,
@@ -26,7 +28,16 @@ from studies.reproduction import (
     results,
     simulated_cells,
 )
-from studies.reproduction.sentences import closing_lines, explanation, reported, rows, table, violated
+from studies.reproduction.sentences import (
+    closing_lines,
+    explanation,
+    failed_code,
+    failure_lines,
+    reported,
+    rows,
+    table,
+    violated,
+)
 
 SCENARIO = """\
 name: tiny
@@ -50,6 +61,9 @@ CLAIMS = (
     claim("x-match", ClaimKind.VALUE, "matching share", 0.3),
     claim("x-once", ClaimKind.PROPERTY, "received twice"),
 )
+
+
+NO_MEASURE = claim("x-none", ClaimKind.VALUE, "no such measure", 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +128,34 @@ def test_the_same_seed_measures_the_same(
     assert next(again.runs.glob("tiny-2/*-tiny-*/summary.json")).exists()
 
 
+def test_a_run_that_fails_does_not_end_the_others(tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text(SCENARIO)
+    (experiment,) = plan_experiments(CLAIMS, 3, tmp_path)
+    store = ResultStore(tmp_path / "out", "simulated")
+    unusable = replace(experiment, overrides={"routing.protocol": "none"})
+    work = [
+        CellWork(cell, store, keep_runs=False)
+        for cell in (Cell(replace(experiment, claims=(NO_MEASURE,)), 1), Cell(unusable, 2), Cell(experiment, 3))
+    ]
+    assert len(list(simulated_cells(1)(work))) == 3
+    defect, mistake, good = (piece.failure for piece in work)
+    assert defect is not None
+    assert mistake is not None
+    assert (defect.message, defect.exit_code) == ("KeyError: 'no such measure'", ExitCode.DEFECT)
+    assert "--set routing.protocol=none" in mistake.message
+    assert mistake.exit_code == ExitCode.BAD_INPUT
+    assert good is None
+    assert store.read(Cell(experiment, 3)) is not None
+    assert not store.runs.exists() or not list(store.runs.iterdir())
+    failed = {"tiny, seed 1": defect, "tiny, seed 2": mistake}
+    assert list(failure_lines(failed))[1] == "  tiny, seed 1: KeyError: 'no such measure'"
+    assert failed_code(failed) is ExitCode.DEFECT
+    assert failed_code({"tiny, seed 2": mistake}) is ExitCode.BAD_INPUT
+    assert (failed_code({}), list(failure_lines({}))) == (ExitCode.CORRECT, [])
+    store.forget(work[0].cell)
+    assert work[0].failure is None
+
+
 def test_an_unknown_runtime(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="there is no runtime 'cloud'; choose container, process, simulated"):
         emulated_cells("cloud", Console())
@@ -134,6 +176,10 @@ def test_rows_for_people() -> None:
         ("", "  dynamic does not", "holds", "-", "not measured"),
     ]
     assert table([ratio, single, holds, both]).row_count == 6
+    provisional = msgspec.structs.replace(single, from_quick_form=True)
+    assert next(rows(provisional))[0] == "x-match*"
+    assert list(closing_lines([provisional], []))[1].startswith("* from a smaller form of the scenario")
+    assert reported(provisional).quick_form
 
 
 def test_tiny_differences_are_not_rounded_to_zero() -> None:

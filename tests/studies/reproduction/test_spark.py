@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from analysis.claims import Claim, ClaimKind, Recipe
-from record.errors import BadInputError
+from record.exit_codes import ExitCode
 from scenario.yaml_files.source import as_yaml
-from studies.reproduction import Cell, CellWork, ResultStore, plan_experiments, spark
+from studies.reproduction import Cell, CellFailure, CellWork, ResultStore, plan_experiments, spark
 from studies.reproduction.cell import SIMULATION, measure_cell
-from studies.spark_jobs import Failure, decisive_versions
+from studies.spark_jobs import decisive_versions
 
 SCENARIO = """\
 name: tiny
@@ -78,11 +79,26 @@ def test_an_executor_measures_the_same_without_the_scenarios_file(
     assert sorted(path.name for path in store.directory.rglob("*")) == ["cells", "tiny-1.json"]
 
 
-def test_a_cell_that_cannot_run_is_named(cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_that_cannot_run_is_stored_as_failed(
+    cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "open_executors", no_executors)
+    monkeypatch.setattr(spark, "executor_directory", lambda: None)
+    store = ResultStore(tmp_path / "out", "simulated")
+    unusable = Cell(replace(cell.experiment, overrides={"routing.protocol": "none"}), 2)
+    work = [CellWork(unusable, store, keep_runs=False), CellWork(cell, store, keep_runs=False)]
+    assert list(spark.cells_on_spark("local[1]", work)) == work
+    failed, good = (piece.failure for piece in work)
+    assert failed is not None
+    assert "--set routing.protocol=none" in failed.message
+    assert good is None
+    assert store.read(cell) is not None
+
+
+def test_a_mistake_that_only_the_executor_finds_is_a_failure(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark, "executor_directory", lambda: None)
     broken = as_yaml({**cell.scenario().resolved(), "routing": {"protocol": "none"}})
     answer = spark._measure_on_executor(decisive_versions(), spark.CellRequest(cell, broken))
-    assert isinstance(answer, Failure)
-    error = answer.error("tiny, seed 1")
-    assert isinstance(error, BadInputError)
-    assert str(error).startswith("tiny, seed 1: tiny-1:")
+    assert isinstance(answer, CellFailure)
+    assert answer.exit_code == ExitCode.BAD_INPUT
+    assert answer.message.startswith("tiny-1:")
