@@ -9,7 +9,8 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from analysis.claims import ClaimKind, ClaimVerdict, JudgedClaim, JudgedPart, SeedEstimate
+from analysis.claims import ClaimKind, ClaimVerdict, JudgedClaim, JudgedPart, Recipe, SeedEstimate
+from emulation.runtimes.ladder import SIMULATED
 from record.exit_codes import ExitCode
 from studies.reproduction.results import CellFailure, CellResult
 
@@ -110,11 +111,18 @@ def rows(judgement: JudgedClaim) -> Iterator[tuple[str, str, str, str, str]]:
 def explanation(judgement: JudgedClaim) -> str:
     """Known reasons why a claim is not reproduced or not measured; for a property, the example that refutes it."""
     recipe = judgement.claim.measured_by
-    if judgement.verdict is ClaimVerdict.REPRODUCED or recipe is None:
-        return ""
-    if not judgement.seeds and recipe.runtimes:
+    if recipe is None:
+        return "No scenario measures it yet."
+    if not judgement.seeds:
+        return _why_not_measured(recipe)
+    return "" if judgement.verdict is ClaimVerdict.REPRODUCED else judgement.example or recipe.explanation
+
+
+def _why_not_measured(recipe: Recipe) -> str:
+    """The reason why there is no run; runs that failed are named elsewhere."""
+    if recipe.runtimes and SIMULATED not in recipe.runtimes:
         return f"Only real brokers show it: {' or '.join(f'--runtime {name}' for name in recipe.runtimes)} measures it."
-    return judgement.example or recipe.explanation
+    return "No run on the simulator measured it." if recipe.runtimes else "No run measured it."
 
 
 def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[CellResult]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, se
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, JudgedClaim, JudgedPart, Paper
+from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, JudgedClaim, JudgedPart, Paper, judge
 from analysis.report.embedding import embedded
 from emulation.run.progress import duration
 from record.files import REPORT, replace_file
@@ -95,8 +95,7 @@ class PaperView:
     counts: Counter[ClaimVerdict]
     total: int
     scenarios: list[ScenarioView]
-    unmeasured: list[Claim]
-    """Claims that nothing was run for."""
+    without_scenario: list[ClaimView]
 
 
 def build_report(data: ReproductionData, directory: Path) -> Path:
@@ -148,16 +147,13 @@ def _papers(data: ReproductionData, directory: Path) -> Iterator[PaperView]:
     judged = {judgement.claim.id: judgement for judgement in data.judged}
     for paper in data.claims.papers.values():
         of_paper = [claim for claim in data.claims.claims if claim.paper == paper.id]
-        shown = [judged[claim.id] for claim in of_paper if claim.id in judged and judged[claim.id].seeds]
-        unmeasured = [claim for claim in of_paper if claim.id not in {judgement.claim.id for judgement in shown}]
-        counts = Counter(judgement.verdict for judgement in shown)
-        counts[ClaimVerdict.NOT_MEASURED] += len(unmeasured)
+        shown = [judged.get(claim.id) or judge(claim, []) for claim in of_paper]
         yield PaperView(
             paper=paper,
-            counts=counts,
+            counts=Counter(judgement.verdict for judgement in shown),
             total=len(of_paper),
             scenarios=list(_scenarios(shown, data, directory)),
-            unmeasured=unmeasured,
+            without_scenario=[_claim(judgement) for judgement in shown if judgement.claim.measured_by is None],
         )
 
 
@@ -165,8 +161,8 @@ def _scenarios(shown: Sequence[JudgedClaim], data: ReproductionData, directory: 
     """The claims of one paper by the scenarios that they are measured in."""
     groups: dict[tuple[str, ...], list[JudgedClaim]] = {}
     for judgement in shown:
-        assert judgement.claim.measured_by is not None
-        groups.setdefault(judgement.claim.measured_by.scenarios, []).append(judgement)
+        if judgement.claim.measured_by is not None:
+            groups.setdefault(judgement.claim.measured_by.scenarios, []).append(judgement)
     drawn: set[str] = set()
     for files, claims in groups.items():
         runs = [(experiment, found) for experiment, found in data.runs if experiment.scenario in files]

@@ -85,11 +85,21 @@ def test_links_lead_to_the_scenarios(page: str, tmp_path: Path) -> None:
     assert (tmp_path / "report" / link).resolve().is_file()
 
 
-def test_claims_without_a_run_are_listed(page: str) -> None:
-    body = page[page.index('<section id="tid"') :]
-    assert "Not measured: 1" in body
-    assert "<strong>x-open</strong> nothing is lost (no scenario yet)" in body
-    assert "<strong>y-other</strong>" in body
+def test_every_claim_has_a_row(page: str) -> None:
+    assert page.count('<tr class="claim') == len(CLAIMS.claims)
+    row = page[page.index('id="x-open"') :]
+    assert row.index("nothing is lost") < row.index("not measured") < row.index("No scenario measures it yet.")
+    assert 'id="y-other"' in page
+
+
+def test_a_claim_that_was_not_run_is_beside_its_scenario(tmp_path: Path) -> None:
+    text = build_report(ReproductionData(CLAIMS, (), []), tmp_path).read_text(encoding="utf-8")
+    row = text[text.index("tid/tid-5a.yaml</a>") :]
+    assert row.index("no run") < row.index('id="x-delay"') < row.index("No run measured it.")
+    real = msgspec.structs.replace(RECIPE, runtimes=("container",))
+    claims = Claims(papers=CLAIMS.papers, claims=(msgspec.structs.replace(DELAY, measured_by=real),))
+    text = build_report(ReproductionData(claims, (), []), tmp_path).read_text(encoding="utf-8")
+    assert "Only real brokers show it: --runtime container measures it." in text
 
 
 def test_runs_that_failed_are_named(tmp_path: Path) -> None:

@@ -195,6 +195,9 @@ def test_tiny_differences_are_not_rounded_to_zero() -> None:
 def test_reasons_are_given_where_a_claim_is_not_reproduced() -> None:
     assert explanation(judge(CLAIMS[0], [Measurement(values=(0.1,))])) == "because"
     assert explanation(judge(CLAIMS[2], [Measurement(values=(0.0,), checked=1)])) == ""
+    assert explanation(judge(CLAIMS[0], [])) == "No run measured it."
+    alone = msgspec.structs.replace(CLAIMS[0], measured_by=Recipe(scenario="x", measure="x", runtimes=("simulated",)))
+    assert explanation(judge(alone, [])) == "No run on the simulator measured it."
     refuted = judge(CLAIMS[2], [Measurement(values=(2.0,), checked=9, example="B2 received a twice")])
     assert explanation(refuted) == "B2 received a twice"
     assert violated([refuted], [])
