@@ -48,6 +48,15 @@ _RECONCILE_AFTER = 1.0
 """Seconds. Less than scenarios use, so that cases need not wait long for what depends on it."""
 _UNITS = {"reconcile_after": _RECONCILE_AFTER, "statistics_interval": 0.5, "placement_interval": 1.0}
 """Times in seconds for composite subscriptions that are routed as units; less than scenarios use, too."""
+_MEDYM = {
+    "candidates": 2,
+    "overload_threshold": 1.2,
+    "announce_every": 0.05,
+    "pass_on_every": 0.01,
+    "fan_out": 2,
+    "status_every": 0.05,
+}
+"""Choices and times that show in cases with few brokers."""
 
 PROTOCOLS: Mapping[str, ConformanceProtocol] = {
     protocol.name: protocol
@@ -86,21 +95,9 @@ PROTOCOLS: Mapping[str, ConformanceProtocol] = {
             },
         ),
         *(
-            ConformanceProtocol(
-                f"medym-{algorithm}",
-                "medym",
-                {
-                    "algorithm": algorithm,
-                    "candidates": 2,
-                    "overload_threshold": 1.2,
-                    "announce_every": 0.05,
-                    "pass_on_every": 0.01,
-                    "fan_out": 2,
-                    "status_every": 0.05,
-                },
-                full_mesh=True,
-            )
+            ConformanceProtocol(f"medym-{algorithm}", "medym", {"algorithm": algorithm, **_MEDYM}, full_mesh=True)
             for algorithm in ("mst", "close", "balanced", "source")
         ),
+        ConformanceProtocol("medym-advertised", "medym", {"subscriptions": "advertised", **_MEDYM}, full_mesh=True),
     )
 }

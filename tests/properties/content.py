@@ -54,6 +54,14 @@ def _publications(draw: st.DrawFn, advertisement: str | None) -> str:
     return f"[class,'{name}'],[price,{draw(integers(lowest, highest))}]"
 
 
+def meet(advertisement: str, subscription: str) -> bool:
+    """True when some publication conforms to an advertisement and matches a subscription."""
+    return any(
+        suits(advertisement, publication) and suits(subscription, publication)
+        for publication in (f"[class,'{name}'],[price,{price}]" for name in CLASSES for price in PRICES)
+    )
+
+
 def suits(predicates: str, publication: str) -> bool:
     """True when a publication matches a subscription; it conforms then as well, because all carry both attributes."""
     lowest, highest = _range(predicates)

@@ -6,22 +6,24 @@ the brokers which must get a publication follow from the texts of the steps.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import combinations
 
 import networkx as nx
 
-from broker_service.language.notation import parse_publication
+from broker_service.language.formatting import format_subscription
+from broker_service.language.notation import parse_publication, parse_subscription
 from broker_service.language.wire import encode_publication
-from studies.conformance.model import BrokerFault, Case, Declaration
+from studies.conformance.model import BrokerFault, Case, ClientStep, Declaration
 from tests.properties import checks
 from tests.properties.checks import BrokenError, ended
-from tests.properties.content import suits
+from tests.properties.content import meet, suits
 from tests.properties.oracle import NEVER, history
 from tests.properties.trial import Arrival, Outcome
 
 SOURCE, MST = "medym-source", "medym-mst"
+ADVERTISED = "medym-advertised"
 ALL = (MST, "medym-close", "medym-balanced", SOURCE)
 
 
@@ -42,6 +44,26 @@ def nothing_remains(case: Case, protocol: str) -> None:
     for name, broker in outcome.overlay.brokers.items():
         if left := broker.tables()["subscription_sums"]:
             raise BrokenError(f"{name} still has the sums {left}", outcome, protocol)
+
+
+def advertisers_alone_know_subscriptions(case: Case, protocol: str) -> None:
+    """A broker knows, when all is quiet, the subscriptions of others that match an advertisement of its clients."""
+    outcome = ended(case, protocol)
+    homes = {step.client: step.broker for step in case.steps if isinstance(step, ClientStep)}
+    standing = [span for span in history(case).spans if span.end == NEVER]
+    for name, broker in outcome.overlay.brokers.items():
+        offers = [span.text for span in standing if span.kind == "advertise" and homes[span.client] == name]
+        expected: dict[str, set[str]] = defaultdict(set)
+        for span in standing:
+            if (
+                span.kind == "subscribe"
+                and homes[span.client] != name
+                and any(meet(offer, span.text) for offer in offers)
+            ):
+                expected[homes[span.client]].add(format_subscription(parse_subscription(span.text)))
+        known = broker.tables()["subscription_sums"]
+        if known != {server: sorted(texts) for server, texts in expected.items()}:
+            raise BrokenError(f"{name} knows {known} and not {dict(expected)}", outcome, protocol)
 
 
 def crowds_are_notified_once(case: Case, protocol: str) -> None:

@@ -4,7 +4,7 @@ property catches each."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
@@ -16,7 +16,8 @@ from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.matcher import Matcher
-from broker_service.routing.medym import MedymOptions, MedymRouter, decisions, router
+from broker_service.routing.medym import MedymOptions, MedymRouter, advertised_exchange, decisions, router
+from broker_service.routing.medym.advertisements import KnownAdvertisements
 from broker_service.routing.medym.interests import KnownSums
 from broker_service.routing.medym.locations import Locations
 from broker_service.routing.medym.messages import Announcement, State, Version
@@ -199,7 +200,7 @@ class KeepsFormerSums(ServerStates):
     """Keeps the sum of a former incarnation."""
 
     def apply(self, announcement: Announcement) -> Applied:
-        if isinstance(announcement, State) and not announcement.subscriptions:
+        if isinstance(announcement, State) and not announcement.contents:
             return Applied.KNOWN
         return super().apply(announcement)
 
@@ -218,6 +219,31 @@ class NotifiesAllClients(MedymRouter):
     def _notification(self, message: Message) -> Action:
         super()._notification(message)
         return Deliver(tuple(self._ever), message)
+
+
+# Subscriptions that go to advertisers alone
+
+
+class TellsEveryAdvertiser(KnownAdvertisements):
+    """Sends each subscription to all servers that advertise anything."""
+
+    def match(self, server: int, subscription: bytes) -> bool:
+        return bool(self.held_by(server))
+
+
+class IgnoresLateAdvertisements(KnownAdvertisements):
+    """Tells a server that advertises later than others subscribe of nothing."""
+
+    def take_changed(self) -> Iterable[int]:
+        super().take_changed()
+        return ()
+
+
+class KeepsFormerAdvertisements(KnownAdvertisements):
+    """Takes no withdrawal of an advertisement."""
+
+    def change(self, server: int, change: SumChange) -> None:
+        super().change(server, change._replace(withdrawn=()))
 
 
 # Servers and locations
@@ -240,7 +266,7 @@ class BelievesTheFirst(Locations):
 
 # Their place
 
-Part = type[KnownSums] | type[Locations] | type[Relay]
+Part = type[KnownSums] | type[Locations] | type[Relay] | type[KnownAdvertisements]
 Variant = Callable[[Function], Function] | type[MedymRouter] | Part
 
 
@@ -254,5 +280,7 @@ def in_place_of_the_right(variant: Variant) -> Iterator[None]:
         elif issubclass(variant, MedymRouter):
             patches.enter_context(in_place_of("medym", variant))
         else:
-            patches.enter_context(mock.patch.object(router, variant.__base__.__name__, variant))
+            name = variant.__base__.__name__
+            used_in = router if hasattr(router, name) else advertised_exchange
+            patches.enter_context(mock.patch.object(used_in, name, variant))
         yield

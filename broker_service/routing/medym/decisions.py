@@ -91,6 +91,10 @@ class Decisions:
         """The link to a server works, or does not."""
         self._change(self._reachable, server, reachable)
 
+    def reaches(self, server: int) -> bool:
+        """True when the link to a server works."""
+        return bool(self._reachable[server])
+
     def set_overloaded(self, server: int, overloaded: bool) -> None:
         """A server is overloaded, or is so no more."""
         self._change(self._overloaded, server, overloaded)

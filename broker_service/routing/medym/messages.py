@@ -1,6 +1,7 @@
-"""Headers of MEDYM's control messages, by which servers learn of each other. They have no body.
+"""Headers of MEDYM's control messages, by which servers learn of each other, and of subscriptions.
 
-Servers are named by their numbers. Headers of publications are destination lists (`destination_lists`).
+Control messages have no body. Servers are named by their numbers. Headers of publications are destination lists
+(`destination_lists`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from broker_service.routing.common.decoding import header_decoder
+from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.medym.sums import decoded_subscription
 
 
@@ -38,7 +39,7 @@ class Change(msgspec.Struct, frozen=True, array_like=True, tag="change"):
     server: int
     version: Version
     added: tuple[bytes, ...]
-    """Subscriptions, as their encoded predicates."""
+    """Subscriptions, or advertisements where subscriptions go to advertisers alone, as their encoded predicates."""
     withdrawn: tuple[bytes, ...]
     status: Status | None = None
     """None: as before."""
@@ -49,7 +50,8 @@ class State(msgspec.Struct, frozen=True, array_like=True, tag="state"):
 
     server: int
     version: Version
-    subscriptions: tuple[bytes, ...]
+    contents: tuple[bytes, ...]
+    """As `Change.added`."""
     status: Status | None = None
     """None: unknown to the sender."""
 
@@ -74,7 +76,38 @@ class Parting(msgspec.Struct, frozen=True, array_like=True, tag="parting"):
     """The sender takes the receiver for its neighbour in the tree no more."""
 
 
-Control = Bundle | Versions | Parting
+class Confirmation(msgspec.Struct, frozen=True, array_like=True, tag="confirmation"):
+    """The sender has received these changes of the receiver's subscriptions (`told_subscriptions`)."""
+
+    incarnation: int
+    """Of the receiver, when it sent them."""
+    numbers: tuple[int, ...]
+
+
+Control = Bundle | Versions | Parting | Confirmation
+
+
+class Multicast(msgspec.Struct, frozen=True, array_like=True):
+    """Header of a subscription, or of its withdrawal, that goes by dynamic multicast to servers with advertisements."""
+
+    server: int
+    """The server of the subscription."""
+    incarnation: int
+    number: int
+    """The number of the change, from 1."""
+    receivers_incarnation: int
+    """The incarnation of all destinations that the message is for; another one passes it on only."""
+    destinations: bytes
+    """As the header of a publication."""
+
+    def with_destinations(self, destinations: bytes) -> bytes:
+        """The encoded header of a copy with other destinations."""
+        return encode_header(msgspec.structs.replace(self, destinations=destinations))
+
+
+decode_multicast: Callable[[bytes], Multicast] = header_decoder(Multicast)
+Decoded = Callable[[bytes], object]
+"""Decodes predicates. Raises `MalformedMessageError`."""
 
 _DECODED = 64
 """Bundles that are decoded once for all servers of a process: the children of a server are sent the same one."""
@@ -82,12 +115,12 @@ _decode: Callable[[bytes], Control] = header_decoder(Control)
 
 
 @lru_cache(maxsize=_DECODED)
-def decode_control(header: bytes) -> Control:
-    """Raises `MalformedMessageError` for a header that cannot be decoded, and for a subscription in it."""
+def decode_control(header: bytes, decoded: Decoded = decoded_subscription) -> Control:
+    """Raises `MalformedMessageError` for a header that cannot be decoded, and for predicates in it, which `decoded`
+    decodes."""
     control = _decode(header)
     if isinstance(control, Bundle):
         for announcement in control.announcements:
-            stated = announcement.added if isinstance(announcement, Change) else announcement.subscriptions
-            for subscription in stated:
-                decoded_subscription(subscription)
+            for content in announcement.added if isinstance(announcement, Change) else announcement.contents:
+                decoded(content)
     return control

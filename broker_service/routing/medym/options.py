@@ -30,8 +30,13 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     """Distances between servers: `measured`, the round trips of links, which each server announces; `gnp`, those of
     network coordinates, which each server computes from its round trips to a few others and announces; `given`, the
     delays of the overlay's links, which all servers know from the beginning, for comparisons of routes."""
+    subscriptions: Literal["broadcast", "advertised"] = "broadcast"
+    """Servers that learn a server's subscriptions (section 4.2.1): `broadcast`, all of them; `advertised`, those with
+    an advertisement that matches a subscription, to which it goes by dynamic multicast. Then all servers learn the
+    advertisements."""
     announce_every: float = 0.5
-    """Seconds between two announcements of a server's changed subscriptions; the first is made at once."""
+    """Seconds between two announcements of a server's changed subscriptions, or advertisements; the first is made at
+    once."""
     pass_on_every: float = 0.1
     """Seconds between two times at which a server sends the announcements of others and its own; the first go at
     once."""
@@ -40,7 +45,8 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     status_every: float = 1.0
     """Seconds between two looks of a server at its round trips and its load, which it announces when they changed."""
     remembered: int = 10_000
-    """Publications that a server remembers, to recognise them when they come again by another way."""
+    """Publications that a server remembers, to recognise them when they come again by another way; so it does with
+    withdrawn subscriptions of other servers."""
     cached_decisions: int = 10_000
     """Destination lists of which a server keeps the next hops (section 4.1.1)."""
 
@@ -63,8 +69,15 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     @property
     def reconciles_within(self) -> float:
         """A restarted server announces the subscriptions of clients that are back, which with the default `fan_out`
-        eight servers at most pass on one after another, and is sent all others' at once."""
-        return 2 * self.announce_every + 8 * self.pass_on_every
+        eight servers at most pass on one after another, and is sent all others' at once. Subscriptions that go to
+        advertisers alone follow the announcements, and what is lost on the way is repeated once."""
+        announced = 2 * self.announce_every + 8 * self.pass_on_every
+        return announced if self.subscriptions == "broadcast" else announced + self.pass_on_every + self.repeat_after
+
+    @property
+    def repeat_after(self) -> float:
+        """Seconds after which a subscription is sent again that was not confirmed."""
+        return 2 * self.announce_every
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """Names all servers to each server, so that all number them alike.

@@ -22,7 +22,7 @@ from broker_service.routing.medym.messages import Announcement, Bundle, Change
 MOST_BUNDLED: Final = 64 << 10
 """Bytes of the announcements in a bundle, about, so that it fits into a frame; a single one may be larger."""
 _REST: Final = 32
-"""Bytes of an announcement besides subscriptions and locations, about."""
+"""Bytes of an announcement besides predicates and locations, about."""
 
 
 class Addressed(NamedTuple):
@@ -120,5 +120,5 @@ def _size(announcement: Announcement) -> int:
     if isinstance(announcement, Change):
         listed = (*announcement.added, *announcement.withdrawn)
     else:
-        listed = announcement.subscriptions
+        listed = announcement.contents
     return _REST + status + 2 * len(listed) + sum(map(len, listed))

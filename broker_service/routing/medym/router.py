@@ -5,7 +5,8 @@ networks", Technical Report 692-04, Princeton University, 2004. Rules, with its 
 
 1. Every server knows the sum of subscriptions of every other one (3), from announcements of changes (4.2.1), which are
    numbered (`server_states`) and passed on along a tree (`relay`). A server that has missed one is sent the whole sum.
-   The former sum of a restarted server is forgotten.
+   The former sum of a restarted server is forgotten. With `subscriptions: advertised` that holds for advertisements,
+   and a subscription goes to the servers with a matching one alone (`advertised_exchange`).
 2. Every server knows how far all servers are from each other, and which are overloaded (4.2.2): each one announces the
    round trips of its links, or its network coordinates, and whether it has sent more publications than
    `overload_threshold` for each one received.
@@ -21,8 +22,8 @@ networks", Technical Report 692-04, Princeton University, 2004. Rules, with its 
    open.
 
 The paper does not decide when subscriptions are announced: the first change is announced at once, and further ones
-together after `announce_every`; likewise, announcements are passed on at once or together, after `pass_on_every`. That
-subscriptions go to servers with matching advertisements only (4.2.1), and helpers (3.1.2), are left out.
+together after `announce_every`; likewise, announcements are passed on at once or together, after `pass_on_every`.
+Helpers (3.1.2) are left out.
 """
 
 from __future__ import annotations
@@ -32,18 +33,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from broker_service.language import Publication, Subscription
-from broker_service.language.wire import encode_predicates
+from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Matcher
+from broker_service.routing.medym.advertised_exchange import AdvertisedExchange
 from broker_service.routing.medym.announcement_tree import AnnouncementTree
 from broker_service.routing.medym.coordinate_locations import CoordinateLocations
 from broker_service.routing.medym.decisions import Copy, Decisions
 from broker_service.routing.medym.destination_lists import is_rerouted
-from broker_service.routing.medym.interests import KnownSums, OwnSum
+from broker_service.routing.medym.exchange import Exchange, SubscriptionBroadcast
+from broker_service.routing.medym.interests import KnownSums
 from broker_service.routing.medym.load import Load
 from broker_service.routing.medym.locations import KnownLocations, Locations
 from broker_service.routing.medym.mesh import prepared_mesh
@@ -51,6 +53,7 @@ from broker_service.routing.medym.messages import (
     Announcement,
     Bundle,
     Change,
+    Confirmation,
     Control,
     Parting,
     State,
@@ -62,7 +65,6 @@ from broker_service.routing.medym.messages import (
 from broker_service.routing.medym.options import MedymOptions
 from broker_service.routing.medym.relay import Relay, bundled
 from broker_service.routing.medym.server_states import Applied, ServerStates
-from broker_service.routing.medym.sums import SumChange
 
 _LABELS: Mapping[type[Control], str] = {Bundle: "announcements", Versions: "versions", Parting: "parting"}
 """Purposes of control messages, for the log."""
@@ -75,21 +77,29 @@ class _Timer(enum.Enum):
     """Further announcements are sent when it runs out."""
     STATUS = enum.auto()
     """Round trips and load are looked at when it runs out."""
+    EXCHANGE = enum.auto()
+    """Further subscriptions and confirmations are sent when it runs out."""
+    REPETITION = enum.auto()
+    """Subscriptions that have not been confirmed are sent again when it runs out."""
 
 
 class MedymRouter(DispatchingRouter):
     """See the module."""
 
     def __init__(self, context: RouterContext[MedymOptions]) -> None:
-        super().__init__({Kind.PUBLISH: self._receive_publication, Kind.CONTROL: self._receive_control})
+        super().__init__(
+            {
+                Kind.PUBLISH: self._receive_publication,
+                Kind.CONTROL: self._receive_control,
+                Kind.SUBSCRIBE: self._receive_subscription,
+                Kind.UNSUBSCRIBE: self._receive_subscription,
+            }
+        )
         self._context = context
         self._options = context.options
         self._mesh = prepared_mesh(context.prepared)
         self._own = self._mesh.numbers[context.broker]
         self._clients: Matcher[tuple[ClientId, str]] = context.matcher()
-        self._subscriptions: dict[str, bytes] = {}
-        """Encoded subscriptions of clients here, by their ids."""
-        self._sum = OwnSum()
         self._announced = 0
         """Number of the last announcement of this server."""
         self._sums = KnownSums(context.matcher(), len(self._mesh.servers), self._own)
@@ -100,7 +110,14 @@ class MedymRouter(DispatchingRouter):
         )
         self._load = Load(self._options.overload_threshold)
         self._decisions = Decisions(self._options, self._mesh, self._own, self._locations)
-        self._states = ServerStates(self._own, len(self._mesh.servers), self._sums, self._locations, self._decisions)
+        self._exchange: Exchange = (
+            SubscriptionBroadcast(self._own, self._sums)
+            if self._options.subscriptions == "broadcast"
+            else AdvertisedExchange(context, self._mesh, self._sums, self._decisions, self._incarnation_of)
+        )
+        self._states = ServerStates(
+            self._own, len(self._mesh.servers), self._exchange.others, self._locations, self._decisions
+        )
         self._relay = Relay(self._own, AnnouncementTree(len(self._mesh.servers), self._options.fan_out))
         self._interrupted: set[int] = set()
         """Servers whose links have failed. At the first meeting of two others, neither has missed anything."""
@@ -116,15 +133,22 @@ class MedymRouter(DispatchingRouter):
 
     # Clients
 
+    def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
+        self._exchange.advertise(id, advertisement)
+        return self._announce_soon()
+
+    def unadvertise(self, client: ClientId, id: str) -> Actions:
+        self._exchange.unadvertise(id)
+        return self._announce_soon()
+
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         self._clients.add((client, id), subscription)
-        self._subscriptions[id] = encode_predicates(subscription.predicates)
-        self._sum.add(self._subscriptions[id])
+        self._exchange.subscribe(id, subscription)
         return self._announce_soon()
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
         self._clients.remove((client, id))
-        self._sum.remove(self._subscriptions.pop(id))
+        self._exchange.unsubscribe(id)
         return self._announce_soon()
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
@@ -181,13 +205,16 @@ class MedymRouter(DispatchingRouter):
         restarted = State(server, Version(incarnation, 0), ())
         if server in self._states.versions and self._states.apply(restarted) is Applied.NEW:
             self._relay.add(restarted, self._own)
+        self._exchange.begin(server, incarnation)
         first = incarnation == self._context.incarnation == 1 and server not in self._interrupted
         if not first and server in self._relay.neighbours:
             actions.append(Send(neighbour, self._message(self._versions())))
-        return [*actions, *self._announce_soon()]
+        return [*actions, *self._exchange.repeated([server]), *self._announce_soon()]
 
     def timer(self, key: TimerKey) -> Actions:
         self._running.discard(key)
+        if key is _Timer.REPETITION:
+            return [*self._exchange.repeated(self._exchange.unconfirmed), *self._announce_soon()]
         if key is not _Timer.STATUS:
             return self._announce_soon()
         changed = self._load.has_changed()
@@ -200,10 +227,11 @@ class MedymRouter(DispatchingRouter):
         return [*opened, *self._start_status(), *self._announce_soon()]
 
     def tables(self) -> Mapping[str, object]:
-        return {"subscription_sums": self._sums.texts(self._mesh.servers)}
+        names = self._mesh.servers
+        return {"subscription_sums": self._sums.texts(names), **self._exchange.tables(names)}
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
-        control = decode_control(message.header)
+        control = decode_control(message.header, self._exchange.decoded)
         server = self._mesh.numbers[neighbour]
         match control:
             case Bundle():
@@ -213,6 +241,15 @@ class MedymRouter(DispatchingRouter):
             case Parting():
                 self._relay.dismiss(server)
                 return ()
+            case Confirmation():
+                self._exchange.confirm(server, control)
+                return ()
+
+    def _receive_subscription(self, neighbour: BrokerId, message: Message) -> Actions:
+        return [*self._exchange.receive(neighbour, message), *self._announce_soon()]
+
+    def _incarnation_of(self, server: int) -> int:
+        return self._states.incarnation_of(server)
 
     def _receive_announcements(self, neighbour: BrokerId, announcements: Sequence[Announcement]) -> Actions:
         """Applies announcements and passes on the new ones; asks for the states of which one before is missing."""
@@ -223,6 +260,7 @@ class MedymRouter(DispatchingRouter):
         for announcement, result in results:
             if result is Applied.NEW:
                 self._relay.add(announcement, server)
+                self._exchange.begin(announcement.server, announcement.version.incarnation)
         is_missing = any(result is Applied.MISSING for _, result in results)
         request = [Send(neighbour, self._message(self._versions()))] if is_missing else []
         return [*request, *self._announce_soon()]
@@ -236,7 +274,9 @@ class MedymRouter(DispatchingRouter):
         own = Version(self._context.incarnation, self._announced)
         lacking = list(self._states.lacking(versions))
         if own > versions.get(self._own, Version(own.incarnation, 0)):
-            lacking.append(State(self._own, own, self._sum.announced, self._status() if self._uses_status else None))
+            lacking.append(
+                State(self._own, own, self._exchange.own.announced, self._status() if self._uses_status else None)
+            )
         return [Send(neighbour, self._message(bundle)) for bundle in bundled(lacking)]
 
     def _choose_neighbours(self, neighbour: BrokerId) -> Iterator[Action]:
@@ -260,18 +300,22 @@ class MedymRouter(DispatchingRouter):
         if _Timer.PASSING_ON not in self._running and self._relay.waits:
             actions += self._pass_on()
             actions.append(self._awaited(_Timer.PASSING_ON, self._options.pass_on_every))
+        if _Timer.EXCHANGE not in self._running and (sends := self._exchange.due()):
+            actions += [*sends, self._awaited(_Timer.EXCHANGE, self._options.pass_on_every)]
+        if _Timer.REPETITION not in self._running and self._exchange.unconfirmed:
+            actions.append(self._awaited(_Timer.REPETITION, self._options.repeat_after))
         return actions
 
     def _announce_changes(self) -> bool:
         """Announces the changes of this server's own state. False when there are none."""
-        added, withdrawn = self._sum.announce()
+        change = self._exchange.own.announce()
         status, self._changed_status = self._changed_status, None
-        if not (added or withdrawn or status is not None):
+        if not (change.added or change.withdrawn or status is not None):
             return False
         self._announced += 1
-        self._sums.change(self._own, SumChange(added, withdrawn))
+        self._exchange.announced(change)
         version = Version(self._context.incarnation, self._announced)
-        self._relay.add(Change(self._own, version, added, withdrawn, status), self._own)
+        self._relay.add(Change(self._own, version, change.added, change.withdrawn, status), self._own)
         return True
 
     def _pass_on(self) -> Iterator[Action]:

@@ -1,4 +1,4 @@
-"""States of all other servers: their sums of subscriptions, locations and loads, each in the latest version known here.
+"""States of all other servers: their announced sums, locations and loads, each in the latest version known here.
 
 A version is an incarnation of the server and the number of its announcements. A change is applied to the version before
 its own, and once. A later incarnation begins at number 0, with an empty sum.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from broker_service.errors import MalformedMessageError
 from broker_service.routing.medym.decisions import Decisions
-from broker_service.routing.medym.interests import KnownSums
+from broker_service.routing.medym.exchange import AnnouncedSums
 from broker_service.routing.medym.locations import KnownLocations
 from broker_service.routing.medym.messages import Announcement, Change, State, Status, Version
 from broker_service.routing.medym.sums import SumChange
@@ -34,7 +34,7 @@ class ServerStates:
     """See the module."""
 
     def __init__(
-        self, own: int, servers: int, sums: KnownSums, locations: KnownLocations, decisions: Decisions
+        self, own: int, servers: int, sums: AnnouncedSums, locations: KnownLocations, decisions: Decisions
     ) -> None:
         """`own` is this server's number, `servers` the number of all servers.
 
@@ -73,11 +73,15 @@ class ServerStates:
                 self._sums.replace(server, ())
             self._sums.change(server, SumChange(announcement.added, announcement.withdrawn))
         else:
-            self._sums.replace(server, announcement.subscriptions)
+            self._sums.replace(server, announcement.contents)
         self.versions[server] = version
         if announcement.status is not None:
             self._learn(server, announcement.status)
         return Applied.NEW
+
+    def incarnation_of(self, server: int) -> int:
+        """The latest incarnation of a server that is known, 0 of one that nothing is known of."""
+        return self.versions.get(server, _UNKNOWN).incarnation
 
     def lacking(self, versions: Mapping[int, Version]) -> Iterator[State]:
         """The states that a server with these `versions` lacks."""
