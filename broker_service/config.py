@@ -44,7 +44,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     heartbeat: float = 1.0
     """Seconds between heartbeats; a neighbour that is silent for three of them has failed."""
     reconnect_first: float = 0.05
-    """Seconds before a broken link is tried again; doubles up to `reconnect_last`."""
+    """Seconds before a broken link is tried again; doubles up to `reconnect_last`. Each link waits a share of its own
+    from a half of that to all of it, lest all links to a broker that failed are tried at the same moments."""
     reconnect_last: float = 1.0
     eager_mesh: int = 100
     """Brokers of the largest full mesh whose links are all opened when its brokers start. A simulated mesh of more

@@ -14,6 +14,7 @@ from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, Limits, LinkConfig
 from broker_service.grpc_shell.link_stream import LinkStream
 from broker_service.grpc_shell.service import Service
+from broker_service.links.backoff import phase_of
 from broker_service.links.frames import Hello
 from broker_service.links.session import MISSED_HEARTBEATS, LinkSession, LinkViolationError, RefusedError
 from broker_service.links.states import State
@@ -44,9 +45,11 @@ class LinkPort:
         self._limits = limits
         self._remote = link.remote
         self._service = service
-        self._session = LinkSession(
-            broker, broker.links[link.neighbour], config.protocol, limits, heartbeat=limits.heartbeat
-        )
+        phase = phase_of(config.id, link.neighbour)
+        self._share_waited = 1 - phase / 2
+        """Share of the back-off's delays that this link waits; links differ in it (`backoff`)."""
+        own = broker.links[link.neighbour]
+        self._session = LinkSession(broker, own, config.protocol, limits, limits.heartbeat, first_beat=1 - phase)
         self._stream: LinkStream | None = None
         self._free = asyncio.Lock()
         """Held while a stream is served."""
@@ -72,7 +75,7 @@ class LinkPort:
         """Opens a stream to the neighbour, and another whenever it breaks, until cancelled."""
         while True:
             await self._open_once()
-            await asyncio.sleep(self._session.redial_after())
+            await asyncio.sleep(self._share_waited * self._session.redial_after())
 
     def close(self, reason: str) -> None:
         """Ends the stream, if there is one."""

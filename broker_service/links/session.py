@@ -83,9 +83,17 @@ class LinkSession:
     """One end of a link; see the module. All times are nanoseconds of one clock that never runs backwards."""
 
     def __init__(
-        self, broker: LinkUser, link: OverlayLink, protocol: str, limits: Limits, heartbeat: float | None
+        self,
+        broker: LinkUser,
+        link: OverlayLink,
+        protocol: str,
+        limits: Limits,
+        heartbeat: float | None,
+        *,
+        first_beat: float = 1.0,
     ) -> None:
-        """`heartbeat` is in seconds; None where the driver itself finds out that a neighbour is silent."""
+        """`heartbeat` is in seconds; None where the driver itself finds out that a neighbour is silent. `first_beat` is
+        the share of it after which an open link's first beat comes, so that many links need not beat together."""
         self.link = link
         self.state = State.CLOSED
         self.stream = 0
@@ -104,6 +112,7 @@ class LinkSession:
         self._broker = broker
         self._protocol = protocol
         self._heartbeat = None if heartbeat is None else round(heartbeat * SECOND)
+        self._first_beat = 0 if heartbeat is None else round(first_beat * heartbeat * SECOND)
         self._batch = limits.batch
         self._acknowledge_every = max(1, limits.window // 4)
         self._acknowledged = 0
@@ -327,7 +336,7 @@ class LinkSession:
         self._silent_beats = 0
         self._back_off.reset()
         if self._heartbeat is not None:
-            self._beat_at = now + self._heartbeat
+            self._beat_at = now + self._first_beat
         self._set_wake_at()
         self._broker.link_up(self.neighbour, hello.incarnation, self._handled(hello))
         self._acknowledged = self.link.received

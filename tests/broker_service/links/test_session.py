@@ -149,12 +149,12 @@ def test_random_schedules_find_nothing_wrong_with_the_real_session(limits: Limit
 class Trial:
     """One end, to which the test plays the neighbour B."""
 
-    def __init__(self, heartbeat: float | None = None, limits: Limits | None = None) -> None:
+    def __init__(self, heartbeat: float | None = None, limits: Limits | None = None, first_beat: float = 1.0) -> None:
         self.now = 0
         self.handled: dict[tuple[Identity, Identity], list[int]] = {((1, 1), (1, 1)): []}
         limits = limits or Limits(window=8)
         self.broker = Broker("A", (1, 1), "B", lambda: self.now, self.handled, limits)
-        self.session = LinkSession(self.broker, self.broker.link, "tid", limits, heartbeat)
+        self.session = LinkSession(self.broker, self.broker.link, "tid", limits, heartbeat, first_beat=first_beat)
 
     def open(self) -> int:
         """A stream that B opened."""
@@ -358,6 +358,14 @@ def test_a_hello_that_is_not_answered_is_given_up() -> None:
         trial.session.wake(MISSED_HEARTBEATS * SECOND)
     trial.session.closed(stream)
     assert (trial.session.state, trial.session.wake_at) == (State.CLOSED, None)
+
+
+def test_the_first_heartbeat_comes_after_its_share_and_the_others_one_after_another() -> None:
+    trial = Trial(heartbeat=1.0, first_beat=0.25)
+    trial.open()
+    assert trial.session.wake_at == SECOND // 4
+    trial.session.wake(SECOND // 4)
+    assert trial.session.wake_at == SECOND + SECOND // 4
 
 
 def test_the_back_off_grows_until_a_stream_is_open() -> None:
