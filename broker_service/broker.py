@@ -333,6 +333,13 @@ class Broker:
         with self._defects.handling(f"the disappearance of the neighbour {neighbour}"):
             self._actions.perform(self._router.neighbour_removed(neighbour))
 
+    # Storage and time
+
+    def commit(self) -> None:
+        """Makes last what the router has stored. A shell calls it before anything leaves the broker."""
+        with self._defects.handling("the writing of its stable storage"):
+            self._storage.commit()
+
     def _make_link(self, config: LinkConfig) -> OverlayLink:
         return OverlayLink(
             config.neighbour,

@@ -1,6 +1,8 @@
 """Stable storage of a broker's router: values by keys, which outlive the broker process.
 
-1. `Store` and `Erase` take effect one after another, each whole or not at all, before the actions behind them.
+1. `Store` and `Erase` take effect one after another, each whole or not at all, before anything that the actions behind
+   them send leaves the broker. The file takes them together, in one transaction (`commit`), because a transaction for
+   each costs more than all other work on a publication.
 2. Values survive the end of the process, `kill -9` included. They do not survive the end of the host, because nothing
    is forced to its disk: the systems under test are emulated, and so are the crashes of their machines.
 3. The file is a database of SQLite in write-ahead mode. Its log is append-only with checksums; a torn tail is ignored
@@ -12,8 +14,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,6 +28,9 @@ _SETTINGS = (
     "CREATE TABLE IF NOT EXISTS stored (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value BLOB NOT NULL)",
 )
 _STORE = "INSERT INTO stored (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+_ERASE = "DELETE FROM stored WHERE key = ?"
+_MOST_WAITING: Final = 1_000
+"""Changes that wait for a commit; the next one is preceded by it."""
 
 
 class StorageFullError(Exception):
@@ -59,6 +65,23 @@ class BoundedStorage:
             del self.values[key]
             self._bytes -= self._sizes.pop(key)
 
+    def commit(self) -> None:
+        """Makes all changes so far last. A dictionary has them already; it lasts as long as the simulation."""
+        if isinstance(self.values, FileStorage):
+            self.values.commit()
+
+
+class _Change(NamedTuple):
+    """A change that waits for the commit."""
+
+    key: str
+    value: bytes | None
+    """None: the key is erased."""
+
+
+def _erases(change: _Change) -> bool:
+    return change.value is None
+
 
 class FileStorage(MutableMapping[str, bytes]):
     """Values in a file, which is made when the first one is stored. They are read from the file each time."""
@@ -67,33 +90,62 @@ class FileStorage(MutableMapping[str, bytes]):
         """Raises `OSError` when there is a file that cannot be read."""
         self._path = path
         self._database = _open(path) if path.exists() else None
+        self._waiting: list[_Change] = []
+        self._keys = dict.fromkeys(key for (key,) in self._rows("SELECT key FROM stored ORDER BY number"))
+        """The keys of all values, those that wait included."""
 
     def close(self) -> None:
+        """Raises `OSError` when what waits cannot be written."""
+        self.commit()
         if self._database is not None:
             self._database.close()
             self._database = None
 
+    def commit(self) -> None:
+        """Makes all changes so far last, together. Raises `OSError` when they cannot be written; they wait on then."""
+        if not self._waiting:
+            return
+        if self._database is None:
+            self._database = _open(self._path)
+        import sqlite3  # noqa: PLC0415 - as in `_open`
+
+        try:
+            with self._database:
+                self._database.execute("BEGIN")
+                for erases, changes in groupby(self._waiting, _erases):
+                    if erases:
+                        self._database.executemany(_ERASE, [(change.key,) for change in changes])
+                    else:
+                        self._database.executemany(_STORE, changes)
+        except sqlite3.Error as error:
+            raise OSError(f"cannot write the stable storage: {error}: {self._path}") from error
+        self._waiting.clear()
+
     def __getitem__(self, key: str) -> bytes:
-        rows = self._rows("SELECT value FROM stored WHERE key = ?", key)
-        if not rows:
+        if key not in self._keys:
             raise KeyError(key)
-        value: bytes = rows[0][0]
+        self.commit()
+        value: bytes = self._rows("SELECT value FROM stored WHERE key = ?", key)[0][0]
         return value
 
     def __setitem__(self, key: str, value: bytes) -> None:
-        if self._database is None:
-            self._database = _open(self._path)
-        self._database.execute(_STORE, (key, value))
+        self._change(_Change(key, value))
+        self._keys[key] = None
 
     def __delitem__(self, key: str) -> None:
-        if not self._rows("DELETE FROM stored WHERE key = ? RETURNING number", key):
-            raise KeyError(key)
+        del self._keys[key]
+        self._change(_Change(key, None))
 
     def __iter__(self) -> Iterator[str]:
-        return iter([key for (key,) in self._rows("SELECT key FROM stored ORDER BY number")])
+        return iter(list(self._keys))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._keys)
+
+    def _change(self, change: _Change) -> None:
+        if len(self._waiting) >= _MOST_WAITING:
+            self.commit()
+        self._waiting.append(change)
 
     def _rows(self, statement: str, *arguments: str) -> list[Any]:
         return [] if self._database is None else self._database.execute(statement, arguments).fetchall()

@@ -89,6 +89,8 @@ class BrokerServer:
             on_defect=self._fail,
             service=self._service.totals,
         )
+        if self._stored is not None:
+            self._service.due_writes.before = self.broker.commit
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
         self._load = LoadGauge(self._recorder, config.incarnation, time.process_time_ns, resident_memory)
         self._ticker = Ticker(self._trace, self._recorder, (SECOND, queues.take), (SECOND, self._load.take))

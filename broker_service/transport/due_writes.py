@@ -2,7 +2,8 @@
 
 A callback of the event loop that handles a frame may put many messages into the queues of several streams. Each stream
 writes once, when all of them are there, and within the same callback: a task that wrote would cost the event loop a
-further turn for each frame.
+further turn for each frame. Before a stream makes the frames that it writes, it calls `before`, by which all that the
+messages rely on is made to last.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from record.callbacks import do_nothing
+
 
 class DueWrites:
     """See the module. `with due_writes:` surrounds a callback; a write that becomes due elsewhere is made soon."""
 
     def __init__(self) -> None:
+        self.before: Callable[[], None] = do_nothing
+        """Called before each write of a stream. Whatever it raises ends that stream, which then writes nothing."""
         self._writes: list[Callable[[], None]] = []
         self._callbacks = 0
         """Surrounded callbacks that run now, one within the other."""

@@ -162,6 +162,7 @@ class Duplex:
             return
         self._woken = False
         try:
+            self._due_writes.before()
             if frames := self.next_frames():
                 self._send(frames)
         except Exception as error:

@@ -46,18 +46,24 @@ def test_a_file_is_a_dictionary_that_survives_incarnations(
         file.close()
 
 
-@given(CHANGES, st.data())
+@given(CHANGES, st.integers(1, 5), st.data())
 @settings(max_examples=100, deadline=None)
-def test_a_log_torn_at_any_byte_gives_the_state_after_some_change(
-    changes: list[tuple[str, bytes | None]], data: st.DataObject
+def test_a_log_torn_at_any_byte_gives_the_state_after_some_commit(
+    changes: list[tuple[str, bytes | None]], together: int, data: st.DataObject
 ) -> None:
     with TemporaryDirectory() as directory:
         path, crashed = Path(directory) / "stored", Path(directory) / "crashed"
         file = FileStorage(path)
         storage, states = BoundedStorage(file, 1 << 30), [dict[str, bytes]()]
-        for key, value in changes:
+        expected = BoundedStorage({}, 1 << 30)
+        for number, (key, value) in enumerate(changes):
             change(storage, key, value)
-            states.append(dict(file))
+            change(expected, key, value)
+            if number % together == together - 1:
+                storage.commit()
+                states.append(dict(expected.values))
+        storage.commit()
+        states.append(dict(expected.values))
         log = path.with_name("stored-wal")
         if log.exists():
             written = log.read_bytes()
@@ -71,6 +77,40 @@ def test_a_log_torn_at_any_byte_gives_the_state_after_some_change(
             found["after the crash"] = b"works"
             found.close()
         file.close()
+
+
+def test_changes_are_in_the_file_once_they_are_committed(tmp_path: Path) -> None:
+    file = FileStorage(tmp_path / "stored")
+    storage = BoundedStorage(file, 1 << 20)
+    storage.store("a", b"1")
+    storage.store("b", b"2")
+    storage.erase("a")
+    storage.store("a", b"3")
+    assert not (tmp_path / "stored").exists()
+    storage.commit()
+    for copied in ("stored", "stored-wal"):
+        shutil.copy(tmp_path / copied, tmp_path / copied.replace("stored", "crashed"))
+    assert list(FileStorage(tmp_path / "crashed").items()) == [("b", b"2"), ("a", b"3")]
+
+
+def test_many_changes_do_not_wait_for_a_commit(tmp_path: Path) -> None:
+    file = FileStorage(tmp_path / "stored")
+    for number in range(1_001):
+        file[str(number)] = b"value"
+    shutil.copy(tmp_path / "stored", tmp_path / "crashed")
+    shutil.copy(tmp_path / "stored-wal", tmp_path / "crashed-wal")
+    assert len(FileStorage(tmp_path / "crashed")) == 1_000
+
+
+def test_what_cannot_be_written_is_an_error_and_waits_on(tmp_path: Path) -> None:
+    file = FileStorage(tmp_path / "stored")
+    file["a"] = b"1"
+    (tmp_path / "stored").mkdir()
+    with pytest.raises(OSError, match="cannot open the stable storage"):
+        file.commit()
+    (tmp_path / "stored").rmdir()
+    file.commit()
+    assert file["a"] == b"1"
 
 
 def test_nothing_is_made_before_a_value_is_stored(tmp_path: Path) -> None:
@@ -107,11 +147,12 @@ storage = FileStorage(Path(sys.argv[1]))
 for number in itertools.count():
     storage["number"] = b"%d" % number
     storage["padding"] = b"x" * 5000
+    storage.commit()
     print(number, flush=True)
 """
 
 
-def test_a_process_that_is_killed_has_kept_all_that_it_stored(tmp_path: Path) -> None:
+def test_a_process_that_is_killed_has_kept_all_that_it_committed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path / "stored")], stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         while (stored := int(writer.stdout.readline())) < 2000:

@@ -40,7 +40,8 @@ class Horizon:
         """Behind the last position that is known to have been given."""
         self._held: dict[int, Held] = {}
         self._silent = RangeSet()
-        self._bytes = 0
+        self.bytes = 0
+        """Bytes of the publications that are held back."""
         self._most_bytes = most_bytes
 
     def follow(self, position: int) -> None:
@@ -54,18 +55,18 @@ class Horizon:
         self.next = None
         self._held.clear()
         self._silent = RangeSet()
-        self._bytes = 0
+        self.bytes = 0
 
     def publication(self, held: Held) -> None:
         """A publication has arrived."""
         if self.next is None:
             return
         self._end = max(self._end, held.position + 1)
-        fits = self._bytes + held.message.size <= self._most_bytes or held.position == self.next
+        fits = self.bytes + held.message.size <= self._most_bytes or held.position == self.next
         if held.position < self.next or held.position in self._held or not fits:
             return
         self._held[held.position] = held
-        self._bytes += held.message.size
+        self.bytes += held.message.size
 
     def silence(self, start: int, end: int) -> None:
         """Positions hold nothing for this leaf."""
@@ -83,7 +84,7 @@ class Horizon:
             position = self.next
             held = self._held.pop(position, None)
             if held is not None:
-                self._bytes -= held.message.size
+                self.bytes -= held.message.size
                 self.next, self.attempts = position + 1, 0
                 yield held
                 continue
@@ -114,7 +115,7 @@ class UnorderedHorizon(Horizon):
         """Yields the publications that have arrived, and moves the horizon as far as everything is known."""
         for position in sorted(self._held):
             held = self._held.pop(position)
-            self._bytes -= held.message.size
+            self.bytes -= held.message.size
             self._silent.add(position, position + 1)
             yield held
         yield from super().ready()

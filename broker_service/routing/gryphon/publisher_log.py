@@ -68,12 +68,19 @@ class PublisherLog:
         self._vectors = vectors
         self._forget_after = forget_after
         self._entries: dict[int, Logged] = {}
-        """By position, in their order."""
+        """By position."""
+        self._order: deque[int] = deque()
+        """Positions of the entries, ascending."""
         self._acknowledged: dict[Leaf, int] = {}
         """By leaf: the first position that it is owed."""
+        self._slowest: Leaf | None = None
+        """A leaf that had acknowledged least when the log was trimmed last."""
+        self._trimmed = 0
+        """The first position that it was owed then."""
         self._unreachable: dict[Leaf, float] = {}
         """By leaf: when it was first reported."""
-        self._recognised: defaultdict[ClientId, deque[str]] = defaultdict(lambda: deque(maxlen=recognised))
+        self._recognised: defaultdict[ClientId, dict[str, None]] = defaultdict(dict)
+        """By client: ids of its latest publications, in their order."""
         self._accepted: defaultdict[ClientId, int] = defaultdict(int)
         """By client: publications accepted so far, in all incarnations."""
         self._most_recognised = recognised
@@ -82,7 +89,7 @@ class PublisherLog:
     @property
     def first(self) -> int:
         """Positions before this one are not kept."""
-        return next(iter(self._entries), self.next)
+        return self._order[0] if self._order else self.next
 
     def get(self, position: int) -> Logged | None:
         return self._entries.get(position)
@@ -111,21 +118,22 @@ class PublisherLog:
         self.next += 1
         actions: list[Action] = []
         latest = self._vectors.latest()
-        if latest is None or latest[1] != vector:
+        if latest is None or (latest[1] is not vector and latest[1] != vector):
             self._vectors.add(position, dict(vector))
             actions.append(Store(f"{_VECTOR}{position}", encode_vector(vector)))
             for leaf in vector:
                 self._acknowledged.setdefault(leaf, position)
-        latest = self._vectors.latest()
-        assert latest is not None
+            latest = self._vectors.latest()
+            assert latest is not None
         entry = Logged(message, latest[0])
         self._entries[position] = entry
+        self._order.append(position)
         self.bytes += size_of(message)
         stored = _Stored(message.id, message.body, message.published, entry.digest)
         actions.append(Store(f"{_PUBLICATION}{position}", _encode(stored)))
         slot = self._accepted[client] % self._most_recognised
         self._accepted[client] += 1
-        self._recognised[client].append(message.id)
+        self._recognise(client, message.id)
         actions.append(Store(f"{_RECOGNISED}{slot} {client}", _encode((self._accepted[client], message.id))))
         return actions
 
@@ -139,6 +147,11 @@ class PublisherLog:
         self._unreachable.pop(leaf, None)
         self._acknowledged[leaf] = max(self._acknowledged[leaf], min(position, self.next))
 
+    @property
+    def lacks(self) -> bool:
+        """True when some leaf has not acknowledged all positions."""
+        return any(position < self.next for position in self._acknowledged.values())
+
     def lacking(self) -> list[Leaf]:
         """Leaves that have not acknowledged all positions."""
         return [leaf for leaf, position in self._acknowledged.items() if position < self.next]
@@ -149,23 +162,37 @@ class PublisherLog:
 
     def trim(self, now: float) -> list[Action]:
         """Forgets what no leaf is owed any more. The actions erase it."""
-        owed = [
-            position
-            for leaf, position in self._acknowledged.items()
-            if now - self._unreachable.get(leaf, now) < self._forget_after
-        ]
-        end = min(owed, default=self.next)
+        slowest = self._slowest
+        if slowest is not None and slowest not in self._unreachable and self._acknowledged[slowest] == self._trimmed:
+            return []
+        end = self._owed(now)
         actions: list[Action] = []
-        for position in list(self._entries):
-            if position >= end:
-                break
+        while self._order and self._order[0] < end:
+            position = self._order.popleft()
             self.bytes -= size_of(self._entries.pop(position).message)
             actions.append(Erase(f"{_PUBLICATION}{position}"))
         if actions:
-            needed = next(iter(self._entries.values())).digest if self._entries else self.next
+            needed = self._entries[self._order[0]].digest if self._order else self.next
             for digest in self._vectors.forget_below(needed):
                 actions.append(Erase(f"{_VECTOR}{digest}"))
         return actions
+
+    def _owed(self, now: float) -> int:
+        """The first position that some leaf is owed. Notes the leaf, because nothing changes before it acknowledges."""
+        owed = {
+            leaf: position
+            for leaf, position in self._acknowledged.items()
+            if now - self._unreachable.get(leaf, now) < self._forget_after
+        }
+        self._slowest = min(owed, key=owed.__getitem__, default=None)
+        self._trimmed = self.next if self._slowest is None else owed[self._slowest]
+        return self._trimmed
+
+    def _recognise(self, client: ClientId, id: str) -> None:
+        latest = self._recognised[client]
+        latest[id] = None
+        if len(latest) > self._most_recognised:
+            del latest[next(iter(latest))]
 
     def _recover(self, stored: Mapping[str, bytes]) -> None:
         slots: defaultdict[ClientId, list[tuple[int, str]]] = defaultdict(list)
@@ -182,8 +209,10 @@ class PublisherLog:
                 entries[int(key.removeprefix(_PUBLICATION))] = Logged(message, entry.digest)
         for client, numbers in slots.items():
             self._accepted[client] = max(numbers)[0]
-            self._recognised[client].extend(id for _, id in sorted(numbers))
+            for _, id in sorted(numbers):
+                self._recognise(client, id)
         self._entries = dict(sorted(entries.items()))
+        self._order.extend(self._entries)
         self.bytes = sum(size_of(entry.message) for entry in self._entries.values())
         latest = self._vectors.latest()
         if latest is not None:

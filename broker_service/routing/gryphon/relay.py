@@ -49,6 +49,11 @@ class Relay:
         self._retransmission = Retransmission(forwarding)
         self._caches = CacheOrder(forwarding.options.cache_bytes)
 
+    @property
+    def cached_bytes(self) -> int:
+        """Bytes of the publications on their way that are kept to answer requests."""
+        return self._caches.bytes
+
     # Messages
 
     def receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:

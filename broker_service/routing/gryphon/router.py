@@ -251,6 +251,11 @@ class GryphonRouter(DispatchingRouter):
             "vector": {names[leaf]: time for leaf, time in sorted(self._propagation.known.items())},
             "roots": {str(node): len(self._roots.received(node)) for node in self._view.behind},
             "log": self._log.next - self._log.first,
+            "bytes": {
+                "log": self._log.bytes,
+                "cache": self._relay.cached_bytes,
+                "held_back": sum(state.horizon.bytes for state in self._forwarding.streams.values()),
+            },
             "counts": dict(self._forwarding.counts),
         }
 
@@ -335,10 +340,10 @@ class GryphonRouter(DispatchingRouter):
             self._holding = full
             reason = f"{self._log.bytes} bytes are not acknowledged"
             actions.append(HoldPublishers(reason) if full else ReleasePublishers())
-        lacking = self._log.lacking()
-        if lacking and not self._announcing:
-            actions.append(self._announce_end_later(lacking))
-        elif not lacking and self._announcing:
+        lacks = self._log.lacks
+        if lacks and not self._announcing:
+            actions.append(self._announce_end_later(self._log.lacking()))
+        elif not lacks and self._announcing:
             self._announcing = False
             actions.append(CancelTimer(AnnounceEnd()))
         return actions

@@ -89,7 +89,8 @@ class CacheOrder:
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._bytes = 0
+        self.bytes = 0
+        """Bytes of the publications in all caches."""
         self._order: deque[tuple[StreamState, int]] = deque()
 
     def add(self, state: StreamState, position: int, cached: Cached) -> None:
@@ -97,17 +98,17 @@ class CacheOrder:
         if position in state.cache:
             return
         state.cache[position] = cached
-        self._bytes += cached.message.size
+        self.bytes += cached.message.size
         self._order.append((state, position))
-        while self._bytes > self._most_bytes and self._order:
+        while self.bytes > self._most_bytes and self._order:
             oldest, place = self._order.popleft()
             gone = oldest.cache.pop(place, None)
             if gone is not None:
-                self._bytes -= gone.message.size
+                self.bytes -= gone.message.size
 
     def forgotten(self, gone: Iterable[Cached]) -> None:
         """Publications have left their stream's cache."""
         for cached in gone:
-            self._bytes -= cached.message.size
+            self.bytes -= cached.message.size
         while self._order and self._order[0][1] not in self._order[0][0].cache:
             self._order.popleft()

@@ -55,7 +55,8 @@ class Echo(Duplex):
     """Writes everything that came in since the last frame as one frame, or as several."""
 
     def __init__(self, stream: QueueStream) -> None:
-        super().__init__(stream, DueWrites())
+        self.due_writes = DueWrites()
+        super().__init__(stream, self.due_writes)
         self.waiting = b""
         self.most = sys.maxsize
         """Bytes in a frame."""
@@ -97,6 +98,35 @@ async def test_what_a_frame_raises_ends_it() -> None:
     stream.receive(b"bad")
     with pytest.raises(ValueError, match="bad frame"):
         await asyncio.wait_for(Echo(stream).run(), WITHIN)
+
+
+async def test_what_frames_rely_on_is_made_to_last_before_they_are_made() -> None:
+    stream = QueueStream()
+    echo = Echo(stream)
+    waiting: list[bytes] = []
+    echo.due_writes.before = lambda: waiting.append(echo.waiting)
+    running = asyncio.create_task(echo.run())
+    stream.receive(b"1")
+    await asyncio.wait_for(stream.written.get(), WITHIN)
+    assert b"1" in waiting, "the frame was made before"
+    stream.end()
+    await asyncio.wait_for(running, WITHIN)
+
+
+async def test_nothing_is_written_that_relies_on_what_could_not_be_made_to_last() -> None:
+    def fail() -> None:
+        raise OSError("no space left")
+
+    stream = QueueStream()
+    echo = Echo(stream)
+    running = asyncio.create_task(echo.run())
+    stream.receive(b"1")
+    await asyncio.wait_for(stream.written.get(), WITHIN)
+    echo.due_writes.before = fail
+    stream.receive(b"2")
+    with pytest.raises(OSError, match="no space left"):
+        await asyncio.wait_for(running, WITHIN)
+    assert stream.written.empty()
 
 
 async def test_closing_ends_it_even_when_a_write_is_stuck() -> None:

@@ -287,8 +287,8 @@ def test_bounds_hold_while_a_subscribers_broker_is_cut_off_and_everything_arrive
         for running in overlay.brokers.values():
             router = running.router
             assert router._log.bytes < 6_000 + 200
-            assert router._relay._caches._bytes <= 1_000
-            assert all(state.horizon._bytes <= 500 for state in router._forwarding.streams.values())
+            assert router._relay.cached_bytes <= 1_000
+            assert all(state.horizon.bytes <= 500 for state in router._forwarding.streams.values())
     assert len(ids) > 30
     overlay.join("c1", "d")
     overlay.join("c2", "d")
