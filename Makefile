@@ -78,7 +78,7 @@ lint: base ## Check style, format and types
 	$(PYTHON_BIN)/ruff format --check
 	$(PYTHON_BIN)/mypy
 
-bench: setup ## Run all benchmarks against their targets: 26 minutes; 4 with ARGS=quick; ARGS="NAME ..." for some of them
+bench: setup ## Run all benchmarks against their targets: 28 minutes; 4 with ARGS=quick; ARGS="NAME ..." for some of them
 	@$(PYTHON_BIN)/python -m benchmarks $(ARGS)
 
 smoke: image ## Three brokers on a plain compose network, no Mininet: a quick check of the image

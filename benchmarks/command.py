@@ -54,6 +54,8 @@ BENCHMARKS = (
     Benchmark("mesh", seconds=16),
     Benchmark("multicast", seconds=8, quick_seconds=4),
     Benchmark("reliable_delivery", seconds=40, quick_seconds=15),
+    Benchmark("reliable_throughput", seconds=90),
+    Benchmark("reliable_state", seconds=40),
     Benchmark("analysis", seconds=310, quick_seconds=50),
     Benchmark("detection_oracle", seconds=80, quick_seconds=20),
     Benchmark("routing", seconds=115),

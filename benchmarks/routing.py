@@ -26,7 +26,7 @@ import msgspec
 
 from benchmarks.support.growth import Growth
 from benchmarks.targets import Bound, Judgement, Target, conclude
-from benchmarks.throughput import run_trial
+from benchmarks.throughput import JUDGED, OVERLAYS, run_trial
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.language import Operator, Predicate, Publication
@@ -243,7 +243,7 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
         print("the cost of timing is measured on the sources only, because no class can extend a compiled broker")
         return []
     differences = {size: cost_of_timing(size) for size in FRAME_SIZES}
-    return [judge_timing(differences, run_trial("line-3", RATE, 3.0).cpu_per_hop)]
+    return [judge_timing(differences, run_trial(OVERLAYS[JUDGED], RATE, 3.0).cpu_per_hop)]
 
 
 if __name__ == "__main__":

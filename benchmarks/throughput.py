@@ -14,6 +14,7 @@ process: near 100 % it limits the rate, unless all processes together use up the
 from __future__ import annotations
 
 import argparse
+import re
 import statistics
 import sys
 import tempfile
@@ -21,24 +22,34 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from benchmarks.support.loopback import LoopbackBrokers, LoopbackDriver, end
+from benchmarks.support.loopback import FIXED_TID, LoopbackBrokers, LoopbackDriver, Routing, end
 from benchmarks.support.processes import Usage
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.language import Value
 from record.log import PredicateRecord
 from scenario.workload.operations import OperationKind, PlannedOperation
 
-OVERLAYS: Mapping[str, tuple[int, tuple[tuple[int, int], ...], int]] = {
-    "one broker": (1, (), 1),
-    "line-3": (3, ((1, 2), (2, 3)), 3),
-    "cycle-4": (4, ((1, 2), (2, 3), (3, 4), (4, 1)), 3),
+
+class Shape(NamedTuple):
+    """An overlay, with the publisher at broker 1."""
+
+    brokers: int
+    links: tuple[tuple[int, int], ...]
+    subscriber: int
+    """Number of the subscriber's broker."""
+
+
+OVERLAYS: Mapping[str, Shape] = {
+    "one broker": Shape(1, (), 1),
+    "line-3": Shape(3, ((1, 2), (2, 3)), 3),
+    "cycle-4": Shape(4, ((1, 2), (2, 3), (3, 4), (4, 1)), 3),
 }
-"""Number of brokers, links, and the broker of the subscriber; the publisher is at broker 1."""
 JUDGED = "line-3"
 
 RATES = (5_000, 10_000, 15_000, 18_000, 21_000, 24_000, 28_000, 32_000, 40_000, 50_000, 60_000)
@@ -80,6 +91,8 @@ class Trial:
     """Milliseconds from intended publication to notification."""
     cpu_per_hop: float
     """Microseconds of a broker's CPU for each publication it carried, mean of the brokers on the way."""
+    matching: float
+    """Median time of a comparison of a publication's content with the subscriptions at a broker, microseconds."""
     cpu_in_all: float
     """Microseconds of all processes' CPU, drivers included, for each publication."""
     busiest: Busiest
@@ -91,6 +104,11 @@ class Trial:
     @property
     def carried(self) -> bool:
         return self.delivered == self.published and not self.duplicates and self.overtime <= LATE_SECONDS
+
+    @property
+    def throughput(self) -> float:
+        """Publications delivered in a second, from the time of the first one to the last notification."""
+        return self.delivered / (self.published / self.offered + max(0.0, self.overtime))
 
     def percentile(self, share: float) -> float:
         return sorted(self.delays)[min(len(self.delays) - 1, int(len(self.delays) * share))] if self.delays else 0.0
@@ -133,14 +151,13 @@ def subscriber(broker: str) -> Iterable[PlannedOperation]:
     )
 
 
-def run_trial(name: str, rate: float, seconds: float) -> Trial:
+def run_trial(shape: Shape, rate: float, seconds: float, routing: Routing = FIXED_TID) -> Trial:
     """One rate on an overlay that is started for it."""
-    count, links, at = OVERLAYS[name]
     published = round(rate * seconds)
     with tempfile.TemporaryDirectory(prefix="throughput-") as temporary, ExitStack() as stack:
         directory = Path(temporary)
-        overlay = stack.enter_context(LoopbackBrokers(count, links, directory))
-        sink = f"B{at}"
+        overlay = stack.enter_context(LoopbackBrokers(shape.brokers, shape.links, directory, routing))
+        sink = f"B{shape.subscriber}"
         drivers = [
             LoopbackDriver("publishers", {"B1": overlay.addresses["B1"]}, publisher(rate, published), directory),
             LoopbackDriver("subscribers", {sink: overlay.addresses[sink]}, subscriber(sink), directory),
@@ -190,11 +207,18 @@ def _trial(
         overtime=overtime,
         delays=[(notified[id] - intended[id]) / 1e6 for id in notified],
         cpu_per_hop=statistics.mean(hops) if hops else 0.0,
+        matching=statistics.median(_comparisons(logs.values())) / 1e3,
         cpu_in_all=sum(cpu.values()) / published * 1e6,
         busiest=Busiest(busiest, cpu[busiest] / (published / rate + max(0.0, overtime))),
         resident=max(after[name].resident for name in overlay.processes),
         start_times=tuple(overlay.start_times),
     )
+
+
+def _comparisons(logs: Iterable[bytes]) -> Iterable[int]:
+    """Nanoseconds of each comparison that brokers logged."""
+    durations = [re.findall(rb'"event":"matched".*?"duration":(\d+)', log) for log in logs]
+    return map(int, chain.from_iterable(durations))
 
 
 def _records(log: Path, event: str) -> list[dict[str, Any]]:
@@ -205,7 +229,7 @@ def _records(log: Path, event: str) -> list[dict[str, Any]]:
 def report(name: str, trial: Trial) -> None:
     print(
         f"{name:<11} {trial.offered:>7.0f}/s offered: {trial.delivered:>7} of {trial.published} delivered,"
-        f" {trial.delivered / (trial.published / trial.offered + max(0.0, trial.overtime)):>7.0f}/s,"
+        f" {trial.throughput:>7.0f}/s,"
         f" p50 {trial.percentile(0.5):8.2f} ms, p99 {trial.percentile(0.99):8.2f} ms,"
         f" CPU {trial.cpu_per_hop:5.1f} us a hop and {trial.cpu_in_all:5.1f} us in all,"
         f" {trial.busiest.process} {trial.busiest.share:4.0%} busy, {trial.resident:5.1f} MB,"
@@ -219,7 +243,7 @@ def ascending_rates(name: str, rates: Sequence[float], seconds: float) -> list[T
     """Trials at ascending rates, up to the first rate that is not carried."""
     trials: list[Trial] = []
     for rate in rates:
-        trials.append(run_trial(name, rate, seconds))
+        trials.append(run_trial(OVERLAYS[name], rate, seconds))
         report(name, trials[-1])
         if not trials[-1].carried:
             break
@@ -254,7 +278,7 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     starts: list[float] = []
     for name in overlays:
         trials = ascending_rates(name, rates, seconds)
-        slow = [run_trial(name, LOW_RATE, slow_seconds)] if slow_seconds else []
+        slow = [run_trial(OVERLAYS[name], LOW_RATE, slow_seconds)] if slow_seconds else []
         for trial in slow:
             report(name, trial)
         starts += [start for trial in (*trials, *slow) for start in trial.start_times]

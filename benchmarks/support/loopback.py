@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import msgspec
 
 from emulation.drivers.driver import DriverConfig
 from emulation.live_overlay import BrokerConfigs, BrokerFiles, BrokerSettings
+from emulation.live_overlay.preparation import Declarations, prepared_by
 from emulation.runtimes.loopback import LoopbackNetwork
 from scenario.workload.operations import PlannedOperation, write_operations
 from topology.link_properties import Link
@@ -26,10 +28,23 @@ START_SECONDS = 20.0
 _POLL_SECONDS = 0.002
 
 
-class LoopbackBrokers:
-    """Broker processes under TID routing, named B1, B2 and so on, which run while a `with` block lasts."""
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """A routing protocol, and its options."""
 
-    def __init__(self, brokers: int, links: Sequence[tuple[int, int]], directory: Path) -> None:
+    protocol: str
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+FIXED_TID = Routing("tid", {"publications": "fixed"})
+
+
+class LoopbackBrokers:
+    """Broker processes named B1, B2 and so on, which run while a `with` block lasts."""
+
+    def __init__(
+        self, brokers: int, links: Sequence[tuple[int, int]], directory: Path, routing: Routing = FIXED_TID
+    ) -> None:
         self.addresses = {f"B{number}": f"unix:{directory}/B{number}.sock" for number in range(1, brokers + 1)}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.start_times: list[float] = []
@@ -42,8 +57,14 @@ class LoopbackBrokers:
         self._links = overlay.links
         self._configs = BrokerConfigs(
             overlay,
-            BrokerSettings(options={"publications": "fixed"}),
-            files=lambda name: BrokerFiles(socket=f"{directory}/{name}.sock", log=f"{directory}/{name}.jsonl"),
+            BrokerSettings(
+                protocol=routing.protocol,
+                options=routing.options,
+                prepared=prepared_by(routing.protocol, routing.options, overlay, 0, lambda: Declarations({}, {})),
+            ),
+            files=lambda name: BrokerFiles(
+                socket=f"{directory}/{name}.sock", log=f"{directory}/{name}.jsonl", stored=f"{directory}/{name}.stored"
+            ),
             addresses=LoopbackNetwork().addresses,
         )
         self._exits = ExitStack()

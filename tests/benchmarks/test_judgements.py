@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import analysis, matching, mesh, relay, routing, throughput
+from benchmarks import analysis, matching, mesh, relay, reliable_throughput, routing, throughput
 from benchmarks.support.memory import Peak
 from benchmarks.targets import Judgement, Target
 from topology.link_properties import LinkProperties
@@ -18,7 +18,7 @@ def values(judgements: list[Judgement]) -> dict[Target, float]:
 
 TRIAL = throughput.Trial(
     offered=1000, published=100, delivered=100, duplicates=0, dropped=0, overtime=0.1, delays=[1.0, 2.0, 3.0],
-    cpu_per_hop=15, cpu_in_all=60, busiest=throughput.Busiest("B1", 0.5), resident=40, start_times=(0.5,),
+    cpu_per_hop=15, matching=2, cpu_in_all=60, busiest=throughput.Busiest("B1", 0.5), resident=40, start_times=(0.5,),
 )  # fmt: skip
 OVERLOADED = replace(TRIAL, offered=3000, overtime=2.0, cpu_per_hop=99, resident=99)
 
@@ -123,3 +123,20 @@ def test_the_cost_of_timing_is_a_share_of_a_publications_cost_at_a_broker() -> N
     assert judgement.growth.factor == pytest.approx(0.25)
     assert judgement.target is routing.TIMING
     assert judgement.measured == pytest.approx(1.0)
+
+
+def test_the_cost_of_order_and_of_paths_is_the_median_ratio_of_the_runs_of_a_turn() -> None:
+    def turn(ordered: float, unordered: float, many: float) -> reliable_throughput.Turn:
+        rates = {
+            reliable_throughput.ORDERED: ordered,
+            reliable_throughput.UNORDERED: unordered,
+            reliable_throughput.MANY_PATHS: many,
+            reliable_throughput.ONE_PATH: 100.0,
+        }
+        return {case: replace(TRIAL, offered=rates.get(case, 50.0), overtime=0.0) for case in reliable_throughput.CASES}
+
+    found = values(reliable_throughput.judge([turn(90, 100, 80), turn(10, 100, 60), turn(160, 200, 90)]))
+    assert found[reliable_throughput.ORDER] == pytest.approx(20)
+    assert found[reliable_throughput.PATHS] == pytest.approx(20)
+    assert found[reliable_throughput.LINE_CARRIED] == pytest.approx(90)
+    assert found[reliable_throughput.NODE_CARRIED] == pytest.approx(100)
