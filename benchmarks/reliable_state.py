@@ -31,7 +31,7 @@ from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.gryphon.publisher_log import PublisherLog
 from broker_service.routing.gryphon.vector_digests import VectorDigests
-from broker_service.routing.interface import Store
+from broker_service.routing.interface import Erase, Store
 from broker_service.storage import BoundedStorage, FileStorage
 from broker_service.trace_writer import NullTrace
 from emulation.live_overlay import BrokerSettings
@@ -229,7 +229,7 @@ def storage(_directory: Path) -> Sequence[Judgement]:
             for action in actions:
                 if isinstance(action, Store):
                     kept_values.store(action.key, action.value)
-                else:
+                elif isinstance(action, Erase):
                     kept_values.erase(action.key)
             if number % frame == frame - 1:
                 kept_values.commit()
