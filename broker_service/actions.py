@@ -14,6 +14,7 @@ from broker_service.publisher_gate import PublisherGate
 from broker_service.router_timers import RouterTimers
 from broker_service.routing.interface import (
     Actions,
+    AnnounceStart,
     CancelTimer,
     Cease,
     Contribute,
@@ -39,6 +40,7 @@ from record.log import Event
 # Looked up once, because every message needs them.
 _DELIVERED: Final = Event.DELIVERED
 _NOTIFIED: Final = Outcome.NOTIFIED
+_STARTED: Final = Outcome.STARTED
 _DETECTION_WORD: Final = Kind.DETECTION.word
 _COMPOSE_WORD: Final = Kind.COMPOSE.word
 
@@ -92,6 +94,8 @@ class ActionExecutor:
                 self._timers.cancel(action.key)
             elif isinstance(action, Recall):
                 self._recall(action.neighbour)
+            elif isinstance(action, AnnounceStart):
+                self._announce_start(action)
             elif isinstance(action, (Detect, Contribute, Cease, RecordPlacement, Notify)):
                 self._serve_unit(action)
             else:
@@ -156,6 +160,21 @@ class ActionExecutor:
             self.send(clients[0].session, event)
         if others:
             self._pass_on(self._composites.arrive(message, action.clients))
+
+    def _announce_start(self, action: AnnounceStart) -> None:
+        client = self._clients.get(action.client)
+        name = None if client is None else client.names.get(action.id)
+        if client is not None and name is not None:
+            client.subscriptions[name].started = True
+            self._notify_of_start(client, name)
+
+    def repeat_announcement(self, client: Client, name: str) -> None:
+        """Notifies a client of a start again, because it has repeated a subscription that has started already."""
+        if client.subscriptions[name].started:
+            self._notify_of_start(client, name)
+
+    def _notify_of_start(self, client: Client, name: str) -> None:
+        self.send(client.session, ClientEvent(_STARTED, (client.id,), id=name))
 
     def _pass_on(self, detections: Iterable[ClientEvent | UnitDetection]) -> None:
         """Passes detections on: to clients, and to the router for units."""

@@ -192,7 +192,9 @@ class Broker:
     @property
     def welcome(self) -> Welcome:
         """The greeting of a client's stream."""
-        return Welcome(self.incarnation, self._options.recognises_repeats)
+        return Welcome(
+            self.incarnation, self._options.recognises_repeats, bool(self._options.promises.announces_starts)
+        )
 
     @property
     def published(self) -> int:

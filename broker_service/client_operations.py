@@ -99,6 +99,8 @@ class ClientOperations:
             self._recorder.message(Event.RECEIVED, Message(kind, request.id, request.body), client=client.id)
         self._by_operation[operation](client, request)
         self._confirm(session, request)
+        if operation is Operation.SUBSCRIBE:
+            self._actions.repeat_announcement(client, request.id)
 
     def _attach(self, session: Session, request: ClientRequest) -> None:
         """A client that was attached to another session has moved here and starts without declarations."""

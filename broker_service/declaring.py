@@ -86,6 +86,7 @@ class Declarations:
             self.retract(declaring, client, request)
         actions = declaring.declare(client.id, made.id, content)
         declared[request.id] = made
+        client.names[made.id] = request.id
         self._bytes = occupied
         self._perform(actions)
 
@@ -95,6 +96,7 @@ class Declarations:
         if made is None:
             raise RejectedError(f"client {client.id!r} has no {declaring.noun} {request.id!r}")
         self._bytes -= made.size
+        client.names.pop(made.id, None)
         self._perform(made.withdraw(client.id, made.id))
 
     def withdraw(self, client: Client) -> None:

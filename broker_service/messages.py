@@ -101,6 +101,8 @@ class Outcome(enum.IntEnum):
     CONFIRMED = 1
     REJECTED = 2
     NOTIFIED = 3
+    STARTED = 4
+    """A subscription has started; the name of it is the event's `id`."""
 
 
 class ClientRequest(msgspec.Struct, frozen=True, gc=False):
@@ -158,7 +160,8 @@ class ClientEvent(msgspec.Struct, frozen=True, gc=False):
     clients: tuple[ClientId, ...]
     number: int = 0
     id: str = ""
-    """Of a notification, the publication's; of a detection, the client's name for the composite subscription."""
+    """Of a notification, the publication's; of a detection, the client's name for the composite subscription; of a
+    start, the client's name for the subscription."""
     body: bytes = b""
     hops: int = 0
     reason: str = ""
@@ -185,6 +188,8 @@ class Welcome(msgspec.Struct, frozen=True):
     recognises_repeats: bool = False
     """True when the broker knows publications that a former incarnation has accepted, so that the client repeats those
     that it is in doubt about."""
+    announces_starts: bool = False
+    """True when the broker announces the start of each subscription."""
 
 
 class BrokerFrame(msgspec.Struct, frozen=True, gc=False):

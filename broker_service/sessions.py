@@ -142,7 +142,7 @@ approximately."""
 class Declared(Generic[Content]):
     """An advertisement, a subscription or a composite subscription of a client."""
 
-    __slots__ = ("body", "content", "id", "withdraw")
+    __slots__ = ("body", "content", "id", "started", "withdraw")
 
     def __init__(
         self, id: str, content: Content, body: bytes, withdraw: Callable[[ClientId, str], Sequence[Any]]
@@ -154,6 +154,8 @@ class Declared(Generic[Content]):
         """The content as the client wrote it."""
         self.withdraw = withdraw
         """Returns the router's actions that withdraw what this client declared under `id`."""
+        self.started = False
+        """True once the start of a subscription was announced."""
 
     @property
     def size(self) -> int:
@@ -172,6 +174,8 @@ class Client:
     advertisements: dict[str, Declared[Advertisement]] = field(default_factory=dict)
     subscriptions: dict[str, Declared[Any]] = field(default_factory=dict)
     """Subscriptions and composite subscriptions."""
+    names: dict[str, str] = field(default_factory=dict)
+    """The client's own names of its declarations, by `Declared.id`."""
 
     def advertisement_for(self, publication: Publication) -> str | None:
         """The overlay's identifier of the oldest advertisement that a publication conforms to; None without any."""

@@ -81,6 +81,12 @@ class Promises(msgspec.Struct, frozen=True, kw_only=True):
     """Under best effort: a broker whose first copy of a publication has travelled fewer links than this passes it on to
     each neighbour that has an interested client. Not set where nothing of the kind is promised."""
 
+    announces_starts: bool | msgspec.UnsetType = msgspec.UNSET
+    """True when the subscriber's broker announces the start of each subscription: every publication that it matches
+    reaches the client, if it is made from then on by a client of a broker that could be reached at that time. Those of
+    a broker that was down or cut off are covered once it can be reached and has recovered. The start is that of one
+    session. Not set where nothing is announced, and true otherwise."""
+
     def loss(self, kind: str) -> Loss:
         """The cost of a fault of this kind."""
         return self.survives.get(kind, Loss.EVERYTHING)

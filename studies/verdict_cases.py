@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
-from analysis.tables.summary import BROKER_DEFECT, STATE_LEFT, Example, Summary, VariantSummary, violated
+from analysis.tables.summary import OF_NO_PUBLICATION, Example, Summary, VariantSummary, violated
 from record.fidelity import Fidelity, FidelityVerdict
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
 
@@ -104,7 +104,7 @@ def _verdicts(variant: VariantSummary, reasons: Sequence[str]) -> Verdicts:
 
 
 def _example(example: Example) -> str:
-    if example.defect in (BROKER_DEFECT, STATE_LEFT):
+    if example.defect in OF_NO_PUBLICATION:
         return example.detail
     path = f"; by {' > '.join(example.paths[0])}" if example.paths else ""
     return f"{example.defect}: {example.subject} to {example.client}: {example.detail}{path}"

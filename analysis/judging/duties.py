@@ -4,7 +4,8 @@ A subscription *starts* with some publication of each publisher, and from then o
 matches. The oracle cannot see the start in brokers. It learns of it from clients (`analysis.judging.gaps`):
 
 1. A notification proves the start of a subscription if no other subscription of its client may have caused it.
-2. A broker may announce a start. That only adds to its duties.
+2. A broker may announce a start. That only adds to its duties. It covers the publications of a broker that was cut
+   off at that time from the end of the cut and of the recovery from it on.
 3. A subscription that has settled has started. Without any outage that concerns its client or the publisher, a
    publication that it matches is a `must` in the first place.
 
@@ -73,13 +74,12 @@ class Duties:
         ]
 
     def _duty(self, made: Standing, flight: Flight) -> Duty:
-        return Duty(made.number, made.withdrawn, made.announced, not flight.disturbed and self._due(made, flight))
-
-    def _due(self, made: Standing, flight: Flight) -> bool:
         history, published = self.history, flight.published
         brokers = published.broker, made.broker
+        cut = history.cuts.between(*brokers)
         parted = history.parted.between(*brokers).overlaps(published.time, flight.until)
-        return not parted and made.due(history.cuts.between(*brokers), published.time, flight.until)
+        due = not flight.disturbed and not parted and made.due(cut, published.time, flight.until)
+        return Duty(made.number, made.withdrawn, made.announced_before(cut, published.time), due)
 
 
 def proven(judgements: Iterable[Judgement], notified: Container[str], found: Found) -> list[Judgement]:

@@ -36,7 +36,8 @@ class Duty(msgspec.Struct, array_like=True, gc=False):
     """Its number in the history."""
     withdrawn: int
     announced: int
-    """The times of its withdrawal and of the announcement of its start; `FOREVER` for never."""
+    """The times of its withdrawal and of the latest announcement of its start that covers the publication; `FOREVER`
+    for never."""
     due: bool
     """True when nothing but its start is in doubt. Otherwise only a later notification shows that the client must."""
 

@@ -60,8 +60,8 @@ class Standing:
     gone: int
     outages: Intervals
     """Outages of the client's session and broker, with the time of recovery."""
-    announced: int
-    """The time from which its broker announced it as started."""
+    announced: tuple[int, ...]
+    """The times at which its broker announced it as started, in ascending order."""
 
     def status(self, published: int, matched: int, in_flight_until: int) -> Status:
         """The status towards a publication published and last matched at these times, and in flight until then."""
@@ -88,6 +88,12 @@ class Standing:
     def certainly_holds(self, published: int, in_flight_until: int) -> bool:
         """True when it had settled and was not withdrawn, whatever failed meanwhile."""
         return self.settled <= published and in_flight_until <= self.withdrawn
+
+    def announced_before(self, cut: Intervals, published: int) -> int:
+        """The time of the latest announcement that covers a publication; `FOREVER` without any. One that was made while
+        the publisher's broker was cut off covers publications from the end of the cut on."""
+        covering = (time for time in reversed(self.announced) if cut.settled(time, time) <= published)
+        return next(covering, FOREVER)
 
     def due(self, cut: Intervals, published: int, in_flight_until: int) -> bool:
         """True when nothing excuses the loss of a publication that comes after the subscription's start."""
@@ -121,7 +127,7 @@ def standing_of(number: int, lifetime: DeclarationLifetime, history: History) ->
         withdrawal_confirmed=_or_never(lifetime.gone),
         gone=gone,
         outages=outages,
-        announced=_or_never(lifetime.announced),
+        announced=lifetime.announced,
     )
 
 

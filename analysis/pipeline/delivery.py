@@ -11,11 +11,13 @@ from analysis.judging.detections.counts import DetectionCounts
 from analysis.judging.examples import MOST
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.judging.standing import unconfirmed
+from analysis.judging.starts import start_figures
 from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
 from analysis.reading.stream_positions import Fall
 from analysis.tables.deliveries import Defect
 from analysis.tables.detections import DetectionDefect
+from analysis.tables.starts import START_NOT_ANNOUNCED, Start
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     BELOW_EXPECTATION,
@@ -30,6 +32,7 @@ from analysis.tables.summary import (
 from record.log import Event
 from record.manifest import VariantRecord
 from record.promises import Completeness, Order
+from record.time_units import MILLISECOND
 
 
 def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Delivery:
@@ -40,6 +43,8 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
     problems = [*map(_defect_example, sorted(defects)), *map(_state_example, (variant.remaining_state or {}).items())]
     falls = list(findings.logs.streams.falls(number)) if variant.promises.order is Order.PUBLISHER else []
     problems += map(_fall_example, falls[:MOST])
+    starts = findings.starts[number]
+    problems += map(_start_example, [start for start in starts if start.missing][:MOST])
     best_effort = _best_effort(number, variant, counts, findings)
     detections = findings.detections.counts.get(number, DetectionCounts())
     lifetimes = [lifetime for lifetime in findings.lifetimes if lifetime.variant == number]
@@ -55,6 +60,7 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
         spurious_causes=dict(sorted(counts.spurious_causes.items())),
         unconfirmed=unconfirmed(lifetimes),
         detections=detections.figures(composites) if composites or detections.delivered else msgspec.UNSET,
+        starts=start_figures(starts) if variant.promises.announces_starts else msgspec.UNSET,
         examples=[*problems, *findings.publishers.examples.of(number), *findings.detections.examples.of(number)],
     )
 
@@ -65,7 +71,8 @@ def overall(verdicts: Iterable[list[str]]) -> list[str]:
     found = {verdict for of_variant in verdicts for verdict in of_variant}
     if BROKER_DEFECT in found:
         return [BROKER_DEFECT]
-    names = (*(defect.value for defect in (*Defect, *DetectionDefect)), BELOW_EXPECTATION, STATE_LEFT)
+    detections = (defect.value for defect in DetectionDefect)
+    names = (*(defect.value for defect in Defect), START_NOT_ANNOUNCED, *detections, BELOW_EXPECTATION, STATE_LEFT)
     defects = [name for name in names if name in found]
     return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
 
@@ -97,6 +104,7 @@ def _verdicts(
         Defect.DUPLICATED: counts.duplicate > 0,
         Defect.SPURIOUS: counts.spurious > 0,
         Defect.REORDERED: counts.reordered > 0 or Defect.REORDERED in problems,
+        START_NOT_ANNOUNCED: START_NOT_ANNOUNCED in problems,
         **{defect: defect.value in problems for defect in DetectionDefect},
         BELOW_EXPECTATION: best_effort is not msgspec.UNSET and _below_expectation(best_effort),
         STATE_LEFT: STATE_LEFT in problems,
@@ -133,6 +141,23 @@ def _fall_example(fall: Fall) -> Example:
         publisher=None,
         published_ns=None,
         detail=f"position {fall.position} of the stream {fall.stream} came after position {fall.later}",
+        reached=[],
+        paths=[],
+    )
+
+
+def _start_example(start: Start) -> Example:
+    late = start.due_ns is not None and start.announced_ns is not None
+    after = (start.due_ns or 0) - start.issued_ns
+    was = f"was announced {start.latency_ms or 0:,.0f} ms after it was made" if late else "was not announced"
+    return Example(
+        defect=START_NOT_ANNOUNCED,
+        publication="",
+        client=start.client,
+        publisher=None,
+        published_ns=None,
+        detail=f"subscription {start.subscription} of {start.client} at {start.broker} {was};"
+        f" it had to be within {after / MILLISECOND:,.0f} ms",
         reached=[],
         paths=[],
     )

@@ -17,6 +17,7 @@ from analysis.tables.detections import DetectionDelays
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
 from analysis.tables.placements import Placement
 from analysis.tables.results import remove_table, write_table
+from analysis.tables.starts import Start
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength, RouteLength
 from record.manifest import VariantRecord
@@ -44,6 +45,7 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(_phases(run.manifest.variants), results, PhaseTimes)
     _write_if_any(findings.publishers.due.by_receivers(traffic.variants), results, DeliveryByReceivers)
     _write_if_any(findings.publications.routes.lengths(traffic.variants, traffic.scales), results, RouteLength)
+    _write_if_any((row for starts in findings.starts for row in starts), results, Start)
     if findings.detections.counts:
         counts = sorted(findings.detections.counts.items())
         rows = (row for number, found in counts for row in found.delay_classes(run.manifest.variants[number].name))

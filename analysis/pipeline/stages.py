@@ -26,6 +26,7 @@ from analysis.judging.histories import faults_of, histories_of, log_stage_of, se
 from analysis.judging.publication_stage import PublicationStage, PublicationTally
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally, VariantContext
 from analysis.judging.router_work import WorkTables
+from analysis.judging.starts import starts_of
 from analysis.pipeline.progress import Progress, counted
 from analysis.reading.lifetimes import DeclarationLifetime, lifetimes
 from analysis.reading.log_tally import LogTally
@@ -38,6 +39,7 @@ from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.detections import Detection, ExpectedDetection
 from analysis.tables.partitions import parts_directory, publish_parts
 from analysis.tables.results import remove_table
+from analysis.tables.starts import Start
 from record.errors import RunDirectoryError
 from record.log import Event
 
@@ -65,6 +67,8 @@ class Findings:
     changes: list[OverlayChanges | None]
     """Changes of each variant's overlay; None where it stayed as it was."""
     placements: PlacementTables
+    starts: list[list[Start]]
+    """Of each variant."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,10 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
         work=WorkTables(publications.work, names),
         changes=changes,
         placements=PlacementTables(joined, logs.detected, variants),
+        starts=[
+            starts_of(variant, history, run.overlays[variant.name])
+            for variant, history in zip(variants, histories, strict=True)
+        ],
     )
 
 

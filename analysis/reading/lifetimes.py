@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from analysis.reading.log_events import ClientOperation
 from broker_service.language import ContentError, Predicate
@@ -54,8 +54,8 @@ class DeclarationLifetime:
     """The time at which it was withdrawn, or replaced by another under the same name."""
     gone: int | None
     """The time at which the withdrawal was confirmed."""
-    announced: int | None = None
-    """The time at which the subscription was announced as started."""
+    announced: tuple[int, ...] = ()
+    """The times at which the subscription was announced as started: at most one for each session of its client."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class _Answered:
     operation: ClientOperation
     answered: int | None = None
     rejected: bool = False
-    announced: int | None = None
+    announced: list[int] = field(default_factory=list)
 
 
 def lifetimes(operations: Iterable[ClientOperation]) -> list[DeclarationLifetime]:
@@ -104,7 +104,7 @@ def _of_name(under_name: Iterable[ClientOperation]) -> Iterator[tuple[_Answered,
                 confirmed=answered.answered,
                 withdrawn=None if end is None else end.operation.at.time,
                 gone=None if end is None else end.answered,
-                announced=answered.announced,
+                announced=tuple(answered.announced),
             ),
         )
 
@@ -118,8 +118,8 @@ def _with_answers(under_name: Iterable[ClientOperation]) -> list[_Answered]:
             found.append(_Answered(operation))
             unanswered.setdefault(operation.kind, deque()).append(found[-1])
         elif operation.event is Event.ANNOUNCED:
-            if found and found[-1].announced is None:
-                found[-1].announced = operation.at.time
+            if found and found[-1].answered is not None:  # else it is of a former subscription under this name
+                found[-1].announced.append(operation.at.time)
         elif waiting := unanswered.get(operation.kind):
             answered = waiting.popleft()
             answered.answered = operation.at.time

@@ -71,6 +71,7 @@ def _wrong(delivery: Delivery) -> str:
         ""
         if delivery.against_streams is UNSET
         else f"{delivery.against_streams:,} arrived against their stream's order",
+        _starts_wrong(delivery),
         *_detections_wrong(delivery),
         "routing tables hold rows that no client stands for any more" if STATE_LEFT in delivery.verdicts else "",
     ]
@@ -95,6 +96,11 @@ def _detections_wrong(delivery: Delivery) -> list[str]:
         f"{found.duplicate:,} detections arrived more than once" if found.duplicate else "",
         f"{found.spurious:,} detections went to clients that must not get them" if found.spurious else "",
     ]
+
+
+def _starts_wrong(delivery: Delivery) -> str:
+    found = delivery.starts
+    return f"{found.missing:,} subscriptions were not announced as started in time" if found and found.missing else ""
 
 
 def _excused(delivery: Delivery) -> str:

@@ -19,6 +19,7 @@ from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime, Ex
 from analysis.tables.detections import Detection, DetectionDelays, ExpectedDetection
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
 from analysis.tables.placements import Placement
+from analysis.tables.starts import Start
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength, RouteLength
 
@@ -29,6 +30,7 @@ TABLES: dict[str, type[Struct]] = {
     "expected_detections": ExpectedDetection,
     "detection_delays": DetectionDelays,
     "placements": Placement,
+    "starts": Start,
     "messages": BrokerMessages,
     "labels": LabelledMessages,
     "load": BrokerLoad,
@@ -52,10 +54,11 @@ TABLES: dict[str, type[Struct]] = {
 }
 """The row of every table, by the table's name."""
 OF_SOME_RUNS: frozenset[type[Struct]] = frozenset(
-    (Detection, ExpectedDetection, DetectionDelays, Placement, Spread, DeliveryByReceivers, RouteLength)
+    (Detection, ExpectedDetection, DetectionDelays, Placement, Start, Spread, DeliveryByReceivers, RouteLength)
 )
 """The rows of tables that only some runs have: the first three those with composite subscriptions, `Placement` those
-that route them as units, `Spread` those whose overlay changes, the last two those with a best-effort protocol."""
+that route them as units, `Start` those whose protocol announces starts, `Spread` those whose overlay changes, the last
+two those with a best-effort protocol."""
 PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation, Detection, ExpectedDetection))
 """The rows of tables that are directories of files, with the column `variant` in the path:
 `variant=fixed/part-000001.parquet`."""

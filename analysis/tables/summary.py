@@ -11,6 +11,7 @@ from analysis.run_files.logs import LogLoss
 from analysis.tables.comparison import Comparison
 from analysis.tables.delays import DelayByHops
 from analysis.tables.detections import DetectionFigures
+from analysis.tables.starts import START_NOT_ANNOUNCED, StartFigures
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from record.errors import RunDirectoryError
@@ -29,6 +30,8 @@ BELOW_EXPECTATION = "below expectation"
 `expect.delivery`."""
 STATE_LEFT = "state left"
 """The verdict on a variant after which routing tables held rows although all clients had left."""
+OF_NO_PUBLICATION = frozenset({BROKER_DEFECT, STATE_LEFT, START_NOT_ANNOUNCED})
+"""Kinds of examples whose `detail` says everything."""
 OVERTAKEN = "overtaken"
 """The kind of an example that shows an overtaken notification, which is not a defect where routing promises no
 order."""
@@ -43,7 +46,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     """lost, duplicated, spurious or reordered; or overtaken, which is not a defect where routing promises no order; or
     detection lost, detection duplicated or detection spurious, which concern a set of publications; or broker defect or
     state left, which concern no publication and no client (both are empty): `detail` has the stack trace, or the rows
-    of a broker's tables."""
+    of a broker's tables; or start not announced, which concerns a subscription of a client."""
     publication: str
     """Of a set, the one that was made last."""
     client: str
@@ -107,7 +110,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     verdicts: list[str]
     """`correct` alone, `unjudged` alone, `broker defect` alone, or what is wrong: lost, duplicated, spurious,
-    reordered, detection lost, detection duplicated, detection spurious, below expectation, state left."""
+    reordered, start not announced, detection lost, detection duplicated, detection spurious, below expectation, state
+    left."""
     best_effort: BestEffort | msgspec.UnsetType = msgspec.UNSET
     """Only where routing promises best effort."""
     published: int
@@ -141,6 +145,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """Subscriptions and advertisements that were never confirmed; nothing is expected because of them."""
     detections: DetectionFigures | msgspec.UnsetType = msgspec.UNSET
     """Only where clients made composite subscriptions, or were notified of detections."""
+    starts: StartFigures | msgspec.UnsetType = msgspec.UNSET
+    """Only where the protocol announces starts of subscriptions."""
     examples: list[Example]
     """The first ten of each defect, in the order of publishing."""
 

@@ -34,6 +34,7 @@ _CHARACTER_BYTES: Final = 4
 # Looked up once: in Python 3.11 an enumeration's member takes 0.1 us, and these are on every message's way.
 _PUBLISH: Final = Operation.PUBLISH
 _NOTIFIED: Final = Outcome.NOTIFIED
+_STARTED: Final = Outcome.STARTED
 
 _SUBSCRIBING: Final = frozenset((Operation.SUBSCRIBE, Operation.COMPOSE))
 
@@ -157,9 +158,13 @@ class ClientRequests:
             on_acknowledged(unacknowledged.popleft())
 
     def answer(self, event: ClientEvent) -> None:
-        """Passes an event of the broker on, unless it only repeats an earlier confirmation."""
+        """Passes an event of the broker on, unless it only repeats an earlier confirmation, or announces the start of a
+        subscription that has been replaced or withdrawn."""
         if event.outcome is _NOTIFIED:
             self._on_event(event)
+        elif event.outcome is _STARTED:
+            if self._stands(event.clients[0], event.id):
+                self._on_event(event)
         else:
             self._answered(event)
 
@@ -233,6 +238,13 @@ class ClientRequests:
             declared.advertisements.pop(request.id, None)
         elif request.operation in _SUBSCRIBING:
             declared.subscriptions.pop(request.id, None)
+
+    def _stands(self, client: ClientId, name: str) -> bool:
+        """True for a subscription that the broker has confirmed: its answers come in the order of the requests, so one
+        that is not confirmed yet cannot have started."""
+        declared = self._declared.get(client)
+        request = None if declared is None else declared.subscriptions.get(name)
+        return request is not None and request.number not in self._unanswered
 
     def _all_declared(self) -> Iterator[ClientRequest]:
         for client, declared in self._declared.items():

@@ -62,6 +62,18 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
     """Its place in a stream, which clients are told and which is logged."""
 
 
+class AnnounceStart(msgspec.Struct, frozen=True, gc=False):
+    """Notify a client of this broker that a subscription of its has started, as `Promises.announces_starts` defines it.
+
+    Has no effect for a part of a composite subscription. Never an action of `Router.subscribe` itself, because the
+    client takes an announcement only for a subscription that was confirmed before.
+    """
+
+    client: ClientId
+    id: str
+    """The name of the subscription in the whole overlay."""
+
+
 class SetTimer(msgspec.Struct, frozen=True):
     """Call `Router.timer(key)` after `after` seconds; a timer of the same key that still runs is replaced."""
 
@@ -180,6 +192,7 @@ class Notify(msgspec.Struct, frozen=True):
 Action = (
     Send
     | Deliver
+    | AnnounceStart
     | SetTimer
     | CancelTimer
     | Recall

@@ -127,7 +127,7 @@ def decode_broker_frame(data: bytes) -> BrokerFrame:
         raise MalformedFrameError(_describe(error)) from None
     welcome = None
     if frame.HasField("welcome"):
-        welcome = Welcome(frame.welcome.incarnation, frame.welcome.recognises_repeats)
+        welcome = Welcome(frame.welcome.incarnation, frame.welcome.recognises_repeats, frame.welcome.announces_starts)
     return BrokerFrame(events, welcome, frame.acknowledged)
 
 
@@ -143,7 +143,11 @@ def encode_acknowledgement(number: int) -> bytes:
 def encode_welcome(welcome: Welcome) -> bytes:
     """The broker's first frame on a stream."""
     return pb.BrokerFrame(
-        welcome=pb.Welcome(incarnation=welcome.incarnation, recognises_repeats=welcome.recognises_repeats)
+        welcome=pb.Welcome(
+            incarnation=welcome.incarnation,
+            recognises_repeats=welcome.recognises_repeats,
+            announces_starts=welcome.announces_starts,
+        )
     ).SerializeToString()
 
 

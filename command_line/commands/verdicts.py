@@ -16,7 +16,7 @@ from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import (
     BROKER_DEFECT,
     CORRECT,
-    STATE_LEFT,
+    OF_NO_PUBLICATION,
     UNJUDGED,
     Delivery,
     Summary,
@@ -78,7 +78,7 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
         console.print(heading)
         console.print(Text("  delivery: ").append(*_delivery(variant.delivery)))
         for example in variant.delivery.examples:
-            if example.defect in (BROKER_DEFECT, STATE_LEFT):
+            if example.defect in OF_NO_PUBLICATION:
                 console.print(example.detail, markup=False, soft_wrap=True, style="red")
         for line in _numbers(variant):
             _print_indented(console, line)
@@ -131,6 +131,8 @@ def _numbers(variant: VariantSummary) -> list[str]:
     )
     if delivery.detections is not UNSET:
         lines.append(delivery.detections.in_words())
+    if delivery.starts is not UNSET:
+        lines.append(delivery.starts.in_words())
     if delay.mean_ms is not None:
         lines.append(
             f"delay: mean {delay.mean_ms:.1f} ms, median {delay.p50_ms:.1f} ms, "

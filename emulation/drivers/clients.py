@@ -22,6 +22,7 @@ from scenario.workload.operations import OperationKind
 _PUBLISH: Final = OperationKind.PUBLISH
 _NOTIFIED: Final = Outcome.NOTIFIED
 _NOTIFICATION: Final = Event.NOTIFIED
+_SUBSCRIBE_WORD: Final = OperationKind.SUBSCRIBE.value
 _DETECTION_WORD: Final = Kind.DETECTION.word
 
 
@@ -138,6 +139,10 @@ class Clients:
                 _NOTIFICATION, event.clients, id=event.id, hops=event.hops, bytes=len(event.body), peer=broker,
                 position=event.position,
             )  # fmt: skip
+        elif event.outcome is Outcome.STARTED:
+            self._recorder.note(
+                Event.ANNOUNCED, kind=_SUBSCRIBE_WORD, id=event.id, client=event.clients[0], peer=broker
+            )
         elif event.outcome is Outcome.REJECTED:
             self._counts.rejected += 1
             kind = self._asked.pop((broker, event.number), OperationKind.PUBLISH)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from record.faults import FaultKind
 from record.promises import Loss, Order, Promises
 from tests.analysis.history import STOCK, History, predicate
@@ -23,6 +25,7 @@ DELAYS = dict.fromkeys(FaultKind, Loss.NOTHING)
 GAPLESS = Promises(
     order=Order.PUBLISHER, survives={**DELAYS, FaultKind.KILL: Loss.UNACCEPTED, FaultKind.STOP: Loss.UNACCEPTED}
 )
+ANNOUNCING = msgspec.structs.replace(GAPLESS, announces_starts=True)
 UNORDERED = Promises(survives={**DELAYS, FaultKind.KILL: Loss.OWN_CLIENTS})
 MIXED = Promises(survives={**DELAYS, FaultKind.KILL: Loss.OWN_CLIENTS, FaultKind.STOP: Loss.UNACCEPTED})
 ORDERED = Promises(order=Order.PUBLISHER, survives=MIXED.survives)

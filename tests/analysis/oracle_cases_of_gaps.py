@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.analysis.diamond import GAPLESS, HOMES, LOST, MIDDLING, ORDERED, SPURIOUS, crossing, settled, starting
+from tests.analysis.diamond import (
+    GAPLESS,
+    HOMES,
+    LOST,
+    MIDDLING,
+    ORDERED,
+    SPURIOUS,
+    crossing,
+    settled,
+    starting,
+)
 from tests.analysis.history import STOCK, History, predicate
 from tests.analysis.oracle_cases import CHEAP, Case
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon import GryphonRouter
+from broker_service.routing.gryphon.control_messages import Addition, Change
 from broker_service.routing.gryphon.horizon import Held, Horizon
 from broker_service.routing.gryphon.publisher_log import POSITION_BITS
 from broker_service.routing.gryphon.ranges import RangeSet
@@ -127,17 +128,7 @@ class BeginsWithItsOwnVector(GryphonRouter):
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        vectors = self._forwarding.state(self._view.leaf).vectors
-        latest, add = vectors.latest, vectors.add
-        begun = False
-
-        def add_later(digest: int, vector: Vector) -> None:
-            nonlocal begun
-            begun = True
-            add(digest, vector)
-
-        vectors.add = add_later  # type: ignore[method-assign]
-        vectors.latest = lambda: latest() if begun else None  # type: ignore[method-assign]
+        self._given = {}
 
 
 class NotifiesOfRepeatsAgain(GryphonRouter):
@@ -231,3 +222,55 @@ class RetransmitsWithTheLatestVector(GryphonRouter):
             return None if latest is None else latest[1]
 
         vectors.get = get  # type: ignore[method-assign]
+
+
+class AnnouncesStartsAtOnce(GryphonRouter):
+    """Announces starts at the end of the batch, before others know of the subscription."""
+
+    def _completed(self, actions: Actions) -> Actions:
+        self._propagation._dissemination.settled_time = MOST_TIME
+        return super()._completed(actions)
+
+
+class AnnouncesNoStarts(GryphonRouter):
+    """Never announces that a subscription has started."""
+
+    def _completed(self, actions: Actions) -> Actions:
+        self._awaited.take(MOST_TIME)
+        return super()._completed(actions)
+
+
+class AcknowledgesNewsAtOnce(GryphonRouter):
+    """Acknowledges news before those behind it have them."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        self._propagation._dissemination.receivers = lambda _: ()  # type: ignore[method-assign]
+
+    def _handle(self, neighbour: BrokerId, control: Any) -> Actions:
+        dissemination = self._propagation._dissemination
+        if not isinstance(control, Addition | Change) or neighbour in self._view.peers:
+            return super()._handle(neighbour, control)
+        others, actions = dissemination.others(neighbour), list(super()._handle(neighbour, control))
+        for party in others:
+            actions += dissemination._owe(party, {control.leaf: control.time})
+        return actions
+
+
+class ForgetsWhatItAcknowledged(GryphonRouter):
+    """Begins after a restart with the highest vector of its publications, though it has acknowledged later news."""
+
+    def _vector_given_before(self, stream: StreamState) -> Vector:
+        latest = stream.vectors.latest()
+        return {} if latest is None else latest[1]
+
+
+class FollowsFromWhatArrives(GryphonRouter):
+    """Begins to follow a stream with the vector of the first publication that arrives, even if others were lost."""
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        stamp = decode_stamp(message.header)
+        state = self._forwarding.state(stamp.stream)
+        if state.horizon.next is None:
+            state.base = max(state.base, stamp.digest)
+        return super()._receive_publication(neighbour, message)

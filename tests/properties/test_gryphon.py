@@ -29,6 +29,11 @@ Broken routers, and what notices each. *Runs* are those here, with the oracle's 
 | unknown positions count as silent | `TakesTheUnknownForSilent` | runs (lost) |
 | a retransmission has the latest vector | `RetransmitsWithTheLatestVector` | streams |
 | silences of one leaf count for all | `TakesSilencesOfALeafForAll` | runs (lost) |
+| starts are announced before others know of them | `AnnouncesStartsAtOnce` | runs (lost), streams |
+| starts are not announced | `AnnouncesNoStarts` | runs (start not announced), streams |
+| news are acknowledged before those behind have them | `AcknowledgesNewsAtOnce` | streams |
+| a restarted broker forgets what it has acknowledged | `ForgetsWhatItAcknowledged` | streams |
+| a leaf follows a stream from what arrives first | `FollowsFromWhatArrives` | streams |
 """
 
 from __future__ import annotations
@@ -74,6 +79,8 @@ def test_what_does_not_fit_in_queues_and_buffers_comes_later(resume: str, tmp_pa
         (mutants.NotifiesOfRepeatsAgain, ("disturb",), "duplicated"),
         (mutants.StartsBehindTheStart, (), "lost"),
         (mutants.TakesSilencesOfALeafForAll, EVERY, "lost"),
+        (mutants.AnnouncesStartsAtOnce, (), "lost"),
+        (mutants.AnnouncesNoStarts, ("kill",), "start not announced"),
     ],
 )
 def test_broken_routers_are_caught(

@@ -5,7 +5,9 @@
    because the sender does that.
 2. News are acknowledged when this broker has them and all these parties have acknowledged them. A party that lacks them
    and is not sent them already is offered this broker's vector.
-3. A node of which no broker can be reached, not by a detour either, is not waited for.
+3. A node of which no broker can be reached, not by a detour either, is not waited for, once the search for a detour has
+   had its time. But news of the broker's own
+   leaf wait while none of the parties can be reached.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from broker_service.routing.gryphon.control_messages import LABELS, Control, New
 from broker_service.routing.gryphon.exchanges import Exchanges
 from broker_service.routing.gryphon.local_view import LocalView
 from broker_service.routing.gryphon.routing_tree import NodeNumber
-from broker_service.routing.gryphon.timer_keys import Party
+from broker_service.routing.gryphon.timer_keys import GiveUp, Party
 from broker_service.routing.gryphon.vectors import Vector, dominates, encode_vector, part_of
+from broker_service.routing.gryphon.virtual_time import VirtualTime
 from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
 
 MOST_REQUESTS: Final = 1_000
@@ -49,14 +52,25 @@ class Dissemination:
         *,
         is_up: Callable[[BrokerId], bool],
         now: Callable[[], float],
+        lost_after: float,
     ) -> None:
-        """`known` is the broker's V_b, a live view; `is_up` tells whether the link to a neighbour works."""
+        """`known` is the broker's V_b, a live view; `is_up` tells whether a neighbour can be reached. A neighbour that
+        cannot be reached is given up after `lost_after` seconds."""
         self._view = view
         self._known = known
         self._exchanges = exchanges
         self._is_up = is_up
         self._now = now
+        self._lost_after = lost_after
+        self._lost: set[BrokerId] = set(view.leaves)
+        """Neighbours that cannot be reached and have not been given up."""
+        self._begun = False
+        """True once a neighbour could be reached."""
         self._requests: list[Request] = []
+        self._own: Request | None = None
+        """The latest news of the own leaf; the parties that have acknowledged these have acknowledged all before."""
+        self.settled_time: VirtualTime = 0
+        """Time of the own leaf that all parties which can be reached have acknowledged."""
 
     @property
     def is_settled(self) -> bool:
@@ -66,7 +80,10 @@ class Dissemination:
     def request(self, request: Request) -> None:
         """Awaits the parties of a request. `evaluate` brings them on their way."""
         self._requests.append(request)
-        del self._requests[:-MOST_REQUESTS]
+        if self._view.leaf in request.needed:
+            self._own = request
+        if len(self._requests) > MOST_REQUESTS:
+            self._requests.remove(next(each for each in self._requests if each is not self._own))
 
     def acknowledged(self, neighbour: BrokerId, node: NodeNumber, known: Vector) -> list[Action]:
         """A neighbour has acknowledged a vector."""
@@ -79,14 +96,20 @@ class Dissemination:
 
     def link_up(self, neighbour: BrokerId, node: NodeNumber) -> list[Action]:
         """Offers a neighbour what is known here."""
+        self._lost.discard(neighbour)
+        actions: list[Action] = [CancelTimer(GiveUp(neighbour))]
+        if not self._begun:
+            self._begun = True
+            actions += [self._give_up_later(other) for other in sorted(self._lost)]
         view = self._view
         shared = view.before[node] if node in view.members else view.shared
         needed = part_of(self._known, shared)
         offers = self._owe(Party(node, neighbour), needed) if needed else []
-        return [*offers, *self.evaluate()]
+        return [*actions, *offers, *self.evaluate()]
 
     def link_down(self, neighbour: BrokerId) -> list[Action]:
         """Offers to the next brokers of the node what was on the way to this one."""
+        self._lost.add(neighbour)
         for request in self._requests:
             if request.requester == neighbour:
                 request.requester = ""
@@ -98,7 +121,15 @@ class Dissemination:
                 actions.append(CancelTimer(party))
             elif exchange.owed and exchange.target == neighbour:
                 actions += self._owe(party, {})
-        return [*actions, *self.evaluate()]
+        return [*actions, self._give_up_later(neighbour), *self.evaluate()]
+
+    def give_up(self, neighbour: BrokerId) -> list[Action]:
+        """Waits no longer for a neighbour, unless it can be reached again."""
+        self._lost.discard(neighbour)
+        return self.evaluate()
+
+    def _give_up_later(self, neighbour: BrokerId) -> Action:
+        return SetTimer(GiveUp(neighbour), self._lost_after, awaited=True)
 
     def forget(self, node: NodeNumber) -> None:
         """The only broker of a node, or of a leaf, has lost its state."""
@@ -125,20 +156,23 @@ class Dissemination:
                 waiting.append(request)
                 continue
             lacking = [party for party in request.parties if not self._advance(party, request, actions)]
-            if lacking:
+            is_own = self._view.leaf in request.needed
+            if lacking or (is_own and request.parties and not any(map(self._target, request.parties))):
                 waiting.append(request)
+            elif is_own:
+                self.settled_time = max(self.settled_time, request.needed[self._view.leaf])
             elif request.requester:
                 actions.append(send(request.requester, Settled(encode_vector(request.needed))))
         self._requests = waiting
         return actions
 
     def _advance(self, party: Party, request: Request, actions: list[Action]) -> bool:
-        """Has a party sent what it lacks of a request; true when it lacks nothing, or cannot be reached."""
+        """Has a party sent what it lacks of a request; true when it lacks nothing, or is given up."""
         exchanges = self._exchanges
         if exchanges.has(party, request.needed):
             return True
         if not self._target(party):
-            return True
+            return not any(broker in self._lost for broker in self._candidates(party))
         if not exchanges.is_owed(party, request.needed):
             actions += self._owe(party, request.needed)
         return False
@@ -186,13 +220,7 @@ class Dissemination:
 
     def _target(self, party: Party, former: BrokerId = "") -> BrokerId:
         """The broker of a party to send to, another one than a former if possible; empty when none can be reached."""
-        if party.member:
-            candidates: Iterable[BrokerId] = (party.member,)
-        elif party.node in self._view.members:
-            candidates = self._view.members[party.node]
-        else:
-            candidates = (broker for broker, leaf in self._view.peers.items() if leaf == party.node)
-        reachable = [broker for broker in candidates if self._is_up(broker)]
+        reachable = [broker for broker in self._candidates(party) if self._is_up(broker)]
         exchange = self._exchanges[party]
         if not reachable:
             exchange.target = ""
@@ -201,6 +229,14 @@ class Dissemination:
         elif exchange.target not in reachable:
             exchange.target = reachable[0]
         return exchange.target
+
+    def _candidates(self, party: Party) -> Iterable[BrokerId]:
+        """The brokers of a party."""
+        if party.member:
+            return (party.member,)
+        if party.node in self._view.members:
+            return self._view.members[party.node]
+        return (broker for broker, leaf in self._view.peers.items() if leaf == party.node)
 
 
 def send(neighbour: BrokerId, control: Control) -> Send:

@@ -29,6 +29,7 @@ from broker_service.routing.gryphon.propagation import Propagation
 from broker_service.routing.gryphon.ranges import Range, RangeSet
 from broker_service.routing.gryphon.routing_tree import NodeNumber
 from broker_service.routing.gryphon.stream_messages import (
+    ALL_BEFORE,
     MOST_RANGES,
     STREAM_LABELS,
     Head,
@@ -135,8 +136,9 @@ class Forwarding:
             encoded = EncodedVector(0, encode_vector(vector))
         else:
             encoded = state.vectors.encode(cached.digest, target)
+        silent = ALL_BEFORE if start <= state.first else position - start
         age, sideways = position - cached.digest, target in self.view.peers
-        stamp = Stamp(stream, position, position - start, age, sideways, bool(to), *encoded, cached.hash)
+        stamp = Stamp(stream, position, silent, age, sideways, bool(to), *encoded, cached.hash)
         hops = cached.message.hops + 1
         message = msgspec.structs.replace(cached.message, header=encode_header(stamp), hops=hops)
         return [Send(target, message, label="retransmission" if to else "")]
@@ -201,7 +203,7 @@ class Forwarding:
     def leave_all(self) -> None:
         """The last subscription of a client is gone (`horizon`)."""
         for state in self.streams.values():
-            state.horizon.leave()
+            state.leave()
 
     def node_of(self, neighbour: BrokerId) -> NodeNumber:
         """The node of a neighbour, or its leaf when it is in the same node. Raises `MalformedMessageError`."""

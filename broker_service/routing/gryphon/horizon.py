@@ -1,7 +1,8 @@
 """The horizon of a leaf in a stream: below it, everything is known and clients have been notified (section 3.6).
 
-1. A leaf follows a stream from the first position whose vector has the start of one of its subscriptions. The digest
-   names that position, whichever publication arrives first.
+1. A leaf follows a stream once some vector has the start of one of its subscriptions. It begins with the first position
+   that it may lack, because a publication with such a vector may have been lost before: behind what it has
+   acknowledged, with what it was sent and did not want counted as silent.
 2. A position is unknown, silent or a publication. Publications are processed in order, when nothing before them is
    unknown, and each once. At that moment a subscription has started if the vector has its start time.
 3. A publication that does not fit in the buffer is unknown again, and asked for later.

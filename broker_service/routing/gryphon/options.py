@@ -77,7 +77,7 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     @property
     def promises(self) -> Promises:
         """In order and without gaps, through every fault; a failed broker costs its own clients what was in flight."""
-        return Promises(order=Order(self.order), survives=_SURVIVES)
+        return Promises(order=Order(self.order), survives=_SURVIVES, announces_starts=True)
 
     @property
     def single_path(self) -> bool:

@@ -52,7 +52,7 @@ from broker_service.routing.gryphon.leaf_subscriptions import LeafChange
 from broker_service.routing.gryphon.local_view import LocalView
 from broker_service.routing.gryphon.root_sets import Difference, RootSets
 from broker_service.routing.gryphon.routing_tree import NodeNumber
-from broker_service.routing.gryphon.timer_keys import AskAgain, Party
+from broker_service.routing.gryphon.timer_keys import AskAgain, GiveUp, Party
 from broker_service.routing.gryphon.vectors import (
     Leaf,
     Vector,
@@ -69,6 +69,8 @@ Observer = Callable[[NodeNumber, Iterable[Conjunction], Iterable[Conjunction]], 
 """Is called with a source and the roots that it has added and removed."""
 
 
+_GIVEN_UP_AFTER: Final = 4
+"""Times of a request in which a detour is found to a neighbour, if there is one."""
 _ASKED_IN_VAIN: Final = 3
 """Repeated requests for a state after which a reminder is sent."""
 
@@ -97,7 +99,9 @@ class Propagation:
         self._ask_after = ask_after
         self._is_up = is_up
         self._observe = observe
-        self._dissemination = Dissemination(view, self.known, exchanges, is_up=is_up, now=now)
+        self._dissemination = Dissemination(
+            view, self.known, exchanges, is_up=is_up, now=now, lost_after=_GIVEN_UP_AFTER * ask_after
+        )
         self._wanted: dict[NodeNumber, dict[Leaf, VirtualTime]] = {}
         """By source: the vector that news were about which this broker could not apply."""
         self._asked: dict[NodeNumber, int] = {}
@@ -146,6 +150,8 @@ class Propagation:
         """A timer of this module has run out."""
         if isinstance(key, AskAgain):
             return self._ask_again(key.source)
+        if isinstance(key, GiveUp):
+            return self._dissemination.give_up(key.neighbour)
         assert isinstance(key, Party)
         return self._dissemination.repeat(key)
 
@@ -153,6 +159,11 @@ class Propagation:
     def is_settled(self) -> bool:
         """True when all that can be reached has acknowledged all news that came through this broker."""
         return self._dissemination.is_settled
+
+    @property
+    def settled_time(self) -> VirtualTime:
+        """Time of the own leaf that every broker has which can be reached."""
+        return self._dissemination.settled_time
 
     def want(self, source: NodeNumber, needed: Vector) -> Actions:
         """Asks for the state of a source after a moment, unless news come that reach a vector before."""

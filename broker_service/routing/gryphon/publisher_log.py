@@ -203,7 +203,7 @@ class PublisherLog:
             elif key.startswith(_RECOGNISED):
                 number, id = msgspec.msgpack.decode(value, type=tuple[int, str])
                 slots[key.removeprefix(_RECOGNISED).split(" ", 1)[1]].append((number, id))
-            else:
+            elif key.startswith(_PUBLICATION):
                 entry = _decode_stored(value)
                 message = Message(Kind.PUBLISH, entry.id, entry.body, published=entry.published)
                 entries[int(key.removeprefix(_PUBLICATION))] = Logged(message, entry.digest)

@@ -63,7 +63,7 @@ class Relay:
         self._forwarding.clients.wanting(message)  # before any change, because its content may be malformed
         encoded = EncodedVector(stamp.base, stamp.vector)
         vector = state.vectors.decode(stamp.digest, encoded, self._forwarding.view.source_of)
-        start, position = stamp.position - stamp.silent, stamp.position
+        start, position = stamp.silent_from, stamp.position
         state.end = max(state.end, position + 1)
         state.silence(nodes, start, position)
         if vector is None:
@@ -82,7 +82,9 @@ class Relay:
         actions += self._retransmission.answer_waiting(stamp.stream, position, cached)
         if self._forwarding.view.leaf in nodes:
             if self._forwarding.clients.follows_from(vector):
-                state.follow(stamp.digest, self._forwarding.view.leaf)
+                state.follow(self._forwarding.view.leaf)
+            elif state.horizon.next is None:
+                state.silent_for[self._forwarding.view.leaf].add(position, position + 1)
             state.horizon.silence(start, position)
             state.horizon.publication(Held(position, cached.message, vector))
         return [*actions, *self._reception.moved(stamp.stream)]
@@ -169,7 +171,9 @@ class Relay:
         if self._forwarding.view.leaf in nodes and self._forwarding.view.leaf in head.lacking:
             horizon = state.horizon
             if self._forwarding.clients.follows_from(vector):
-                state.follow(head.digest, self._forwarding.view.leaf)
+                state.follow(self._forwarding.view.leaf)
+            elif horizon.next is None:
+                state.base = max(state.base, head.end)
             horizon.head(head.end)
             horizon.silence(head.end - head.silent, head.end)
             actions += self._reception.moved(head.stream)

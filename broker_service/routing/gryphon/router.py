@@ -3,13 +3,15 @@
 1. Subscriptions of clients are the leaf's (`leaf_subscriptions`). A batch of operations ends after `batch` seconds, or
    with a publication of a client here, which is behind them; what it changed is propagated (`propagation`).
 2. A publication of a client gets the next position of the broker's stream and the vector of the stream: the elementwise
-   maximum of V_b and of every vector given before. It is stored, and sent on (`publisher_log`, `relay`).
+   maximum of V_b, of every vector given before, and of every V_b that the broker has acknowledged to others. It is
+   stored, and sent on (`publisher_log`, `relay`). V_b is stored, too, before it is acknowledged.
 3. Clients are notified of publications of all streams in order, of those only at whose vector the subscription has
    started (`horizon`).
 4. While the log is full, publishers wait. A publication that is larger than the log is refused.
 5. `flooding` lets all of a leaf's subscriptions count as one for everything: publications go to all leaves with
    subscriptions, and only these match.
 6. A neighbour whose link is down is reached over another broker where possible (`detours`).
+7. The start of a subscription is announced to its client, at the end of its batch at the earliest (`starts`).
 """
 
 from __future__ import annotations
@@ -40,8 +42,9 @@ from broker_service.routing.gryphon.publisher_log import PublisherLog, size_of
 from broker_service.routing.gryphon.relay import Relay
 from broker_service.routing.gryphon.root_sets import RootSets
 from broker_service.routing.gryphon.routing_tree import NodeNumber, RoutingTree
+from broker_service.routing.gryphon.starts import AwaitedStarts
 from broker_service.routing.gryphon.stream_messages import Acknowledge, Head, Nack, Silence, StreamControl, decode_any
-from broker_service.routing.gryphon.stream_state import Cached
+from broker_service.routing.gryphon.stream_state import Cached, StreamState
 from broker_service.routing.gryphon.timer_keys import (
     Announce,
     AnnounceEnd,
@@ -49,26 +52,31 @@ from broker_service.routing.gryphon.timer_keys import (
     Batch,
     Collect,
     Gap,
+    GiveUp,
     Party,
     SeekDetours,
 )
-from broker_service.routing.gryphon.vectors import Vector, maximum
+from broker_service.routing.gryphon.vectors import Vector, decode_vector, encode_vector, maximum
 from broker_service.routing.gryphon.virtual_time import VirtualClock
 from broker_service.routing.interface import (
     Action,
     Actions,
+    AnnounceStart,
     CancelTimer,
     Deliver,
     HoldPublishers,
     ReleasePublishers,
     RouterContext,
     SetTimer,
+    Store,
     TimerKey,
 )
 from broker_service.routing.matcher import Matcher
 
 _LAST_OFFER = 2.0
 """Seconds between two repetitions of an offer, at most."""
+_KNOWN = "known"
+"""Key of V_b in stable storage."""
 _COVERINGS: Mapping[str, Callable[[], Covering]] = {"exact": ExactCovering, "identity": IdentityCovering}
 _decode_tree = msgspec.msgpack.Decoder(RoutingTree).decode
 
@@ -132,6 +140,10 @@ class GryphonRouter(DispatchingRouter):
         for start, end in self._log.silent:
             stream.silence(stream.downstream, start, end)
         self._log.acknowledge(view.leaf, self._log.next, 0.0)
+        self._given = self._vector_given_before(stream)
+        """The vector that no publication of this broker's stream may be below."""
+        self._stored_version = self._propagation.version
+        self._awaited: AwaitedStarts[Interest] = AwaitedStarts()
         self._log_bytes = min(options.log_bytes, context.stored_bytes // 2)
         self._batching = False
         self._announcing = False
@@ -142,13 +154,15 @@ class GryphonRouter(DispatchingRouter):
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         interest = Interest(client, id)
         flooding = self._context.options.filtering == "flooding"
-        self._subscriptions.subscribe(interest, (EVERYTHING if flooding else Conjunction.of(subscription),))
+        start = self._subscriptions.subscribe(interest, (EVERYTHING if flooding else Conjunction.of(subscription),))
+        self._awaited.add(interest, start)
         self._matcher.add(interest, subscription)
         return self._end_batch_later()
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
         interest = Interest(client, id)
         self._subscriptions.unsubscribe(interest)
+        self._awaited.discard(interest)
         self._matcher.remove(interest)
         if not len(self._subscriptions):
             self._forwarding.leave_all()
@@ -163,9 +177,7 @@ class GryphonRouter(DispatchingRouter):
         self._matched = (message, self._matcher.match_decoded(message.id, publication))
         leaf = self._view.leaf
         state = self._forwarding.state(leaf)
-        latest = state.vectors.latest()
-        known = self._propagation.known
-        vector = dict(known) if latest is None else maximum(known, latest[1])
+        vector = self._given = maximum(self._propagation.known, self._given)
         position = self._log.next
         actions += self._log.append(client, message, vector)
         state.end = self._log.next
@@ -177,12 +189,12 @@ class GryphonRouter(DispatchingRouter):
         actions += self._forwarding.send_on(leaf, position, cached, vector, others)
         actions += self.notify(leaf, Held(position, message, vector))
         self._log.acknowledge(leaf, self._log.next, 0.0)
-        return self._detours.carried([*actions, *self._tend_log()])
+        return self._completed([*actions, *self._tend_log()])
 
     # Messages and links
 
     def receive(self, neighbour: BrokerId, message: Message) -> Actions:
-        return self._detours.carried(super().receive(neighbour, message))
+        return self._completed(super().receive(neighbour, message))
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
         return self._relay.receive_publication(neighbour, message)
@@ -222,14 +234,14 @@ class GryphonRouter(DispatchingRouter):
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         actions = self._detours.link_up(neighbour, incarnation)
-        return self._detours.carried([*actions, *self._reached(neighbour, incarnation)])
+        return self._completed([*actions, *self._reached(neighbour, incarnation)])
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         actions = self._cut_off(neighbour)
-        return self._detours.carried([*actions, *self._detours.link_down(neighbour)])
+        return self._completed([*actions, *self._detours.link_down(neighbour)])
 
     def timer(self, key: TimerKey) -> Actions:
-        return self._detours.carried(self._ran_out(key))
+        return self._completed(self._ran_out(key))
 
     def _ran_out(self, key: TimerKey) -> Actions:
         match key:
@@ -239,7 +251,7 @@ class GryphonRouter(DispatchingRouter):
                 return self._announce_end()
             case Gap() | Collect() | Announce():
                 return self._relay.timer(key)
-            case AskAgain() | Party():
+            case AskAgain() | GiveUp() | Party():
                 return self._propagation.timer(key)
             case SeekDetours():
                 return self._detours.timer()
@@ -290,6 +302,24 @@ class GryphonRouter(DispatchingRouter):
         return self._tend_log()
 
     # Parts
+
+    def _vector_given_before(self, stream: StreamState) -> Vector:
+        """The maximum of all that former incarnations of this broker have given and acknowledged."""
+        latest, stored = stream.vectors.latest(), self._context.stored.get(_KNOWN)
+        given: Vector = {} if latest is None else latest[1]
+        return given if stored is None else maximum(given, decode_vector(stored))
+
+    def _completed(self, actions: Actions) -> Actions:
+        """Actions with what follows from the state that they leave: V_b is stored before them, and subscriptions that
+        have started are announced behind them. Messages to the other ends of detours are wrapped."""
+        propagation = self._propagation
+        if self._stored_version != propagation.version:
+            self._stored_version = propagation.version
+            known = maximum(propagation.known, self._given)
+            actions = [Store(_KNOWN, encode_vector(known)), *actions]
+        if self._awaited and (started := self._awaited.take(propagation.settled_time)):
+            actions = [*actions, *(AnnounceStart(interest.client, interest.id) for interest in started)]
+        return self._detours.carried(actions)
 
     def _reached(self, neighbour: BrokerId, incarnation: int) -> list[Action]:
         """A neighbour can be reached (again)."""

@@ -8,6 +8,7 @@ receiver serves everything further down.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
@@ -22,6 +23,9 @@ MOST_POSITION = 1 << 62
 MOST_RANGES = 256
 """Ranges in one message."""
 
+ALL_BEFORE: Final = -1
+"""The number of silent positions where nobody can ask for any position before them."""
+
 Ranges = tuple[Range, ...]
 
 
@@ -31,7 +35,7 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True):
     stream: int
     position: int
     silent: int
-    """Number of positions just before this one that hold nothing for the receiver."""
+    """Number of positions just before this one that hold nothing for the receiver; `ALL_BEFORE` for all of them."""
     age: int
     """Positions since the publications began to have the vector that this one has. The position at which that was, the
     *digest*, stands for the vector (section 5.1)."""
@@ -48,6 +52,11 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True):
     @property
     def digest(self) -> int:
         return self.position - self.age
+
+    @property
+    def silent_from(self) -> int:
+        """The first of the positions just before this one that hold nothing for the receiver; this one without any."""
+        return 1 if self.silent == ALL_BEFORE else self.position - self.silent
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True, tag="head"):
@@ -106,7 +115,7 @@ def decode_stamp(header: bytes) -> Stamp:
     """The header of a publication. Raises `MalformedMessageError` for one that no correct neighbour sends."""
     stamp = _decode_stamp(header)
     require(0 < stamp.position < MOST_POSITION, "position")
-    require(0 <= stamp.silent < stamp.position and 0 <= stamp.age < stamp.position, "distance")
+    require(ALL_BEFORE <= stamp.silent < stamp.position and 0 <= stamp.age < stamp.position, "distance")
     require(0 <= stamp.base <= stamp.digest, "base")
     require(0 <= stamp.hash < MOST_HASH, "hash")
     return stamp

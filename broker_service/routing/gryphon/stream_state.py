@@ -51,6 +51,8 @@ class StreamState:
         """Behind the last position that is known to have been given."""
         self.first = 1
         """Positions before are not kept at the publishers' broker."""
+        self.base = 1
+        """The broker's own leaf wants nothing before this position, as long as it does not follow the stream."""
         self.waits_for_gap = False
         self.collects_acknowledgements = False
         self.collects_silences = False
@@ -62,12 +64,17 @@ class StreamState:
         if nodes == self.downstream:
             self.silent.add(start, end)
 
-    def follow(self, digest: int, leaf: NodeNumber) -> None:
-        """Has the broker's own leaf follow the stream from a digest on, if it does not already."""
+    def follow(self, leaf: NodeNumber) -> None:
+        """Has the broker's own leaf follow the stream, if it does not already."""
         if self.horizon.next is None:
-            self.horizon.follow(digest)
+            self.horizon.follow(max(self.base, self.first))
             for start, end in self.silent_for[leaf]:
                 self.horizon.silence(start, end)
+
+    def leave(self) -> None:
+        """Has the broker's own leaf follow the stream no more."""
+        self.base = max(self.base, self.horizon.next or 0)
+        self.horizon.leave()
 
     def forget_below(self, position: int) -> list[Cached]:
         """Forgets positions that nobody can ask for any more; returns the publications among them."""

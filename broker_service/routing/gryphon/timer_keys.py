@@ -51,3 +51,9 @@ class Party(msgspec.Struct, frozen=True):
     """A neighbouring node, or the leaf of a broker of the same node."""
     member: BrokerId = ""
     """The only broker that will do; empty: any of the node."""
+
+
+class GiveUp(msgspec.Struct, frozen=True):
+    """Key of the timer after which a neighbour is waited for no longer that cannot be reached."""
+
+    neighbour: BrokerId

@@ -33,6 +33,7 @@ from tests.analysis.oracle_cases_of_best_effort import EXPECTED
 from tests.analysis.oracle_cases_of_crashes import CRASHES, TAILS
 from tests.analysis.oracle_cases_of_detections import PAIR, RIGHT, WRONG
 from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, STARTS
+from tests.analysis.oracle_cases_of_starts import ANNOUNCEMENTS
 
 SCENARIO = """
 name: ring
@@ -137,7 +138,7 @@ def test_arbitrary_logs(spark: SparkContext, tmp_path: Path, data: st.DataObject
 def test_promises_of_every_kind(spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gaps are found by publisher, ratios over all of them, and detections by composite subscription. So the pieces
     must not matter."""
-    cases = [*IN_ORDER, *GAPS, *STARTS, *TAILS, *CRASHES]
+    cases = [*IN_ORDER, *GAPS, *STARTS, *ANNOUNCEMENTS, *TAILS, *CRASHES]
     detections = [*RIGHT, *WRONG]
     histories = [
         *(case.history for case in cases),

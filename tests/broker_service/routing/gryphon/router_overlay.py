@@ -19,6 +19,7 @@ from broker_service.routing.gryphon import GryphonRouter
 from broker_service.routing.gryphon.routing_tree import RoutingTree
 from broker_service.routing.interface import (
     Actions,
+    AnnounceStart,
     CancelTimer,
     Deliver,
     Erase,
@@ -46,6 +47,17 @@ class Timer(NamedTuple):
 
     due: float
     awaited: bool
+
+
+@dataclass
+class Starting:
+    """A subscription, and the announcement of its start."""
+
+    broker: str
+    reached: frozenset[str]
+    """Brokers to which there was a path of links that worked, from the subscription to the announcement."""
+    published: int | None = None
+    """Publications made before the announcement; None while there was none."""
 
 
 class StuckError(AssertionError):
@@ -76,6 +88,8 @@ class RouterOverlay:
         self.sent: list[tuple[str, str, Message, str]] = []
         """Sender, receiver, message and label, in the order of sending."""
         self.notified: defaultdict[str, list[str]] = defaultdict(list)
+        self.starts: dict[str, Starting] = {}
+        """By client."""
         self.publishers_held: set[str] = set()
         self.up: dict[frozenset[str], bool] = {}
         self.brokers: dict[str, Running] = {}
@@ -104,6 +118,7 @@ class RouterOverlay:
     # Clients
 
     def subscribe(self, client: str, broker: str, text: str = "[class,eq,'E']") -> None:
+        self.starts[client] = Starting(broker, self._reached_from(broker))
         self.perform(broker, self.brokers[broker].router.subscribe(client, "s", parse_subscription(text)))
 
     def unsubscribe(self, client: str, broker: str) -> None:
@@ -197,6 +212,8 @@ class RouterOverlay:
                 case Deliver(clients, message):
                     for client in clients:
                         self.notified[client].append(message.id)
+                case AnnounceStart(client):
+                    self.starts[client].published = self._published
                 case SetTimer(key, after, awaited):
                     timers[key] = Timer(self.now + after, awaited)
                 case CancelTimer(key):
@@ -224,6 +241,16 @@ class RouterOverlay:
         del self.brokers[broker].timers[key]
         self.perform(broker, self.brokers[broker].router.timer(key))
         self.quiet()
+
+    def _reached_from(self, broker: str) -> frozenset[str]:
+        """The brokers to which there is a path of links that work."""
+        found, ring = {broker}, [broker]
+        while ring:
+            near = ring.pop()
+            ends = [next(iter(pair - {near})) for pair, is_up in self.up.items() if is_up and near in pair]
+            ring += [end for end in ends if end not in found]
+            found |= set(ends)
+        return frozenset(found)
 
     def _start(self, broker: str) -> None:
         self.incarnations[broker] += 1
@@ -255,6 +282,9 @@ class RouterOverlay:
 
     def _disconnect(self, a: str, b: str) -> None:
         was_up, self.up[frozenset((a, b))] = self.up[frozenset((a, b))], False
+        for start in self.starts.values():
+            if start.published is None:
+                start.reached &= self._reached_from(start.broker)
         for one, other in ((a, b), (b, a)):
             self._channels[one, other].clear()
             if one in self.brokers and was_up:

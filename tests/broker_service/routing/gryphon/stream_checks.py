@@ -131,7 +131,20 @@ class Trial:
                     found.append(f"{made.client} got {had} of {ids}")
                 elif made.ended is None and (not had or had[-1] != ids[-1]):
                     found.append(f"{made.client} got {had}, and not the last of {ids}")
+                elif had and self._missed(made, broker, ids[:first]):
+                    found.append(f"{made.client} got nothing of {ids[:first]}, some of it after the announced start")
         return found
+
+    def _missed(self, made: Subscribed, broker: str, missed: list[str]) -> bool:
+        """True when some of these publications of a broker were made after the announced start of a subscription."""
+        start = self.overlay.starts[made.client]
+        if start.published is None or broker not in start.reached:
+            return False
+        return any(each.id in missed for each in self.published[start.published :])
+
+    def unannounced(self) -> list[str]:
+        """Clients whose subscription stands, and has not been announced as started."""
+        return [made.client for made in self.standing if self.overlay.starts[made.client].published is None]
 
 
 def findings(
@@ -152,4 +165,4 @@ def findings(
         trial.end()
     except StuckError as error:
         return [str(error)]
-    return trial.findings()
+    return [*trial.findings(), *(f"{client} was told of no start" for client in trial.unannounced())]

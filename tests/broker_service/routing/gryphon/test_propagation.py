@@ -157,7 +157,7 @@ class PassesOnNoEmptyChanges(Propagation):
     def __init__(self, *parts: Any, **services: Any) -> None:
         super().__init__(*parts, **services)
         self._dissemination = OfNoEmptyChanges(
-            self._view, self.known, parts[2], is_up=services["is_up"], now=services["now"]
+            self._view, self.known, parts[2], is_up=services["is_up"], now=services["now"], lost_after=0.4
         )
 
 

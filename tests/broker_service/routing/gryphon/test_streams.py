@@ -97,11 +97,28 @@ def a_publication_and_its_vector_are_lost(router: Router) -> RouterOverlay:
     return overlay
 
 
+def a_publishers_broker_is_restarted_before_it_hears_of_anything(router: Router) -> RouterOverlay:
+    """The start of S was announced after the latest publication of the broker that crashes."""
+    overlay = RouterOverlay(router=router)
+    overlay.subscribe("X", "d", wanting(1, 1))
+    overlay.settle()
+    overlay.publish("a", 1)
+    overlay.settle()
+    overlay.subscribe("S", "d", wanting(2, 2))
+    overlay.settle()
+    overlay.kill("a")
+    overlay.restart("a")
+    overlay.publish("a", 2)
+    overlay.settle()
+    return overlay
+
+
 Example = Callable[[Router], RouterOverlay]
 EXPECTED: Mapping[Example, Mapping[str, Sequence[str]]] = {
     example_5: {"X": ["e1"], "S": ["e3"]},
     one_broker_of_a_node_lags_behind: {"X": ["e1", "e2", "e3", "e4"], "S": ["e5", "e6"]},
     a_publication_and_its_vector_are_lost: {"X": ["e1", "e2", "e4"], "S": ["e4"]},
+    a_publishers_broker_is_restarted_before_it_hears_of_anything: {"X": ["e1"], "S": ["e2"]},
 }
 
 
@@ -118,6 +135,7 @@ def test_examples(example: Example) -> None:
         (mutants.TrustsItsRoots, one_broker_of_a_node_lags_behind),
         (mutants.KeepsSufficiency, one_broker_of_a_node_lags_behind),
         (mutants.RetransmitsWithTheLatestVector, a_publication_and_its_vector_are_lost),
+        (mutants.ForgetsWhatItAcknowledged, a_publishers_broker_is_restarted_before_it_hears_of_anything),
     ],
 )
 def test_broken_routers_go_wrong_in_an_example(router: type[GryphonRouter], example: Example) -> None:
@@ -133,6 +151,10 @@ def test_broken_routers_go_wrong_in_an_example(router: type[GryphonRouter], exam
         (mutants.TakesOverflowForSilence, {"loss": 0.2, "reorder_bytes": 80}),
         (mutants.BeginsWithItsOwnVector, {"faults": 0.05}),
         (mutants.BeginsDigestsAnew, {"faults": 0.05}),
+        (mutants.AnnouncesStartsAtOnce, {}),
+        (mutants.AnnouncesNoStarts, {}),
+        (mutants.AcknowledgesNewsAtOnce, {}),
+        (mutants.FollowsFromWhatArrives, {"loss": 0.1}),
     ],
 )
 def test_broken_routers_are_caught(router: type[GryphonRouter], circumstances: Mapping[str, Any]) -> None:

@@ -1,0 +1,41 @@
+"""Announcements of starts: the subscriptions of a leaf whose clients have not been told yet that they have started.
+
+The paper's subscription starts in each stream with the first publication whose vector has its virtual start time. A
+leaf announces the start (this is not in the paper) once every broker that can be reached has a V_b with that time, as
+the acknowledgements of its news tell (`dissemination`). From then on such brokers give their publications no vector
+below it, not even after a crash, because they store their V_b before they acknowledge news.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from broker_service.routing.gryphon.virtual_time import VirtualTime
+
+Subscriber = TypeVar("Subscriber", bound=Hashable)
+
+
+class AwaitedStarts(Generic[Subscriber]):
+    """The virtual start times of subscriptions whose start has not been announced."""
+
+    def __init__(self) -> None:
+        self._times: dict[Subscriber, VirtualTime] = {}
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def add(self, subscriber: Subscriber, time: VirtualTime) -> None:
+        """A subscription was made that starts at this time."""
+        self._times[subscriber] = time
+
+    def discard(self, subscriber: Subscriber) -> None:
+        """A subscription was withdrawn."""
+        self._times.pop(subscriber, None)
+
+    def take(self, reached: VirtualTime) -> list[Subscriber]:
+        """Those that start at this time or before, in the order in which they were made."""
+        found = [subscriber for subscriber, time in self._times.items() if time <= reached]
+        for subscriber in found:
+            del self._times[subscriber]
+        return found

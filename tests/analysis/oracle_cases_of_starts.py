@@ -1,0 +1,131 @@
+"""Histories of a protocol that announces starts of subscriptions, with the verdicts of the delivery oracle."""
+
+from __future__ import annotations
+
+from tests.analysis.diamond import ANNOUNCING, LOST, MIDDLING, crossing
+from tests.analysis.oracle_cases import Case
+
+UNANNOUNCED = ["start not announced"]
+
+ANNOUNCEMENTS = [
+    Case(
+        crossing("G6: announced anew after its session broke")
+        .subscribe(at=110)
+        .announce(110.2)
+        .session(111, 111.2, broker="B3")
+        .announce(111.4)
+        .publish("P:1", 120),
+        ["lost"],
+        1,
+        0,
+        LOST,
+    ),
+    Case(
+        crossing("G6: announced anew, a gap in the recovery")
+        .subscribe(at=110)
+        .announce(110.2)
+        .session(111, 111.2, broker="B3")
+        .announce(111.4)
+        .publish("P:1", 111.5)
+        .publish("P:2", 111.6)
+        .notify("P:2", at=111.7),
+        ["lost"],
+        1,
+        1,
+        {"optional": 1, **LOST},
+    ),
+    Case(
+        crossing("G6: a former one of this name announced late")
+        .subscribe(at=110)
+        .subscribe(at=111, predicates=MIDDLING, answer=None)
+        .announce(111.1)
+        .publish("P:1", 111.2, price=60),
+        ["correct"],
+        0,
+        0,
+        {"excused": 1, "unconfirmed": 1},
+    ),
+    Case(
+        crossing("G6: announced while the publisher's broker was cut off")
+        .fault(105)
+        .fault(105, peer="B4")
+        .subscribe(at=109)
+        .announce(109.2)
+        .publish("P:1", 110)
+        .heal(111)
+        .heal(111, peer="B4")
+        .publish("P:2", 117.5)
+        .notify("P:2", at=117.6),
+        ["correct"],
+        1,
+        1,
+        {"excused": 1},
+    ),
+    Case(
+        crossing("G6: announced while another broker was down")
+        .fault(105)
+        .subscribe(at=110)
+        .announce(110.2)
+        .publish("P:1", 110.3),
+        ["lost"],
+        1,
+        0,
+        LOST,
+    ),
+    Case(crossing("G5: never announced", ANNOUNCING).subscribe(at=110).publish(at=105), UNANNOUNCED, 0, 0),
+    Case(
+        crossing("G5: never announced while another broker was down", ANNOUNCING)
+        .fault(105)
+        .subscribe(at=110)
+        .publish(at=106),
+        UNANNOUNCED,
+        0,
+        0,
+    ),
+    Case(
+        crossing("G5: announced late", ANNOUNCING).subscribe(at=110).announce(112.1).publish(at=105), UNANNOUNCED, 0, 0
+    ),
+    Case(
+        crossing("G5: announced in time", ANNOUNCING).subscribe(at=110).announce(111.9).publish(at=105),
+        ["correct"],
+        0,
+        0,
+    ),
+    Case(
+        crossing("G5: withdrawn before it was announced", ANNOUNCING)
+        .subscribe(at=110)
+        .unsubscribe(111)
+        .publish(at=105),
+        ["correct"],
+        0,
+        0,
+    ),
+    Case(
+        crossing("G5: its session broke before it was announced", ANNOUNCING)
+        .subscribe(at=110)
+        .session(110.5, 110.7, broker="B3")
+        .publish(at=105),
+        ["correct"],
+        0,
+        0,
+    ),
+    Case(
+        crossing("G5: its broker was cut off from all others", ANNOUNCING)
+        .fault(109)
+        .fault(109, peer="B4")
+        .subscribe(at=110)
+        .heal(115)
+        .heal(115, peer="B4")
+        .announce(118)
+        .publish(at=105),
+        ["correct"],
+        0,
+        0,
+    ),
+    Case(
+        crossing("G5: never announced, the run ended", ANNOUNCING).subscribe(at=169).publish(at=105), ["correct"], 0, 0
+    ),
+    Case(crossing("G5: never announced, nor promised").subscribe(at=110).publish(at=105), ["correct"], 0, 0),
+]
+"""G5 and G6 for a protocol that announces starts: an announcement counts for its session, its subscription and the
+brokers that it covers, and has to come in time."""
