@@ -110,8 +110,9 @@ class Event(enum.StrEnum):
     acknowledgement reached the client.
     """
     ANNOUNCED = "announced"
-    """Its broker announced that a subscription has started: every publication that is made from now on and that it
-    matches reaches the client. id: that of the subscription. Few protocols announce that."""
+    """Its broker announced that a subscription has started (`Promises.announces_starts`): every publication that is
+    made from now on and that it matches reaches the client. id: that of the subscription. Few protocols announce
+    that."""
     NOTIFIED = "notified"
     """A client got a notification. id: that of the publication. Of the kind `detection`, id: the client's name for the
     composite; publications: the set."""

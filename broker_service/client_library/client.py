@@ -13,6 +13,10 @@ A composite subscription asks for publications that match a pattern together:
         async for detection in alice.detections:
             print([constituent.publication.attributes for constituent in detection.publications])
 
+Some routing protocols announce that a subscription has started: what is published from then on arrives.
+
+        await alice.started("s1")
+
 Any number of logical clients share a session. Operations return when the broker has confirmed them, and raise
 `RejectedError` when it refuses them; publications return at once and a rejection is counted.
 """
@@ -29,6 +33,7 @@ from typing import Generic, Self, TypeVar
 
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession
+from broker_service.client_library.starts import NotAnnouncedError, Starts
 from broker_service.language import Advertisement, ContentError, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
@@ -89,6 +94,7 @@ class Session:
     def __init__(self, address: str, limits: SessionLimits | None = None) -> None:
         """`address` is one that the broker listens on: `unix:/path` or `host:port`."""
         self._transport = ClientSession(address, self._on_event, limits)
+        self._transport.on_down = self._on_down
         self.malformed = 0
         """Notifications whose content could not be read. Each was dropped, because brokers pass content on unread and
         so any publisher's neighbour could end the sessions of others by it."""
@@ -113,6 +119,11 @@ class Session:
     def connections(self) -> int:
         """Streams opened so far."""
         return self._transport.connections
+
+    @property
+    def announces_starts(self) -> bool:
+        """True when the broker announces starts of subscriptions."""
+        return self._transport.announces_starts
 
     async def client(self, id: ClientId) -> Client:
         """Attaches a logical client. Names are unique among all clients of a broker: the latest to attach owns one."""
@@ -144,6 +155,10 @@ class Session:
         if event.outcome is Outcome.NOTIFIED:
             self._on_notification(event)
             return
+        if event.outcome is Outcome.STARTED:
+            if (client := self._clients.get(event.clients[0])) is not None:
+                client.starts.announce(event.id)
+            return
         answer = self._answers.get(event.number)
         if answer is None:
             if event.outcome is Outcome.REJECTED:
@@ -155,6 +170,10 @@ class Session:
                 answer.set_result(None)
             else:
                 answer.set_exception(RejectedError(event.reason))
+
+    def _on_down(self) -> None:
+        for client in self._clients.values():
+            client.starts.begin_anew()
 
     def _on_notification(self, event: ClientEvent) -> None:
         notification: Notification | Detection
@@ -184,6 +203,8 @@ class Client:
         self.id = id
         self.detections: Inbox[Detection] = Inbox()
         """Detections of its composite subscriptions; iterating over them is as iterating over the client."""
+        self.starts = Starts()
+        """Starts of its subscriptions, as far as the broker has announced them."""
         self.rejected: dict[str, str] = {}
         """Reasons of the latest `REJECTIONS_KEPT` publications that the broker refused, by id."""
         self._session = session
@@ -204,13 +225,24 @@ class Client:
 
     async def subscribe(self, id: str, subscription: Subscription | CompositeSubscription) -> None:
         """Asks for notifications, or for detections of a composite subscription. Raises `RejectedError`."""
+        self.starts.forget(id)
         if isinstance(subscription, CompositeSubscription):
             await self._session.perform(self.id, Operation.COMPOSE, id, encode_composite(subscription))
         else:
             await self._session.perform(self.id, Operation.SUBSCRIBE, id, encode_predicates(subscription.predicates))
 
+    async def started(self, id: str) -> None:
+        """Waits until the broker has announced the start of a subscription in the present session.
+
+        Composite subscriptions are not announced. Raises `NotAnnouncedError` when the routing protocol announces none.
+        """
+        if not self._session.announces_starts:
+            raise NotAnnouncedError("the routing protocol of this broker announces no starts of subscriptions")
+        await self.starts.wait(id)
+
     async def unsubscribe(self, id: str) -> None:
         """Withdraws a subscription of either kind. Raises `RejectedError` when there is none of that name."""
+        self.starts.forget(id)
         await self._session.perform(self.id, Operation.UNSUBSCRIBE, id)
 
     async def detach(self) -> None:

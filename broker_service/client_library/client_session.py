@@ -57,6 +57,8 @@ class ClientSession:
         self.address = address
         self.connections = 0
         """Streams opened so far."""
+        self.announces_starts = False
+        """True when the broker announces starts of subscriptions, as it said when the latest stream was opened."""
         self.on_up: Callable[[], None] = do_nothing
         """Called when a stream has been opened."""
         self.on_down: Callable[[], None] = do_nothing
@@ -128,6 +130,7 @@ class ClientSession:
     def begin(self, welcome: Welcome) -> bytes:
         """The broker has accepted the stream. Returns the first frame to send."""
         self.connections += 1
+        self.announces_starts = welcome.announces_starts
         self._requests.begin(welcome)
         self._connected.set()
         self.on_up()

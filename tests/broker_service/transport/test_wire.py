@@ -92,7 +92,7 @@ def test_broker_frames(events: list[ClientEvent], largest: int) -> None:
 
 
 def test_the_first_frames_of_a_session() -> None:
-    for welcome in (Welcome(3), Welcome(1, recognises_repeats=True)):
+    for welcome in (Welcome(3), Welcome(1, recognises_repeats=True), Welcome(1, announces_starts=True)):
         assert decode_broker_frame(encode_welcome(welcome)) == BrokerFrame([], welcome)
     assert decode_broker_frame(encode_acknowledgement(7)) == BrokerFrame([], acknowledged=7)
     assert decode_client_frame(encode_session("ab")) == ClientFrame([], "ab")

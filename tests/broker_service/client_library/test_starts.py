@@ -1,0 +1,86 @@
+"""Announced starts of subscriptions, from real brokers to programs, and through sessions that break."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from broker_service.client_library.client import Session
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.client_library.starts import NotAnnouncedError, Starts
+from broker_service.messages import ClientEvent, Operation, Outcome, Welcome
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.gryphon.routing_tree import RoutingTree
+from tests.broker_service.loopback import QUOTES, STOCKS, WITHIN, Loopback, quote
+
+PAIR = encode_header(RoutingTree((("B1",), ("B2",)), ((0, 1),)))
+
+
+async def test_publications_of_any_broker_arrive_from_the_announced_start_on(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        overlay.link("B1", "B2")
+        for broker in ("B2", "B1"):
+            await overlay.start(broker, protocol="gryphon", prepared=PAIR)
+        await overlay.linked()
+        async with Session(overlay.address("B1")) as here, Session(overlay.address("B2")) as there:
+            publisher, subscriber = await there.client("P"), await here.client("S")
+            await publisher.advertise("a", QUOTES)
+            async with asyncio.timeout(WITHIN):
+                for number in range(5):
+                    await subscriber.subscribe("s", STOCKS)
+                    await subscriber.started("s")
+                    publisher.publish(f"P:{number}", quote(1))
+                    assert (await anext(subscriber)).id == f"P:{number}"
+                    await subscriber.subscribe("s", STOCKS)  # it stands, and has started
+                    await subscriber.started("s")
+                    await subscriber.unsubscribe("s")
+
+
+async def test_most_protocols_announce_no_starts(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            client = await session.client("S")
+            await client.subscribe("s", STOCKS)
+            with pytest.raises(NotAnnouncedError):
+                await client.started("s")
+
+
+async def test_a_start_counts_for_one_session_and_one_subscription() -> None:
+    starts = Starts()
+    starts.announce("s")
+    await starts.wait("s")
+    for end in (starts.begin_anew, lambda: starts.forget("s")):
+        starts.announce("s")
+        end()
+        waiting = asyncio.ensure_future(starts.wait("s"))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        starts.announce("s")
+        await waiting
+
+
+def started(name: str) -> ClientEvent:
+    return ClientEvent(Outcome.STARTED, ("S",), id=name)
+
+
+def test_the_start_of_a_subscription_that_was_replaced_is_not_that_of_the_next_one() -> None:
+    events: list[ClientEvent] = []
+    requests = ClientRequests("B1", events.append, SessionLimits())
+    requests.begin(Welcome(1, announces_starts=True))
+    for operation in (Operation.ATTACH, Operation.SUBSCRIBE, Operation.UNSUBSCRIBE, Operation.SUBSCRIBE):
+        requests.submit("S", operation, "s")
+
+    def confirm(number: int) -> None:
+        requests.answer(ClientEvent(Outcome.CONFIRMED, ("S",), number, "s"))
+
+    confirm(1)
+    confirm(2)
+    requests.answer(started("s"))  # of the first subscription
+    requests.answer(started("t"))  # of none
+    confirm(3)
+    confirm(4)
+    requests.answer(started("s"))
+    assert [event.outcome.name for event in events] == ["CONFIRMED"] * 4 + ["STARTED"]
