@@ -17,6 +17,7 @@ from analysis.tables.detections import DetectionDelays
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, Spread
 from analysis.tables.placements import Placement
 from analysis.tables.results import read_table, table_file
+from analysis.tables.starts import Start
 from analysis.tables.summary import Summary, read_summary
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, QueueLength, RouteLength
@@ -25,7 +26,7 @@ from record.manifest import Manifest
 from topology.mobility import Trajectory
 from topology.model import Overlay
 
-_Row = TypeVar("_Row", DeliveryByReceivers, RouteLength, DetectionDelays, Placement, Spread)
+_Row = TypeVar("_Row", DeliveryByReceivers, RouteLength, DetectionDelays, Placement, Spread, Start)
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class ReportData:
     """Empty for a run without composite subscriptions."""
     placements: list[Placement]
     """Empty for a run that routes none as units; in the order in which join points began."""
+    starts: list[Start]
+    """Empty for a run whose protocol announces no starts of subscriptions."""
     messages: list[BrokerMessages]
     labels: list[LabelledMessages]
     """Empty where no message carries a label."""
@@ -100,6 +103,7 @@ def read_report_data(directory: Path) -> ReportData:
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
         detection_delays=sorted(_of_some_runs(results, DetectionDelays), key=lambda row: row.lower_ms),
         placements=_of_some_runs(results, Placement),
+        starts=_of_some_runs(results, Start),
         messages=read_table(results, BrokerMessages),
         labels=read_table(results, LabelledMessages),
         load=sorted(read_table(results, BrokerLoad), key=lambda row: row.second),

@@ -24,6 +24,7 @@ from analysis.report.join_points import join_points_over_time
 from analysis.report.motion import connectivity_figure, degree_figure
 from analysis.report.player import as_script, played
 from analysis.report.router_work import HEADINGS, work_figure, work_of
+from analysis.report.starts import start_rows, starts_figure
 from analysis.tables.detections import DetectionFigures
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from record.fidelity import Check, VariantFidelity
@@ -138,6 +139,8 @@ def render(data: ReportData) -> str:
         played=motion,
         player_data=as_script(motion),
         group_rates=_group_rate_plots(data),
+        starts=embedded(starts_figure(data.starts, variants), "starts") if data.starts else Markup(""),
+        start_rows=start_rows(data.starts, variants),
         best_effort=_best_effort_plots(data),
         connectivity=_connectivity_plot(data),
         degrees=_degree_plots(data),
