@@ -7,7 +7,7 @@ import msgspec
 from analysis.tables.detections import DetectionFigures
 from analysis.tables.summary import Delay, Delivery, Matching, VariantSummary
 
-_LEFT_OUT = ("best_effort", "detections")
+_LEFT_OUT = ("best_effort", "detections", "starts")
 
 
 def empty_variant(name: str) -> VariantSummary:
