@@ -14,11 +14,13 @@ import typer
 from command_line.exits import ending, write_out
 from command_line.help import HELP_OPTIONS, exit_codes
 from command_line.options import host, hosts, multicast, runs, studies, topology
+from command_line.usage import CommandGroup
 from emulation.host.signals import like_ctrl_c
 from record.exit_codes import ExitCode
 
 app = typer.Typer(
     name="brokerlab",
+    cls=CommandGroup,
     help="A testbed for content-based publish/subscribe broker overlays: emulates an overlay from one scenario file, "
     "analyses what happened to every message, and judges both delivery and the emulation itself.",
     epilog=exit_codes({code: code.meaning for code in ExitCode}),
@@ -38,7 +40,7 @@ def run() -> int:
     _have_standard_streams()
     with like_ctrl_c():
         try:
-            app()
+            app(prog_name="brokerlab")
             code: int = ExitCode.CORRECT
         except BaseException as error:
             code = ending(error)

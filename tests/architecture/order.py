@@ -90,7 +90,7 @@ ROOMS: Mapping[str, Floors] = {
         "campaign",
     ),
     "command_line": _floors(
-        "commands exits help",
+        "commands exits help usage",
         "options",
         "program",
         "start",

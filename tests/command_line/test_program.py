@@ -72,6 +72,32 @@ def test_exit_codes_are_documented_for_people_and_in_the_help(
     assert list(map(int, listed)) == list(map(int, documented)) == sorted(ExitCode)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("emulate", "missing argument 'scenario' (see `brokerlab emulate --help`)"),
+        ("emulat", "no such command 'emulat'; did you mean 'emulate'? (see `brokerlab --help`)"),
+        ("--loud", "no such option: --loud (see `brokerlab --help`)"),
+        ("topology sho", "no such command 'sho'; did you mean 'show'? (see `brokerlab topology --help`)"),
+        ("compare a b c", "got unexpected extra argument(s) (c) (see `brokerlab compare --help`)"),
+    ],
+)
+def test_a_wrong_use_is_one_line(
+    arguments: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert brokerlab(capsys, monkeypatch, *arguments.split()) == (2, f"brokerlab: {message}\n")
+
+
+@pytest.mark.parametrize("arguments", ["", "topology"])
+def test_a_group_without_a_command_shows_its_help(
+    arguments: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, printed = brokerlab(capsys, monkeypatch, *arguments.split())
+    assert code == 2
+    assert printed.strip().startswith(f"Usage: brokerlab {arguments}".strip())
+    assert "Error" not in printed
+
+
 def no_legs() -> None:
     raise ZeroDivisionError("no legs")
 
