@@ -57,6 +57,8 @@ from studies.reproduction.sentences import (
 )
 
 _WIDTH_IN_FILES = 140
+_PLANNING = "planning: checking the claims' scenarios and estimating their size"
+"""Printed at once, because that takes half a minute for all claims."""
 
 Show = Callable[[Sequence[JudgedClaim], Sequence[CellResult]], None]
 """Prints judgements and remarks on the runs behind them."""
@@ -170,6 +172,7 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
     """Runs what the claims need, judges them, shows the judgements and writes the page. Raises `UserError`s."""
     console = Console(stderr=True, highlight=False)
     began = time.monotonic()
+    console.print(_PLANNING)
     reproduction = Reproduction.of(request)
     store, planned = reproduction.store, cells(reproduction.plan.chosen)
     needed = [entry for entry in planned if not request.resume or store.read(entry.cell) is None]
@@ -220,6 +223,7 @@ def _effort(needed: Sequence[CostedCell], found: Sequence[CellResult], seconds: 
 
 def show_plan(request: ReproductionRequest) -> ExitCode:
     """Shows the scenarios that would be run, their claims, seeds and processor time, and runs nothing."""
+    Console(stderr=True, highlight=False).print(_PLANNING)
     plan = Reproduction.of(request).plan
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     console.print(plan_table(plan))
