@@ -39,6 +39,13 @@ class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
     malformed: int
     """Other lines that are not a record of the log schema."""
 
+    def in_words(self) -> str:
+        lines = self.records + self.torn + self.malformed
+        return (
+            f"logs: {self.malformed:,} of {lines:,} lines are not records of the log schema and were left out, so "
+            "numbers and verdicts may be wrong; run the scenario again"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:

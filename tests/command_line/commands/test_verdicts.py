@@ -53,6 +53,20 @@ def test_the_ratio_of_best_effort_comes_first(tmp_path: Path, wanted: float, ver
     assert exit_code(summary, None) is code
 
 
+@pytest.mark.parametrize("damaged", ["", '{"event": "publ'])
+def test_damaged_lines_of_logs_are_told(tmp_path: Path, damaged: str) -> None:
+    run = write_run(tmp_path / "run", [many("base", 0.4, "x-" * 20)])
+    log = next((run / "logs").iterdir())
+    first, *others = log.read_text().splitlines()
+    log.write_text("\n".join([first, *([damaged] if damaged else []), *others, ""]))
+    console = Console(width=200)
+    with console.capture() as captured:
+        print_verdicts(console, analyze(run, PlainEngine()), None)
+    told = [line for line in captured.get().splitlines() if line.startswith("logs: ")]
+    assert bool(told) == bool(damaged)
+    assert not told or told[0].startswith("logs: 1 of ")
+
+
 def closing(directory: Path, fidelity: str, *variants: History) -> list[str]:
     run = write_run(directory, variants, fidelity)
     console = Console(width=200)
