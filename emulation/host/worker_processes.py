@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from typing import Generic, TypeVar
@@ -60,6 +61,7 @@ class WorkerProcesses(Generic[Work]):
         Ends all processes when closed early.
         """
         waiting = iter(work)
+        _start_server()
         try:
             self._start(waiting)
             while self._running:
@@ -89,6 +91,17 @@ class WorkerProcesses(Generic[Work]):
         self._running.clear()
 
 
+def _start_server() -> None:
+    """Starts the server with Ctrl-C blocked, for itself and what it forks, because it would print a stack trace if it
+    were interrupted while it imports. The resource tracker comes first, because its start unblocks Ctrl-C."""
+    resource_tracker.ensure_running()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
 def _failure(piece: object, exit_code: int) -> WorkFailure | None:
     if exit_code == ExitCode.CORRECT:
         return None
@@ -98,9 +111,7 @@ def _failure(piece: object, exit_code: int) -> WorkFailure | None:
 
 
 def _work(do: Callable[[Work], None], piece: Work) -> None:
-    """Ignores Ctrl-C, because the parent handles it and ends this process. When the parent is killed, this process
-    ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Ends when the parent is killed. Ctrl-C is blocked, because the parent handles it and ends this process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     do(piece)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import closing
@@ -56,3 +57,32 @@ def test_pieces_after_one_that_failed_are_done(tmp_path: Path) -> None:
     outcomes = dict(WorkerProcesses(os.mkdir, 1).outcomes(pieces))
     assert [str(outcomes[piece]) for piece in pieces] == ["None", f"{tmp_path}: its process ended with code 1", "None"]
     assert (tmp_path / "b").is_dir()
+
+
+def test_an_interrupt_while_the_server_imports_prints_no_stack_trace(tmp_path: Path) -> None:
+    slow = "import pathlib, time\npathlib.Path('importing').touch()\ntime.sleep(1)\n"
+    (tmp_path / "slow.py").write_text(slow)
+    program = """
+import sys, time
+sys.path.insert(0, ".")
+from emulation.host.worker_processes import WorkerProcesses
+try:
+    list(WorkerProcesses(time.sleep, 1, ["slow"]).run([600.0]))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3])])}
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as running:
+        while not (tmp_path / "importing").exists():
+            assert running.poll() is None
+            time.sleep(0.01)
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.communicate(timeout=60)[0] == "interrupted\n"
