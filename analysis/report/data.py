@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from analysis.report.burst_recovery import BurstRecovery, read_burst_recoveries
+from analysis.report.delay_penalty import DelayPenalties, read_delay_penalties
 from analysis.report.group_rates import GroupRates, read_group_rates
 from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad
@@ -70,6 +71,8 @@ class ReportData:
     phases: list[PhaseTimes]
     burst_recoveries: list[BurstRecovery]
     """One for each variant with notifications of a burst; empty for a scenario without bursts."""
+    delay_penalties: list[DelayPenalties]
+    """One for each variant with a full mesh and notifications at other brokers than the publisher's."""
     group_rates: list[GroupRates]
     """One for each variant whose subscribers are in groups; empty for workloads of another kind than `topics`."""
 
@@ -116,6 +119,7 @@ def read_report_data(directory: Path) -> ReportData:
         movements=run.movements,
         phases=phases,
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
+        delay_penalties=read_delay_penalties(results, run.overlays, names),
         group_rates=read_group_rates(results, run.manifest, phases),
     )
 

@@ -15,6 +15,7 @@ from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figur
 from analysis.report.burst_recovery import ranked
 from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
+from analysis.report.delay_penalty import penalty_figure
 from analysis.report.delivery_ratio import ratio_by_receivers_figure, route_lengths_figure
 from analysis.report.embedding import embedded
 from analysis.report.faults import fault_rows, shade_faults
@@ -150,6 +151,8 @@ def render(data: ReportData) -> str:
         compared=compared,
         cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
         distribution=embedded(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
+        penalties=data.delay_penalties,
+        penalty=embedded(penalty_figure(data.delay_penalties, variants), "delay-penalty"),
         messages=embedded(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         labels=_labels(data),
         loads=_load_plots(data),
