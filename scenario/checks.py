@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
@@ -27,27 +28,59 @@ from topology.model import Overlay
 from topology.structures import structure_with
 
 
-def problems(scenario: Scenario) -> Iterator[Problem]:
+@dataclass(frozen=True, slots=True)
+class BuiltOverlay:
+    """The overlay of a scenario at its start, and the pairs of brokers that motion links later, in order of time."""
+
+    overlay: Overlay
+    later_pairs: tuple[LinkEnds, ...]
+
+
+class OverlayBuilder:
+    """Builds the overlays of a scenario's variants, each in turn.
+
+    A variant that differs from the one before it in other fields only gets the same overlay, because building a large
+    one takes seconds.
+    """
+
+    def __init__(self) -> None:
+        self._fields: tuple[object, ...] = ()
+        self._built: BuiltOverlay | None = None
+
+    def build(self, scenario: Scenario) -> BuiltOverlay:
+        """Raises `OverlayError`."""
+        fields = (scenario.name, scenario.topology, scenario.motion, scenario.timeline, scenario.seed)
+        if self._built is None or fields != self._fields:
+            evolution = scenario.evolution()
+            if evolution is None:
+                self._built = BuiltOverlay(scenario.overlay(), ())
+            else:
+                self._built = BuiltOverlay(evolution.start, evolution.later_pairs())
+            self._fields = fields
+        return self._built
+
+
+def problems(scenario: Scenario, builder: OverlayBuilder) -> Iterator[Problem]:
     """Every reason why a scenario whose fields are valid cannot be run."""
-    yield from contradictions(scenario)
+    yield from contradictions(scenario, builder)
     yield from _motion(scenario)
 
 
-def contradictions(scenario: Scenario) -> Iterator[Problem]:
+def contradictions(scenario: Scenario, builder: OverlayBuilder) -> Iterator[Problem]:
     """Every contradiction in a scenario whose fields are valid, in the order of the fields.
 
     A scenario without any may still be one whose protocol does not bear its motion.
     """
     try:
-        evolution = scenario.evolution()
-        overlay = scenario.overlay() if evolution is None else evolution.start
+        built = builder.build(scenario)
     except OverlayError as error:
         yield Problem(_blamed(scenario), str(error))
         return
+    overlay = built.overlay
     yield from _routing(scenario, overlay)
     of_workload = [*workload_problems(scenario, overlay), *_operations(scenario, overlay)]
     yield from of_workload or _detections(scenario, overlay)
-    yield from _faults(scenario, overlay, () if evolution is None else evolution.later_pairs())
+    yield from _faults(scenario, overlay, built.later_pairs)
 
 
 def _blamed(scenario: Scenario) -> FieldPath:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from scenario.checks import contradictions, problems
+from scenario.checks import OverlayBuilder, contradictions, problems
 from scenario.model import Scenario, Variant, VariantError
 from scenario.sections.messages import Problem, describe
 from scenario.sections.vary import without
@@ -17,7 +17,7 @@ from scenario.yaml_files.fields import FieldPath, dotted, set_field
 from scenario.yaml_files.scalars import shortened
 from scenario.yaml_files.source import YamlSource, parse, parse_setting, read
 
-_Check = Callable[[Scenario], Iterator[Problem]]
+_Check = Callable[[Scenario, OverlayBuilder], Iterator[Problem]]
 
 _MOST_PROBLEMS = 10
 """Mistakes in one report."""
@@ -68,8 +68,9 @@ def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str], 
         variants = scenario.variants()
     except VariantError as error:
         raise _error(error.problems, source, overrides) from error
+    builder = OverlayBuilder()
     for variant in variants:
-        found = tuple(check(variant.scenario))
+        found = tuple(check(variant.scenario, builder))
         if found:
             raise _error([_of_variant(problem, variant) for problem in found], source, overrides)
     return scenario
