@@ -4,8 +4,8 @@
 2. The brokers of a node are linked to each other, and to all brokers of neighbouring nodes.
 3. Nodes and the edges between them form a tree.
 
-The paper also has edge nodes hold a single broker each. `single_edges` lists those that do; a broker with clients in
-any other node stands for a leaf of its own there.
+The paper also has edge nodes hold a single broker each; a broker with clients in any other node stands for a leaf of
+its own there.
 
 `recognised_nodes` finds nodes in a graph that names none: brokers are in one node if they have the same closed
 neighbourhood (their neighbours and themselves). Every tree is a redundant tree by that, and every complete graph.
@@ -44,11 +44,6 @@ class RedundantTree:
             for node in pair:
                 degrees[node] += 1
         return tuple(node for node, degree in degrees.items() if degree <= 1)
-
-    @cached_property
-    def single_edges(self) -> tuple[str, ...]:
-        """Edge nodes of a single broker."""
-        return tuple(node for node in self.edge_nodes if len(self.members[node]) == 1)
 
 
 def redundant_tree_of(overlay: Overlay) -> RedundantTree:

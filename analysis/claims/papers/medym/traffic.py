@@ -54,10 +54,6 @@ class Traffic:
         """The number of copies of each event."""
         return np.bincount(self.event, minlength=len(self.events)).astype(np.int64)
 
-    def mean_over_events(self, of_copies: Numbers) -> float | None:
-        """The sum over all copies, divided by the number of events; None without an event."""
-        return float(of_copies.sum()) / len(self.events) if self.events else None
-
     def destinations(self, variant: MeasuredVariant) -> list[Integers]:
         """The servers, without the publication server, whose clients were notified of each event; ascending."""
         found: list[set[int]] = [set() for _ in self.events]
