@@ -15,7 +15,7 @@ Muthusamy, Jacobsen (Middleware 2008, section 4) leave it open. With `b` for the
 3. The window is measured by stamps, the times of publication. A publication stays for the window and `lateness` from
    its arrival by the detector's own clock, so that no stamp keeps it for ever; a partner that arrives later finds
    nothing.
-4. At a bound the publication with the oldest stamp is dropped, and all that bounds cost is reported.
+4. At a bound the publication with the oldest stamp is dropped, and every loss that a bound causes is reported.
 5. A set that another detector found for some parts arrives as its publications (`contribute`), each of which fills the
    leaves that it matches. So the window, and variables that other parts have, too, are judged over the whole pattern
    here. A publication of several sets is kept once, where the sets themselves would be the product of their parts.

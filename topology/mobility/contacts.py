@@ -1,7 +1,7 @@
 """Contacts of moving brokers: the times in which two of them are within radio range (unit disk).
 
-The distance of two brokers on a pair of legs is a parabola, squared: |p + v t|^2. So the begin and the end of a contact
-are roots of a quadratic equation, and no contact between two steps of time can be missed, because there are no steps.
+While two brokers each move along a leg, the square of their distance is a quadratic function of time, |p + v t|^2. The
+begin and the end of a contact are the roots of a quadratic equation, so no contact is missed between two steps of time.
 """
 
 from __future__ import annotations

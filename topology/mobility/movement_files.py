@@ -4,7 +4,7 @@
   node is at (x, y) at that time and moves straight at constant speed in between; lines that begin with # are comments.
 - ns-2 (`.ns_movements`, `.tcl`): `$node_(0) set X_ 83.3` and `set Y_` give the start of a node,
   `$ns_ at 2.0 "$node_(0) setdest 90.4 44.8 1.37"` sends it straight to a point at a speed. Statements about `$god_` are
-  read over, because they repeat distances.
+  skipped, because they repeat distances.
 
 Times are seconds and lengths metres. Nodes become brokers B1, B2, ... in the order of lines or of node numbers.
 """

@@ -1,8 +1,8 @@
 """Measures of the TID paper's claims on composite subscriptions (section 4, and "Dynamic CS Routing" in section 5).
 
 A run has variants for the routings of composite subscriptions (`routing.composites`) and of publications. The
-**messages of a composite subscription** are its detections and the publications of those publishers of whose
-publications some were detected. **Steady state** is that of `analysis.claims.papers.tid`; a detection belongs to the
+**messages of a composite subscription** are its detections, and the publications of each publisher that has at least
+one publication in a detection. **Steady state** is that of `analysis.claims.papers.tid`; a detection belongs to the
 second in which the last of its publications was due, and a mean delay counts from that time, as in Fig. 8.
 """
 

@@ -1,4 +1,4 @@
-"""The events that a broker has had.
+"""Events that a broker has received, by which it recognises further copies.
 
 They are forgotten by age and never by number: at a high rate, a broker that kept a fixed number would forget events
 while copies are in flight, and start them anew.
