@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -161,15 +161,18 @@ class Advertisement:
     """A client's promise: each attribute of its publications is named here and satisfies the predicates on it."""
 
     predicates: tuple[Predicate, ...]
-    attributes: frozenset[str] = field(init=False, repr=False, compare=False)
-    """The attributes named: no publication that conforms has another."""
+    by_attribute: Mapping[str, Sequence[Predicate]] = field(init=False, repr=False, compare=False)
+    """The predicates by the attributes named: no publication that conforms has another attribute."""
 
     def __post_init__(self) -> None:
         _check_count(self.predicates, MAX_ADVERTISED_PREDICATES)
         if len(self.predicates) > MAX_PREDICATES:
             _check_attributes(self.predicates)
-        object.__setattr__(self, "attributes", frozenset(predicate.attribute for predicate in self.predicates))
-        if CLASS not in self.attributes:
+        by_attribute: dict[str, list[Predicate]] = {}
+        for predicate in self.predicates:
+            by_attribute.setdefault(predicate.attribute, []).append(predicate)
+        object.__setattr__(self, "by_attribute", by_attribute)
+        if CLASS not in by_attribute:
             raise ContentError(
                 f"an advertisement must name the attribute {CLASS!r}", "add for example [class,eq,'STOCK']"
             )

@@ -38,13 +38,14 @@ def conforms(publication: Publication, advertisement: Advertisement) -> bool:
 
     Advertised attributes may be missing, except `class`, which no publication lacks.
     """
-    attributes = publication.attributes
-    if not attributes.keys() <= advertisement.attributes:
-        return False
-    for predicate in advertisement.predicates:
-        value = attributes.get(predicate.attribute)
-        if value is not None and not holds(predicate, value):
+    by_attribute = advertisement.by_attribute
+    for attribute, value in publication.attributes.items():
+        predicates = by_attribute.get(attribute)
+        if predicates is None:
             return False
+        for predicate in predicates:
+            if not holds(predicate, value):
+                return False
     return True
 
 
@@ -68,7 +69,7 @@ def intersects(advertisement: Advertisement, subscription: Subscription) -> bool
     that suits both.
     """
     wanted = _by_attribute((*subscription.predicates, _ANY_CLASS))
-    if not wanted.keys() <= advertisement.attributes:
+    if not wanted.keys() <= advertisement.by_attribute.keys():
         return False
     for predicate in advertisement.predicates:
         if together := wanted.get(predicate.attribute):
