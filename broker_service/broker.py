@@ -37,7 +37,7 @@ from broker_service.publisher_gate import PublisherGate
 from broker_service.publishing import Publishing
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
-from broker_service.routing.interface import LinkStatus, RouterContext, TimerKey
+from broker_service.routing.interface import Buffer, LinkStatus, RouterContext, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.sampled_trace import recorder_of
 from broker_service.service import ServiceTotals, no_service
@@ -216,6 +216,11 @@ class Broker:
         with self._defects.handling("a request for its tables"):
             sizes = {MATCHING_INDEX: sum(map(len, self._matchers)), **self._composites.sizes}
             return {**self._router.tables(), **{name: size for name, size in sizes.items() if size}}
+
+    def buffers(self) -> Sequence[Buffer]:
+        """The router's buffers."""
+        with self._defects.handling("a look at its buffers"):
+            return self._router.buffers()
 
     # Neighbours
 

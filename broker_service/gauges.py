@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import resource
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
+from broker_service.routing.interface import Buffer
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
 from record.log import Event
@@ -83,6 +84,31 @@ class QueueGauges:
         else:
             self._last[peer] = lengths
         self._recorder.note(Event.QUEUE, peer=peer, queue=waiting, count=in_flight, duration=duration)
+
+
+class BufferGauges:
+    """The buffers of one broker's router."""
+
+    def __init__(self, buffers: Callable[[], Sequence[Buffer]], recorder: Recorder) -> None:
+        self._buffers = buffers
+        self._recorder = recorder
+        self._last: dict[str, Buffer] = {}
+
+    def take(self) -> None:
+        """Logs each buffer that is not empty, was not the last time, or has been used since."""
+        for buffer in self._buffers():
+            last = self._last.get(buffer.name, Buffer(buffer.name, 0, 0))
+            self._last[buffer.name] = buffer
+            notified = buffer.notified - last.notified
+            if buffer.publications or last.publications or notified:
+                self._recorder.note(
+                    Event.BUFFER,
+                    label=buffer.name,
+                    bytes=buffer.bytes,
+                    queue=buffer.publications,
+                    count=notified or None,
+                    duration=round((buffer.waited - last.waited) * 1e9) if notified else None,
+                )
 
 
 class LoadGauge:

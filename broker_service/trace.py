@@ -193,6 +193,7 @@ class Recorder:
         numbers: dict[str, float] | None = None,
         strings: dict[str, str] | None = None,
         predicates: list[PredicateRecord] | None = None,
+        label: str | None = None,
         publications: list[str] | None = None,
         placement: PlacementRecord | None = None,
         time: int | None = None,
@@ -218,6 +219,7 @@ class Recorder:
                 numbers=numbers,
                 strings=strings,
                 predicates=predicates,
+                label=label,
                 publications=publications,
                 placement=placement,
             )

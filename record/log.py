@@ -122,6 +122,13 @@ class Event(enum.StrEnum):
 
     Without peer: messages waiting for service (`BrokerConfig.service_time`); duration: the longest wait since the last.
     """
+    BUFFER = "buffer"
+    """A gauge of a buffer of the routing protocol, once a second, unless it is empty as before. label: its name; bytes:
+    the size of what is in it; queue: publications in it.
+
+    Of a buffer whose publications wait for others before clients are notified of them: count: those notified of since
+    the last record; duration: the time that they were in it, all together.
+    """
     LOAD = "load"
     """A gauge of a broker, when it starts and once a second. count: its incarnation; duration: its work since it
     started; bytes: the resident memory of its process.

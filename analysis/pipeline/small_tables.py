@@ -11,6 +11,7 @@ import msgspec
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
+from analysis.tables.buffers import BufferSize
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime
 from analysis.tables.detections import DetectionDelays
@@ -45,6 +46,7 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(_phases(run.manifest.variants), results, PhaseTimes)
     _write_if_any(findings.publishers.due.by_receivers(traffic.variants), results, DeliveryByReceivers)
     _write_if_any(findings.publications.routes.lengths(traffic.variants, traffic.scales), results, RouteLength)
+    _write_if_any(traffic.buffers(), results, BufferSize)
     _write_if_any((row for starts in findings.starts for row in starts), results, Start)
     if findings.detections.counts:
         counts = sorted(findings.detections.counts.items())

@@ -75,6 +75,7 @@ class ShareReader:
         self._simple = {
             Event.QUEUE: self._read_queue,
             Event.LOAD: self._read_load,
+            Event.BUFFER: self._read_buffer,
             Event.DEFECT: self._read_defect,
             **dict.fromkeys(FAULT_CHANGES | _LINKS, self._read_outage),
             **dict.fromkeys(LINK_CHANGES, self._read_change),
@@ -182,6 +183,10 @@ class ShareReader:
         if record.time < self._variants.stops[variant]:
             broker, incarnation = LoadedBroker(variant, record.node), record.count or 0
             self._tally.traffic.loads.add(broker, incarnation, record.time, record.duration or 0, record.bytes)
+
+    def _read_buffer(self, variant: int, record: TraceRecord, _position: int) -> None:
+        if record.time < self._variants.stops[variant]:
+            self._tally.traffic.buffers.add(variant, record)
 
     def _read_operation(self, variant: int, kind: str, record: TraceRecord, position: int) -> None:
         client, id, predicates = record.client, record.id, tuple(record.predicates or ())

@@ -6,8 +6,10 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from analysis.reading.buffers import BufferReadings
 from analysis.reading.gauges import LoadReadings, QueueReadings
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad
+from analysis.tables.buffers import BufferSize
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
 from record.log import SAMPLED, Event, TraceRecord
 from record.time_units import MILLISECOND
@@ -88,6 +90,7 @@ class Traffic:
     """By the fields of an `Activity`, which is made only when the table is read: that takes longer than the count."""
     gauges: QueueReadings = field(default_factory=QueueReadings)
     loads: LoadReadings = field(default_factory=LoadReadings)
+    buffers: BufferReadings = field(default_factory=BufferReadings)
 
     def activities(self) -> Iterator[tuple[Activity, Amount]]:
         return ((Activity(*fields), amount) for fields, amount in self.amounts.items())
@@ -97,6 +100,7 @@ class Traffic:
             self.amounts.setdefault(fields, Amount()).merge(amount)
         self.gauges.merge(other.gauges)
         self.loads.merge(other.loads)
+        self.buffers.merge(other.buffers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +238,10 @@ class TrafficTables:
                 processor=load.share,
                 memory_bytes=load.memory,
             )
+
+    def buffers(self) -> Iterator[BufferSize]:
+        """The table `buffers`, made row by row, because it may be long."""
+        return self.traffic.buffers.rows(self.variants, self.run_starts)
 
     def _activities(self) -> Iterator[tuple[Activity, Amount]]:
         """All activities; where brokers logged a sample of publications, the amounts for which it stands."""

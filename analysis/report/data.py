@@ -12,6 +12,7 @@ from analysis.report.delay_penalty import DelayPenalties, read_delay_penalties
 from analysis.report.group_rates import GroupRates, read_group_rates
 from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad
+from analysis.tables.buffers import BufferSize
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime
 from analysis.tables.detections import DetectionDelays
@@ -27,7 +28,7 @@ from record.manifest import Manifest
 from topology.mobility import Trajectory
 from topology.model import Overlay
 
-_Row = TypeVar("_Row", DeliveryByReceivers, RouteLength, DetectionDelays, Placement, Spread, Start)
+_Row = TypeVar("_Row", DeliveryByReceivers, RouteLength, DetectionDelays, Placement, Spread, Start, BufferSize)
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class ReportData:
     load: list[BrokerLoad]
     links: list[LinkLoad]
     queues: list[QueueLength]
+    buffers: list[BufferSize]
+    """Empty for a run whose routers have no buffers."""
     connectivity: list[Connectivity]
     """Empty where no overlay changed, as the next."""
     degrees: list[DegreeOverTime]
@@ -112,6 +115,7 @@ def read_report_data(directory: Path) -> ReportData:
         load=sorted(read_table(results, BrokerLoad), key=lambda row: row.second),
         links=read_table(results, LinkLoad),
         queues=sorted(read_table(results, QueueLength), key=lambda row: row.second),
+        buffers=_of_some_runs(results, BufferSize),
         connectivity=sorted(read_table(results, Connectivity), key=lambda row: row.second),
         degrees=sorted(read_table(results, DegreeOverTime), key=lambda row: row.second),
         lifetimes=read_table(results, LinkLifetime),

@@ -12,6 +12,7 @@ from plotly.offline import get_plotlyjs
 
 from analysis.report import composites, fidelity_figures, figures, sentences
 from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figure
+from analysis.report.buffers import buffers_figure, horizon_figure
 from analysis.report.burst_recovery import ranked
 from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
@@ -140,6 +141,8 @@ def render(data: ReportData) -> str:
         played=motion,
         player_data=as_script(motion),
         group_rates=_group_rate_plots(data),
+        buffers=_buffer_plots(data),
+        horizon=embedded(horizon_figure(data.buffers, variants), "horizon") if data.buffers else Markup(""),
         starts=embedded(starts_figure(data.starts, variants), "starts") if data.starts else Markup(""),
         start_rows=start_rows(data.starts, variants),
         best_effort=_best_effort_plots(data),
@@ -230,6 +233,14 @@ def _group_rate_plots(data: ReportData) -> list[tuple[str, Markup]]:
         shade_faults(figure, own, float(max(map(len, rates.counts), default=0)))
         plots.append((rates.variant, embedded(figure, f"group-rates-{number}")))
     return plots
+
+
+def _buffer_plots(data: ReportData) -> list[tuple[str, Markup]]:
+    """Name and buffers of each variant whose routers have some."""
+    found = [(name, [row for row in data.buffers if row.variant == name]) for name in data.variants]
+    return [
+        (name, embedded(buffers_figure(rows), f"buffers-{number}")) for number, (name, rows) in enumerate(found) if rows
+    ]
 
 
 def _best_effort_plots(data: ReportData) -> list[tuple[str, str, Markup]]:

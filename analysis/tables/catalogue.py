@@ -14,6 +14,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
+from analysis.tables.buffers import BufferSize
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime, Expectation, Notification
 from analysis.tables.detections import Detection, DetectionDelays, ExpectedDetection
@@ -40,6 +41,7 @@ TABLES: dict[str, type[Struct]] = {
     "degrees": DegreeOverTime,
     "spread": Spread,
     "queues": QueueLength,
+    "buffers": BufferSize,
     "delivery": DeliveryOverTime,
     "receivers": DeliveryByReceivers,
     "routes": RouteLength,
@@ -54,11 +56,21 @@ TABLES: dict[str, type[Struct]] = {
 }
 """The row of every table, by the table's name."""
 OF_SOME_RUNS: frozenset[type[Struct]] = frozenset(
-    (Detection, ExpectedDetection, DetectionDelays, Placement, Start, Spread, DeliveryByReceivers, RouteLength)
+    (
+        Detection,
+        ExpectedDetection,
+        DetectionDelays,
+        Placement,
+        Start,
+        BufferSize,
+        Spread,
+        DeliveryByReceivers,
+        RouteLength,
+    )
 )
 """The rows of tables that only some runs have: the first three those with composite subscriptions, `Placement` those
-that route them as units, `Start` those whose protocol announces starts, `Spread` those whose overlay changes, the last
-two those with a best-effort protocol."""
+that route them as units, `Start` those whose protocol announces starts, `BufferSize` those whose routers have buffers,
+`Spread` those whose overlay changes, the last two those with a best-effort protocol."""
 PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation, Detection, ExpectedDetection))
 """The rows of tables that are directories of files, with the column `variant` in the path:
 `variant=fixed/part-000001.parquet`."""

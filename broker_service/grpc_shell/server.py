@@ -29,7 +29,7 @@ import uvloop
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, load
 from broker_service.errors import BrokerDefectError
-from broker_service.gauges import SECOND, LoadGauge, QueueGauges, Ticker, resident_memory
+from broker_service.gauges import SECOND, BufferGauges, LoadGauge, QueueGauges, Ticker, resident_memory
 from broker_service.grpc_shell.control import Control
 from broker_service.grpc_shell.health import HEALTH
 from broker_service.grpc_shell.link_ports import LinkPorts
@@ -93,7 +93,8 @@ class BrokerServer:
             self._service.due_writes.before = self.broker.commit
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
         self._load = LoadGauge(self._recorder, config.incarnation, time.process_time_ns, resident_memory)
-        self._ticker = Ticker(self._trace, self._recorder, (SECOND, queues.take), (SECOND, self._load.take))
+        gauges = queues, BufferGauges(self.broker.buffers, self._recorder), self._load
+        self._ticker = Ticker(self._trace, self._recorder, *((SECOND, gauge.take) for gauge in gauges))
         self._links = LinkPorts(self.broker, config, self._service, self._serve)
         self._sessions: set[SessionStream] = set()
         self._servers: list[RpcServer] = []

@@ -189,6 +189,18 @@ class Notify(msgspec.Struct, frozen=True):
     publications: tuple[ConstituentPublication, ...]
 
 
+class Buffer(msgspec.Struct, frozen=True, gc=False):
+    """The content of a buffer in which a router keeps publications, for the log (`Event.BUFFER`)."""
+
+    name: str
+    bytes: int
+    publications: int
+    notified: int = 0
+    """Publications that have waited in it before clients were notified of them, since the broker started."""
+    waited: float = 0.0
+    """The seconds that these waited, all together."""
+
+
 Action = (
     Send
     | Deliver
@@ -379,6 +391,10 @@ class Router(ABC):
 
     def timer(self, key: TimerKey) -> Actions:
         """A timer that this router set has run out."""
+        return ()
+
+    def buffers(self) -> Sequence[Buffer]:
+        """The buffers in which publications are kept, always the same ones."""
         return ()
 
     def tables(self) -> Mapping[str, object]:

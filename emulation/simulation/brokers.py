@@ -14,7 +14,7 @@ from typing import Any
 
 from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
-from broker_service.gauges import LoadGauge, QueueGauges
+from broker_service.gauges import BufferGauges, LoadGauge, QueueGauges
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.links.on_demand import MeshPlace
@@ -99,6 +99,7 @@ class SimulatedBroker:
         for link in config.links:
             self._drive(self.core.links[link.neighbour])
         self._gauges = QueueGauges(self.core.links, self.server, self._recorder)
+        self._buffers = BufferGauges(self.core.buffers, self._recorder)
         self._load = LoadGauge(self._recorder, config.incarnation, lambda: self.server.busy, do_nothing)
         self._recorder.note(Event.STARTED, count=config.incarnation)
         self._load.take()
@@ -205,6 +206,7 @@ class SimulatedBroker:
             self.held.append(self._gauge)
         elif self.alive:
             self._gauges.take()
+            self._buffers.take()
             self._load.take()
             self.events.background(self.events.now + GAUGE_INTERVAL, self._gauge)
 

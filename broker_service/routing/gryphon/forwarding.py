@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -73,10 +73,13 @@ class Forwarding:
         clients: Clients,
         options: GryphonOptions,
         detours: Detours,
+        *,
+        now: Callable[[], float],
     ) -> None:
         self.view = view
         self.clients = clients
         self.options = options
+        self.now = now
         self.is_up = detours.is_up
         self._links = detours.links
         self.streams: dict[NodeNumber, StreamState] = {}

@@ -27,6 +27,8 @@ class Held(NamedTuple):
     position: int
     message: Message
     vector: Vector
+    arrived: float = 0.0
+    """By the clock of the router."""
 
 
 class Horizon:
@@ -44,6 +46,16 @@ class Horizon:
         self.bytes = 0
         """Bytes of the publications that are held back."""
         self._most_bytes = most_bytes
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the publications that are held back."""
+        return self._bytes
+
+    @property
+    def publications(self) -> int:
+        """Publications that are held back."""
+        return len(self._held)
 
     def follow(self, position: int) -> None:
         """Begins to follow, if the leaf does not already."""

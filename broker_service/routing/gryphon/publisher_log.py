@@ -91,6 +91,11 @@ class PublisherLog:
         """Positions before this one are not kept."""
         return self._order[0] if self._order else self.next
 
+    @property
+    def publications(self) -> int:
+        """Publications in the log."""
+        return len(self._entries)
+
     def get(self, position: int) -> Logged | None:
         return self._entries.get(position)
 

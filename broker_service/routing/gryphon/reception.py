@@ -25,6 +25,10 @@ class Reception:
 
     def __init__(self, forwarding: Forwarding) -> None:
         self._forwarding = forwarding
+        self.notified = 0
+        """Publications of others' streams that clients were notified of."""
+        self.waited = 0.0
+        """Seconds from their arrival until the horizon came to them, all together."""
 
     def moved(self, stream: NodeNumber) -> list[Action]:
         """Notifies clients as far as everything is known; sees to what is lacking, and to acknowledgements."""
@@ -33,7 +37,11 @@ class Reception:
         former = horizon.next
         actions: list[Action] = []
         for held in horizon.ready():
-            actions += self._forwarding.clients.notify(stream, held)
+            notifications = self._forwarding.clients.notify(stream, held)
+            if notifications:
+                self.notified += 1
+                self.waited += self._forwarding.now() - held.arrived
+                actions += notifications
         lacks = bool(horizon.unknown(1))
         if lacks and not state.waits_for_gap and self._forwarding.upstream(state, 0):
             state.waits_for_gap = True

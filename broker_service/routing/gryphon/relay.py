@@ -35,7 +35,7 @@ from broker_service.routing.gryphon.stream_state import Cached, CacheOrder, Stre
 from broker_service.routing.gryphon.timer_keys import Announce, Collect, Gap
 from broker_service.routing.gryphon.vector_digests import EncodedVector
 from broker_service.routing.gryphon.vectors import decode_vector, encode_vector
-from broker_service.routing.interface import Action
+from broker_service.routing.interface import Action, Buffer
 
 StreamTimer = Gap | Collect | Announce
 
@@ -53,6 +53,16 @@ class Relay:
     def cached_bytes(self) -> int:
         """Bytes of the publications on their way that are kept to answer requests."""
         return self._caches.bytes
+
+    def buffers(self) -> list[Buffer]:
+        """The cache, and the publications that are held back for clients."""
+        states, reception = self._forwarding.streams.values(), self._reception
+        horizons = [state.horizon for state in states]
+        held, held_bytes = sum(each.publications for each in horizons), sum(each.bytes for each in horizons)
+        return [
+            Buffer("cache", self._caches.bytes, sum(len(state.cache) for state in states)),
+            Buffer("reorder", held_bytes, held, reception.notified, reception.waited),
+        ]
 
     # Messages
 
@@ -86,7 +96,7 @@ class Relay:
             elif state.horizon.next is None:
                 state.silent_for[self._forwarding.view.leaf].add(position, position + 1)
             state.horizon.silence(start, position)
-            state.horizon.publication(Held(position, cached.message, vector))
+            state.horizon.publication(Held(position, cached.message, vector, self._forwarding.now()))
         return [*actions, *self._reception.moved(stamp.stream)]
 
     def _receive_silence(self, neighbour: BrokerId, silence: Silence) -> list[Action]:

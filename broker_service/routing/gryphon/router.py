@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -62,6 +62,7 @@ from broker_service.routing.interface import (
     Action,
     Actions,
     AnnounceStart,
+    Buffer,
     CancelTimer,
     Deliver,
     HoldPublishers,
@@ -130,7 +131,7 @@ class GryphonRouter(DispatchingRouter):
             observe=self._observe,
         )
         self._propagation.start(clock.announced)
-        self._forwarding = Forwarding(view, self._propagation, self, options, self._detours)
+        self._forwarding = Forwarding(view, self._propagation, self, options, self._detours, now=context.now)
         self._relay = Relay(self._forwarding)
         stream = self._forwarding.state(view.leaf)
         self._log = PublisherLog(
@@ -256,6 +257,9 @@ class GryphonRouter(DispatchingRouter):
             case SeekDetours():
                 return self._detours.timer()
         raise AssertionError(f"there is no timer {key}")
+
+    def buffers(self) -> Sequence[Buffer]:
+        return [Buffer("log", self._log.bytes, self._log.publications), *self._relay.buffers()]
 
     def tables(self) -> Mapping[str, object]:
         names = self._brokers

@@ -95,9 +95,9 @@ class CacheOrder:
     """The order in which publications came into the caches of all streams, by which the oldest make room."""
 
     def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
         self.bytes = 0
         """Bytes of the publications in all caches."""
+        self._most_bytes = most_bytes
         self._order: deque[tuple[StreamState, int]] = deque()
 
     def add(self, state: StreamState, position: int, cached: Cached) -> None:

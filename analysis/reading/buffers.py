@@ -1,0 +1,62 @@
+"""Readings of the buffers of brokers' routers, at eight bytes a number."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from analysis.run_files.time_units import second_of
+from analysis.tables.buffers import BufferSize
+from record.log import TraceRecord
+from record.time_units import MILLISECOND
+
+
+class BrokerBuffer(NamedTuple):
+    """A buffer of a broker in one variant."""
+
+    variant: int
+    broker: str
+    buffer: str
+
+
+@dataclass(slots=True)
+class BufferReadings:
+    """Sizes and waits that buffers showed."""
+
+    shown: dict[BrokerBuffer, array[int]] = field(default_factory=dict)
+    """Quintuples in a row: time, bytes, publications, publications that were notified of since the last, their waits in
+    nanoseconds."""
+
+    def add(self, variant: int, record: TraceRecord) -> None:
+        buffer = BrokerBuffer(variant, record.node, record.label or "")
+        reading = record.time, record.bytes or 0, record.queue or 0, record.count or 0, record.duration or 0
+        self.shown.setdefault(buffer, array("q")).extend(reading)
+
+    def merge(self, other: BufferReadings) -> None:
+        for buffer, shown in other.shown.items():
+            self.shown.setdefault(buffer, array("q")).extend(shown)
+
+    def rows(self, variants: Sequence[str], run_starts: Sequence[int | None]) -> Iterator[BufferSize]:
+        """The rows of the table `buffers`, by buffer, then by second."""
+        for buffer, shown in sorted(self.shown.items()):
+            seconds: dict[int, tuple[int, int, int, int]] = {}
+            for place in range(0, len(shown), 5):
+                time, size, publications, notified, waited = shown[place : place + 5]
+                second = second_of(time, run_starts[buffer.variant])
+                if second is not None:
+                    most = seconds.get(second, (0, 0, 0, 0))
+                    sizes = max(most[0], size), max(most[1], publications)
+                    seconds[second] = *sizes, most[2] + notified, most[3] + waited
+            for second, (size, publications, notified, waited) in sorted(seconds.items()):
+                yield BufferSize(
+                    variant=variants[buffer.variant],
+                    broker=buffer.broker,
+                    buffer=buffer.buffer,
+                    second=second,
+                    bytes=size,
+                    publications=publications,
+                    notified=notified,
+                    mean_wait_ms=waited / notified / MILLISECOND if notified else None,
+                )
