@@ -11,7 +11,6 @@ from typing import Protocol
 
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
-from broker_service.routing.interface import Buffer
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
 from record.log import Event
@@ -57,6 +56,21 @@ class MeasuredService(Protocol):
         """The longest wait since this was read last, in nanoseconds."""
 
 
+class MeasuredBuffer(Protocol):
+    """A buffer of a router, as it was at one moment (`broker_service.routing.interface.Buffer`)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def publications(self) -> int: ...
+    @property
+    def notified(self) -> int: ...
+    @property
+    def waited(self) -> float: ...
+
+
 class QueueGauges:
     """The queue lengths of one broker."""
 
@@ -89,25 +103,26 @@ class QueueGauges:
 class BufferGauges:
     """The buffers of one broker's router."""
 
-    def __init__(self, buffers: Callable[[], Sequence[Buffer]], recorder: Recorder) -> None:
+    def __init__(self, buffers: Callable[[], Sequence[MeasuredBuffer]], recorder: Recorder) -> None:
         self._buffers = buffers
         self._recorder = recorder
-        self._last: dict[str, Buffer] = {}
+        self._last: dict[str, tuple[int, int, float]] = {}
+        """By buffer: publications in it, those that clients were notified of, and how long these waited."""
 
     def take(self) -> None:
         """Logs each buffer that is not empty, was not the last time, or has been used since."""
         for buffer in self._buffers():
-            last = self._last.get(buffer.name, Buffer(buffer.name, 0, 0))
-            self._last[buffer.name] = buffer
-            notified = buffer.notified - last.notified
-            if buffer.publications or last.publications or notified:
+            publications, notified, waited = self._last.get(buffer.name, (0, 0, 0.0))
+            self._last[buffer.name] = buffer.publications, buffer.notified, buffer.waited
+            released = buffer.notified - notified
+            if buffer.publications or publications or released:
                 self._recorder.note(
                     Event.BUFFER,
                     label=buffer.name,
                     bytes=buffer.bytes,
                     queue=buffer.publications,
-                    count=notified or None,
-                    duration=round((buffer.waited - last.waited) * 1e9) if notified else None,
+                    count=released or None,
+                    duration=round((buffer.waited - waited) * 1e9) if released else None,
                 )
 
 

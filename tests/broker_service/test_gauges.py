@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from broker_service import gauges
-from broker_service.gauges import SECOND, LoadGauge, LoopLag, QueueGauges, Ticker, resident_memory
+from broker_service.gauges import SECOND, BufferGauges, LoadGauge, LoopLag, QueueGauges, Ticker, resident_memory
+from broker_service.routing.interface import Buffer
 from broker_service.trace import Recorder
 from broker_service.trace_writer import FLUSH_INTERVAL
 from record.log import Event, TraceRecord
@@ -108,3 +109,23 @@ def test_resident_memory_grows_with_what_is_held() -> None:
     held = bytearray(b"x" * (64 << 20))
     assert resident_memory() - before > 48 << 20
     assert len(held) == 64 << 20
+
+
+def test_a_buffer_is_logged_while_it_holds_or_has_released_something() -> None:
+    trace = RecordedTrace()
+    shown = [
+        Buffer("reorder", 0, 0),
+        Buffer("reorder", 30, 2),
+        Buffer("reorder", 0, 0, notified=4, waited=0.5),
+        Buffer("reorder", 0, 0, notified=5, waited=0.5),
+        Buffer("reorder", 0, 0, notified=5, waited=0.5),
+    ]
+    readings = iter(shown)
+    buffers = BufferGauges(lambda: [next(readings)], Recorder(trace, lambda: 7))
+    for _ in shown:
+        buffers.take()
+    assert [(r.event, r.label, r.bytes, r.queue, r.count, r.duration) for r in trace.records] == [
+        (Event.BUFFER, "reorder", 30, 2, None, None),
+        (Event.BUFFER, "reorder", 0, 0, 4, 500_000_000),
+        (Event.BUFFER, "reorder", 0, 0, 1, 0),
+    ]
