@@ -48,11 +48,6 @@ class Horizon:
         self._most_bytes = most_bytes
 
     @property
-    def bytes(self) -> int:
-        """Bytes of the publications that are held back."""
-        return self._bytes
-
-    @property
     def publications(self) -> int:
         """Publications that are held back."""
         return len(self._held)

@@ -51,7 +51,7 @@ topology: {kind: redundant-tree, tree: [[pb, A], [A, s1]], replicas: 2, link: {d
 routing: {protocol: gryphon, paths: message}
 workload:
   kind: topics
-  publications: {topics: 1, rate: 50/s, placement: [pb]}
+  publications: {topics: 1, rate: 400/s, placement: [pb]}
   subscriptions: [{subscribers: 2, placement: [s1]}]
 timeline: {join: 1s, run: 4s, drain: 1s}
 faults: [{at: run+1.5s, kill: A1, for: 1s}]
