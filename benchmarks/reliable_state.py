@@ -109,11 +109,12 @@ class World:
             for place in range(together):
                 self._published += 1
                 at = self.overlay.events.now + place * SECOND // RATE
-                body = _body(self._published, _FILLING)
-                submit = partial(self.publishing.submit, "P", Operation.PUBLISH, f"p{self._published}", body)
-                self.overlay.events.at(at, submit)
+                self.overlay.events.at(at, partial(self._publish, self._published))
             self.overlay.pass_time(0.01)
             yield
+
+    def _publish(self, number: int) -> None:
+        self.publishing.submit("P", Operation.PUBLISH, f"p{number}", _body(number, _FILLING))
 
     def bytes_of(self, broker: str, buffer: str) -> int:
         """Bytes in a buffer of a broker: its `log`, its `cache`, or what is `held_back`."""

@@ -100,7 +100,7 @@ class Recall(msgspec.Struct, frozen=True):
 
 
 class Store(msgspec.Struct, frozen=True):
-    """Keep a value in the broker's stable storage, before the actions behind this one are performed.
+    """Keep a value in the broker's stable storage, before what the actions behind this one send leaves the broker.
 
     The broker ends as for a defect when the value does not fit (`RouterContext.stored_bytes`) or cannot be written,
     because a router that took it for stable could not keep its promises.
