@@ -83,6 +83,9 @@ class Timeline(Section):
     advertise: Duration | None = None
     """With `advertisements-first`: the part of `join` for advertising, two fifths by default. Few publishers and many
     subscribers need less, which leaves subscriptions more time to spread."""
+    subscribe: Duration | None = None
+    """With `advertisements-first`: the part of `join` for subscribing, by default until a tenth of `join` is left. In
+    large networks, and where announcements are gathered, subscriptions take longer to spread than to be made."""
 
     @model_validator(mode="after")
     def _lasts(self) -> Timeline:
@@ -94,6 +97,11 @@ class Timeline(Section):
                 raise ValueError("advertise is for join_order: advertisements-first; remove it")
             if self.advertise > self.join / 2:
                 raise ValueError(f"advertise must be half of join ({self.join / 2:g} s) at most")
+        if self.subscribe is not None:
+            if self.join_order == "mixed":
+                raise ValueError("subscribe is for join_order: advertisements-first; remove it")
+            if self.subscribe > 0.3 * self.join:
+                raise ValueError(f"subscribe must be three tenths of join ({0.3 * self.join:g} s) at most")
         return self
 
     @property

@@ -121,7 +121,8 @@ class Workload:
         if timeline.join_order == "mixed":
             return until, 0.0, until
         advertise = _ADVERTISE_UNTIL * join if timeline.advertise is None else timeline.advertise * SECOND
-        return advertise, advertise + _SPREADING * join, until
+        begin = advertise + _SPREADING * join
+        return advertise, begin, until if timeline.subscribe is None else begin + timeline.subscribe * SECOND
 
 
 def _stretched(operation: PlannedOperation, stretch: float) -> PlannedOperation:

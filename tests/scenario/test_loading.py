@@ -104,6 +104,10 @@ REPLACEMENTS = {
                              "timeline: advertise must be half of join (1 s) at most"),
     "advertising in a mix": (("timeline: {join: 2s, run: 10s}", "timeline: {join: 2s, run: 10s, join_order: mixed, advertise: 1s}"), "s.yaml:14: "
                              "timeline: advertise is for join_order: advertisements-first; remove it"),
+    "subscribing too long": (("timeline: {join: 2s, run: 10s}", "timeline: {join: 2s, run: 10s, subscribe: 1s}"), "s.yaml:14: "
+                             "timeline: subscribe must be three tenths of join (0.6 s) at most"),
+    "subscribing in a mix": (("timeline: {join: 2s, run: 10s}", "timeline: {join: 2s, run: 10s, join_order: mixed, subscribe: 1s}"), "s.yaml:14: "
+                             "timeline: subscribe is for join_order: advertisements-first; remove it"),
     "no rate": (("rate: 60/min", "rate: 0"), "s.yaml:8: workload.publications: rate must be more than 0"),
     "no such publisher": (("rate: 60/min", "rate: 60/min\n    individually: {P3: {joins: 1s}}"), "s.yaml:8: "
                           "workload.publications: individually: P3 is not one of the publishers P1 to P2"),

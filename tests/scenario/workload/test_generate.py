@@ -79,6 +79,12 @@ def test_a_shorter_time_for_advertising_leaves_more_for_subscriptions(make_scena
     assert 1.5 * SECOND <= min(subscribed) < 3 * SECOND < 8 * SECOND < max(subscribed) < 9 * SECOND
 
 
+def test_a_shorter_time_for_subscribing_leaves_more_for_subscriptions_to_spread(make_scenario: MakeScenario) -> None:
+    timeline = {"join": "10s", "run": "1s", "advertise": "0.5s", "subscribe": "2s"}
+    subscribed = [o.at for o in of_kind(made(make_scenario(timeline=timeline)), OperationKind.SUBSCRIBE)]
+    assert 1.5 * SECOND <= min(subscribed) < 2.5 * SECOND < max(subscribed) <= 3.5 * SECOND
+
+
 def test_mixed_joining(make_scenario: MakeScenario) -> None:
     timeline = {"join": "10s", "run": "1s", "join_order": "mixed"}
     workload = made(make_scenario({"publishers": 40}, {"subscribers": 40}, timeline=timeline))
