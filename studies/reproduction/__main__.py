@@ -1,20 +1,23 @@
 """`python -m studies.reproduction`: records costs and verdicts of a reproduction, and renews the README's table.
 
-It reads what `brokerlab reproduce` left in its directory, of all claims and seeds that it finds there.
+It reads what `brokerlab reproduce` left in its directory, of all claims and seeds that it finds there. Of a quick
+reproduction it records the costs of smaller forms, and no verdict.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from analysis.claims import Claims, load_claims
+from analysis.claims import Claim, Claims, load_claims
+from analysis.claims.quick_forms import load_quick_forms
 from emulation.host import provenance
 from emulation.runtimes.ladder import SIMULATED
 from record.files import replace_file
-from studies.reproduction.plan import measurable_on, plan_experiments
+from studies.reproduction.plan import Experiment, measurable_on, plan_experiments
 from studies.reproduction.recorded import Recorded, load_recorded, save_recorded, table_of_verdicts
 from studies.reproduction.results import ResultStore
 from studies.reproduction.run import judged_by
@@ -40,11 +43,20 @@ def main() -> None:
 
 
 def outcome(claims: Claims, recorded: Recorded, store: ResultStore) -> Recorded:
-    """The record after a reproduction on the simulator."""
+    """The record after a reproduction on the simulator, a whole one or a quick one."""
     measurable, _ = measurable_on(store.runtime, claims.measurable)
-    found = [(experiment, store.of(experiment)) for experiment in plan_experiments(measurable, None)]
+    planned = (*plan_experiments(measurable, None), *plan_quick_forms(measurable))
+    found = [(experiment, store.of(experiment)) for experiment in planned]
     host = provenance.host()
     return recorded.renewed(found, judged_by(found), f"{host.cpus} CPUs, {host.processor}")
+
+
+def plan_quick_forms(claims: Sequence[Claim]) -> Iterator[Experiment]:
+    """Experiments in the smaller forms of scenarios, of which the costs alone are recorded."""
+    forms = load_quick_forms()
+    for experiment in plan_experiments(claims, 1, quick_forms=forms):
+        if experiment.quick_form:
+            yield replace(experiment, claims=())
 
 
 def with_table(text: str, table: Sequence[str]) -> str:

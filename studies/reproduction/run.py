@@ -82,7 +82,7 @@ def judged_by(runs: Iterable[tuple[Experiment, Sequence[CellResult]]]) -> list[J
         for claim in experiment.claims:
             claims[claim.id] = claim
             measured.setdefault(claim.id, []).extend(result.measurements[claim.id] for result in found)
-            if experiment.quick_form:
+            if experiment.quick_form and found:
                 smaller.add(claim.id)
     return [
         msgspec.structs.replace(judge(claim, measured[id]), from_quick_form=id in smaller)

@@ -28,7 +28,7 @@ from studies.reproduction import (
     whole,
 )
 from studies.reproduction.__main__ import README, with_table
-from studies.reproduction.budget import LEAST_SEEDS, CostedExperiment
+from studies.reproduction.budget import LEAST_SEEDS, QUICK_SECONDS, WHOLE_SECONDS, CostedExperiment
 from studies.reproduction.plan import SCENARIOS
 from studies.reproduction.plan_sentences import announcement, plan_table
 from studies.reproduction.progress import RemainingTime
@@ -95,6 +95,22 @@ def test_what_a_plan_announces() -> None:
 def shipped_scenarios() -> set[str]:
     claims, _ = measurable_on("simulated", load_claims().measurable)
     return {file for found in claims if found.measured_by for file in found.measured_by.scenarios}
+
+
+def seconds_of(cost: RecordedScenario | None) -> float:
+    """Cost of one seed from source, a generous guess where none is recorded."""
+    return 60.0 if cost is None else cost.seconds(cost.weight, Build.SOURCE)
+
+
+def test_one_seed_of_everything_takes_less_than_twenty_minutes_of_two_processors() -> None:
+    recorded, forms = load_recorded(), load_quick_forms()
+    costs = [(recorded.quick_forms if file in forms else recorded.scenarios).get(file) for file in shipped_scenarios()]
+    assert sum(map(seconds_of, costs)) < QUICK_SECONDS
+
+
+def test_two_seeds_of_everything_fit_into_a_whole_reproduction() -> None:
+    costs = [load_recorded().scenarios.get(file) for file in shipped_scenarios()]
+    assert LEAST_SEEDS * sum(map(seconds_of, costs)) < WHOLE_SECONDS
 
 
 @pytest.mark.parametrize("file", sorted(load_quick_forms()))

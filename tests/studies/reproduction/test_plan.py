@@ -148,8 +148,19 @@ def test_a_smaller_form_is_an_experiment_of_its_own_whose_fields_the_user_can_se
 def test_a_verdict_from_a_smaller_form_is_provisional(scenarios: Path, tmp_path: Path) -> None:
     forms = {"a.yaml": {"timeline.run": "1s"}}
     experiments = plan_experiments(CLAIMS.measurable, 1, scenarios, quick_forms=forms)
-    judged = judgements(experiments, ResultStore(tmp_path, "simulated"))
-    assert [(found.claim.id, found.from_quick_form) for found in judged] == [
+    store = ResultStore(tmp_path, "simulated")
+    assert not any(found.from_quick_form for found in judgements(experiments, store)), "nothing was run"
+    for experiment in experiments:
+        measurements = {measured.id: Measurement(values=(-0.1,)) for measured in experiment.claims}
+        cell = Cell(experiment, 1)
+        store.write(
+            cell,
+            CellResult(
+                scenario=experiment.name, seed=1, runtime="simulated", fingerprint=experiment.fingerprint,
+                measurements=measurements, delivery=["correct"], fidelity="VALID", seconds=1.0, cpu_seconds=1.0,
+            ),
+        )  # fmt: skip
+    assert [(found.claim.id, found.from_quick_form) for found in judgements(experiments, store)] == [
         ("tid-5a", True), ("tid-5a-queue", True), ("tid-5b", False),
     ]  # fmt: skip
 
