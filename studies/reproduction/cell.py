@@ -132,5 +132,14 @@ def _measure(run: MeasuredRun, claims: tuple[Claim, ...]) -> dict[str, Measureme
     measurements = {}
     for claim in claims:
         assert claim.measured_by is not None
-        measurements[claim.id] = MEASURES[claim.measured_by.measure](run, claim.measured_by)
+        measurements[claim.id] = plain(MEASURES[claim.measured_by.measure](run, claim.measured_by))
     return measurements
+
+
+def plain(measured: Measurement) -> Measurement:
+    """The measurement in Python's own numbers, because those of NumPy, which measures use, cannot be stored."""
+    return Measurement(
+        values=tuple(None if value is None else float(value) for value in measured.values),
+        checked=int(measured.checked),
+        example=measured.example,
+    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -28,6 +29,7 @@ from studies.reproduction import (
     results,
     simulated_cells,
 )
+from studies.reproduction.cell import plain
 from studies.reproduction.sentences import (
     closing_lines,
     explanation,
@@ -154,6 +156,13 @@ def test_a_run_that_fails_does_not_end_the_others(tmp_path: Path) -> None:
     assert (failed_code({}), list(failure_lines({}))) == (ExitCode.CORRECT, [])
     store.forget(work[0].cell)
     assert work[0].failure is None
+
+
+def test_numbers_of_numpy_can_be_stored() -> None:
+    measured = Measurement(values=(np.float64(0.5), None), checked=int(np.int64(3)), example="x")
+    with pytest.raises(TypeError):
+        msgspec.json.encode(measured)
+    assert msgspec.json.decode(msgspec.json.encode(plain(measured)), type=Measurement) == measured
 
 
 def test_an_unknown_runtime(tmp_path: Path) -> None:
