@@ -10,7 +10,6 @@ from rich.text import Text
 from emulation.host.build import Build
 from emulation.run.progress import duration
 from studies.reproduction.budget import CostedCell, CostedExperiment, ReproductionPlan
-from studies.reproduction.recorded import COMPILED_SPEEDUP
 
 
 def plan_table(plan: ReproductionPlan) -> Table:
@@ -37,7 +36,7 @@ def announcement(plan: ReproductionPlan, needed: Sequence[CostedCell], build: Bu
     if smaller := [entry.experiment.scenario for entry in plan.chosen if entry.experiment.quick_form]:
         yield f"{len(smaller)} of the scenarios run in a smaller form (*), so verdicts from them are provisional"
     if needed and build is not Build.COMPILED:
-        yield f"this is the build from {build}; `make compiled` makes one that takes 1/{COMPILED_SPEEDUP:g} of the time"
+        yield f"brokerlab runs from {build}; `make compiled` makes a build that takes less time"
     if guessed := [entry.experiment.name for entry in plan.chosen if not entry.measured]:
         yield f"never measured, so the time is a guess: {', '.join(guessed)}"
 
