@@ -352,7 +352,7 @@ class Propagation:
 
     def _remind(self, neighbour: BrokerId, source: NodeNumber) -> Actions:
         """Reminds a broker of a neighbouring node of what its state of that node lacks (rule 7)."""
-        if source not in self._view.members or self._asked.get(source, 0) < _ASKED_IN_VAIN:
+        if neighbour not in self._view.members.get(source, ()) or self._asked.get(source, 0) < _ASKED_IN_VAIN:
             return ()
         known = part_of(self.known, self._view.behind[source])
         return (send(neighbour, Reminder(encode_vector(known), self._roots.received(source).bodies)),)
