@@ -30,10 +30,10 @@ from broker_service.routing.gryphon.leaf_subscriptions import LeafSubscriptions
 from broker_service.routing.gryphon.propagation import Propagation
 from broker_service.routing.gryphon.root_sets import RootSets
 from broker_service.routing.gryphon.routing_tree import RoutingTree
-from broker_service.routing.gryphon.timer_keys import Party
+from broker_service.routing.gryphon.timer_keys import AskAgain, Party
 from broker_service.routing.gryphon.vectors import Vector, dominates, encode_vector
 from broker_service.routing.gryphon.virtual_time import VirtualClock
-from broker_service.routing.interface import Action, Actions
+from broker_service.routing.interface import Action, Actions, Send
 from tests.broker_service.routing.gryphon.gryphon_strategies import conjunction
 from tests.broker_service.routing.gryphon.propagation_overlay import (
     Parts,
@@ -254,3 +254,19 @@ def test_headers_that_are_no_messages() -> None:
     for header in (b"", b"\x91\xa4nope", b"\x93\xa3ask\x01", b"\xff" * 10):
         with pytest.raises(MalformedMessageError):
             decode_control(header)
+
+
+def test_only_a_broker_of_the_node_itself_is_reminded_of_what_its_state_lacks() -> None:
+    overlay = PropagationOverlay(TWO_CELLS, 1)
+    overlay.subscribe("PB", "s", WIDE[:1])
+    overlay.settle()
+    broker = overlay.brokers["c1"]
+    source, leaf = TWO_CELLS.node_of["PB"], TWO_CELLS.leaves["PB"]
+    broker.propagation.want(source, {leaf: 9})
+    for _ in range(4):
+        broker.propagation.timer(AskAgain(source))
+    behind = State(source, b"", ())
+    assert broker.propagation.receive("c2", behind) == ()
+    (reminder,) = broker.propagation.receive("PB", behind)
+    assert isinstance(reminder, Send)
+    assert reminder.label == "reminder"
