@@ -46,7 +46,7 @@ WITHIN = 20.0
 OVERLAY = overlay_of(("A", "B"), delay=0.001)
 AB = LinkDirection("A", "B")
 _STORAGE = "import sys; from pathlib import Path; from broker_service.storage import FileStorage;"
-STORING = f"{_STORAGE} FileStorage(Path(sys.argv[1]))['a'] = b'stored'"
+STORING = f"{_STORAGE} storage = FileStorage(Path(sys.argv[1])); storage['a'] = b'stored'; storage.commit()"
 READING = f"{_STORAGE} print(FileStorage(Path(sys.argv[1]))['a'].decode())"
 LISTING = "import os, sys; print(os.listdir(os.path.dirname(sys.argv[1])))"
 _SOURCE_ROOT = Path(__file__).parents[3]
