@@ -49,7 +49,8 @@ def _numbers(variant: VariantSummary, reference: VariantSummary) -> str:
     sentences = [f"{controls[0]:,} control messages instead of {controls[1]:,} come on top."] if any(controls) else []
     means = [_mean_delay(summary) for summary in (variant, reference)]
     if None not in means:
-        delays = " instead of ".join(map(milliseconds, means))
+        now, before = map(milliseconds, means)
+        delays = f"{now} with both ways" if now == before else f"{now} instead of {before}"
         sentences.append(f"Detections took {delays} in the mean.")
     return " ".join(sentences)
 

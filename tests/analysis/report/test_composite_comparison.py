@@ -43,6 +43,13 @@ def test_publications_and_detections_count_together_and_control_messages_are_sta
     )
 
 
+def test_equal_delays_are_stated_once() -> None:
+    assert (
+        compared(SIMPLE, variant("dcsr", 11.12, publish=1)).numbers
+        == "Detections took 11.1 ms with both ways in the mean."
+    )
+
+
 @pytest.mark.parametrize(
     ("other", "expected"),
     [
