@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
@@ -15,6 +15,8 @@ from analysis.judging.faults import FaultTimes
 from analysis.judging.history import History
 from analysis.judging.journeys import Journey, Journeys
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
+from analysis.judging.network import Network
+from analysis.judging.network_usage import UsageTally
 from analysis.judging.oracle import Oracle, Verdict, oracles_of
 from analysis.judging.route_lengths import RouteTally
 from analysis.judging.router_work import WorkSamples, WorkTally
@@ -77,6 +79,7 @@ class PublicationTally:
     spread: SpreadSample = field(default_factory=SpreadSample)
     routes: RouteTally = field(default_factory=RouteTally)
     """Of runs with a best-effort protocol only."""
+    usage: UsageTally = field(default_factory=UsageTally)
     part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
     """The number of publications that match each part of each composite subscription."""
 
@@ -95,6 +98,7 @@ class PublicationTally:
         self.work.merge(other.work)
         self.spread.merge(other.spread)
         self.routes.merge(other.routes)
+        self.usage.merge(other.usage)
         self.part_matches.update(other.part_matches)
 
 
@@ -114,6 +118,8 @@ class PublicationStage:
     composite_buckets: int = 0
     changing: frozenset[int] = frozenset()
     """Variants whose overlay changes."""
+    networks: Mapping[int, Network] = field(default_factory=dict)
+    """By variant, for those over a network of routers."""
 
     @cached_property
     def _oracles(self) -> list[Oracle]:
@@ -151,6 +157,7 @@ class PublicationStage:
         tally.work = work.tally()
         if any(history.promises.delivery is Completeness.BEST_EFFORT for history in self.histories):
             tally.routes = RouteTally.of(table)
+        tally.usage = UsageTally.of(table, self.networks)
         tally.part_matches = composites.part_matches
         parts = {number: encode_judged(part) for number, part in enumerate(by_publisher) if part}
         if self.composite_buckets:

@@ -20,7 +20,15 @@ from analysis.tables.placements import Placement
 from analysis.tables.results import remove_table, write_table
 from analysis.tables.starts import Start
 from analysis.tables.timeline import Fault, PhaseTimes
-from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength, RouteLength
+from analysis.tables.traffic import (
+    BrokerMessages,
+    Drop,
+    LabelledMessages,
+    LinkLoad,
+    NetworkUsage,
+    QueueLength,
+    RouteLength,
+)
 from record.manifest import VariantRecord
 from record.time_units import SECOND
 
@@ -46,6 +54,7 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(_phases(run.manifest.variants), results, PhaseTimes)
     _write_if_any(findings.publishers.due.by_receivers(traffic.variants), results, DeliveryByReceivers)
     _write_if_any(findings.publications.routes.lengths(traffic.variants, traffic.scales), results, RouteLength)
+    _write_if_any(findings.publications.usage.rows(traffic.variants, traffic.scales), results, NetworkUsage)
     _write_if_any(traffic.buffers(), results, BufferSize)
     _write_if_any((row for starts in findings.starts for row in starts), results, Start)
     if findings.detections.counts:

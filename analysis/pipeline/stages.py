@@ -23,6 +23,7 @@ from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetime
 from analysis.judging.fault_counts import VariantFaults
 from analysis.judging.fault_tables import FaultTables
 from analysis.judging.histories import faults_of, histories_of, log_stage_of, session_breaks
+from analysis.judging.network import networks_of
 from analysis.judging.publication_stage import PublicationStage, PublicationTally
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally, VariantContext
 from analysis.judging.router_work import WorkTables
@@ -118,7 +119,13 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     samples = [variant.sample or None for variant in variants]
     composite_buckets = _composite_buckets(buckets, declared, logs)
     changing = frozenset(number for number, found in enumerate(changes) if found is not None)
-    stage = PublicationStage(histories, faults, samples, buckets, composite_buckets, changing)
+    laid = {
+        number: (run.underlays[variant.name], run.overlays[variant.name])
+        for number, variant in enumerate(variants)
+        if variant.name in run.underlays
+    }
+    networks = networks_of(laid)
+    stage = PublicationStage(histories, faults, samples, buckets, composite_buckets, changing, networks)
     judged = read.then(stage, buckets + composite_buckets)
     publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
     progress("writing notifications")

@@ -22,13 +22,15 @@ from analysis.tables.results import read_table, table_file
 from analysis.tables.starts import Start
 from analysis.tables.summary import Summary, read_summary
 from analysis.tables.timeline import Fault, PhaseTimes
-from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, QueueLength, RouteLength
+from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, NetworkUsage, QueueLength, RouteLength
 from record.fidelity import VariantFidelity
 from record.manifest import Manifest
 from topology.mobility import Trajectory
 from topology.model import Overlay
 
-_Row = TypeVar("_Row", DeliveryByReceivers, RouteLength, DetectionDelays, Placement, Spread, Start, BufferSize)
+_Row = TypeVar(
+    "_Row", DeliveryByReceivers, RouteLength, NetworkUsage, DetectionDelays, Placement, Spread, Start, BufferSize
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class ReportData:
     receivers: list[DeliveryByReceivers]
     """Empty for a run without a best-effort protocol, as the next."""
     routes: list[RouteLength]
+    network_usage: list[NetworkUsage]
+    """Empty for a run that is over no network of routers."""
     delays: list[DelayOverTime]
     distribution: list[DelayDistribution]
     detection_delays: list[DetectionDelays]
@@ -105,6 +109,7 @@ def read_report_data(directory: Path) -> ReportData:
         delivery=sorted(read_table(results, DeliveryOverTime), key=lambda row: row.second),
         receivers=sorted(_of_some_runs(results, DeliveryByReceivers), key=lambda row: row.receivers),
         routes=sorted(_of_some_runs(results, RouteLength), key=lambda row: row.hops),
+        network_usage=_of_some_runs(results, NetworkUsage),
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
         detection_delays=sorted(_of_some_runs(results, DetectionDelays), key=lambda row: row.lower_ms),

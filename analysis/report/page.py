@@ -24,6 +24,7 @@ from analysis.report.first_screen import compared_variants, drawings_of, first_s
 from analysis.report.group_rates import rates_figure
 from analysis.report.join_points import join_points_over_time
 from analysis.report.motion import connectivity_figure, degree_figure
+from analysis.report.network_usage import usage_figure, usage_lines
 from analysis.report.player import as_script, played
 from analysis.report.router_work import HEADINGS, work_figure, work_of
 from analysis.report.starts import start_rows, starts_figure
@@ -156,6 +157,7 @@ def render(data: ReportData) -> str:
         distribution=embedded(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
         penalties=data.delay_penalties,
         penalty=embedded(penalty_figure(data.delay_penalties, variants), "delay-penalty"),
+        usage=_usage_plot(data),
         messages=embedded(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
         labels=_labels(data),
         loads=_load_plots(data),
@@ -265,6 +267,12 @@ def _best_effort_plots(data: ReportData) -> list[tuple[str, str, Markup]]:
         for number, (heading, note, figure) in enumerate(plots)
         if figure.data
     ]
+
+
+def _usage_plot(data: ReportData) -> Markup:
+    """Empty for a run that is over no network of routers, or without a delivery to another broker."""
+    lines = usage_lines(data.network_usage, data.run.variants, data.overlays)
+    return embedded(usage_figure(lines), "network-usage") if lines else Markup("")
 
 
 def _connectivity_plot(data: ReportData) -> Markup:

@@ -22,7 +22,15 @@ from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime, S
 from analysis.tables.placements import Placement
 from analysis.tables.starts import Start
 from analysis.tables.timeline import Fault, PhaseTimes
-from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength, RouteLength
+from analysis.tables.traffic import (
+    BrokerMessages,
+    Drop,
+    LabelledMessages,
+    LinkLoad,
+    NetworkUsage,
+    QueueLength,
+    RouteLength,
+)
 
 TABLES: dict[str, type[Struct]] = {
     "notifications": Notification,
@@ -45,6 +53,7 @@ TABLES: dict[str, type[Struct]] = {
     "delivery": DeliveryOverTime,
     "receivers": DeliveryByReceivers,
     "routes": RouteLength,
+    "network_usage": NetworkUsage,
     "delays": DelayOverTime,
     "distribution": DelayDistribution,
     "hops": DelayByHops,
@@ -64,13 +73,15 @@ OF_SOME_RUNS: frozenset[type[Struct]] = frozenset(
         Start,
         BufferSize,
         Spread,
+        NetworkUsage,
         DeliveryByReceivers,
         RouteLength,
     )
 )
 """The rows of tables that only some runs have: the first three those with composite subscriptions, `Placement` those
 that route them as units, `Start` those whose protocol announces starts, `BufferSize` those whose routers have buffers,
-`Spread` those whose overlay changes, the last two those with a best-effort protocol."""
+`Spread` those whose overlay changes, `NetworkUsage` those over a network of routers, the last two those with a
+best-effort protocol."""
 PARTITIONED: frozenset[type[Struct]] = frozenset((Notification, Expectation, Detection, ExpectedDetection))
 """The rows of tables that are directories of files, with the column `variant` in the path:
 `variant=fixed/part-000001.parquet`."""

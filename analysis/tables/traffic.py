@@ -80,6 +80,28 @@ class RouteLength(Struct, frozen=True, kw_only=True):
     """Copies that reached a broker which had: routes end there (semi-probabilistic routing, section 4, footnote 4)."""
 
 
+class NetworkUsage(Struct, frozen=True, kw_only=True):
+    """One row per variant and number of brokers to which publications went: the latency of all router links that their
+    copies crossed, against that of IP multicast (normalized resource usage; MEDYM, sections 5.1.1 and 5.2.2).
+
+    Only runs over a network of routers have this table. A publication without a destination is in no row. The number of
+    publications is estimated where brokers logged a sample of them.
+    """
+
+    variant: str
+    destinations: int
+    """Brokers with a client that was notified, without the broker to which the publisher is connected."""
+    publications: int
+    usage_ms: float
+    """Sum of the latencies of all links that the copies crossed, once for each copy; the mean over the publications,
+    milliseconds."""
+    ideal_ms: float
+    """The same of IP multicast: the fastest paths from the publisher's broker to the destinations, merged, so that each
+    link counts once. A scheme can use less, because these paths are no Steiner tree."""
+    normalized: float
+    """Usage over ideal, the mean over the publications."""
+
+
 class QueueLength(Struct, frozen=True, kw_only=True):
     """One row per variant, output queue and second until clients left: the largest values of the gauge in that second.
 

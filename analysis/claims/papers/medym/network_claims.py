@@ -10,9 +10,9 @@ import numpy as np
 from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.medym.network_usage import (
-    Network,
     networks,
     normalized_usage,
+    stress_of,
     unicast_usage_of,
     usage_of,
 )
@@ -28,6 +28,7 @@ from analysis.claims.papers.medym.variants import (
     matching_ratio,
 )
 from analysis.claims.verdict import Measurement
+from analysis.judging.network import Network
 from broker_service.routing.common.distances import Distances
 from broker_service.routing.common.spanning_tree import spanning_tree
 
@@ -116,7 +117,8 @@ def link_stress(run: MeasuredRun, recipe: Recipe) -> Measurement:
     for point, schemes in by_point(run, SCHEMES).items():
         if not all(found[schemes[scheme].name].events for scheme in SCHEMES):
             return Measurement(values=(None, None))
-        stress = {scheme: under[schemes[scheme].name].stress(found[schemes[scheme].name]) for scheme in SCHEMES}
+        names = {scheme: schemes[scheme].name for scheme in SCHEMES}
+        stress = {scheme: stress_of(found[name], under[name]) for scheme, name in names.items()}
         used = {scheme: np.count_nonzero(stress[scheme]) for scheme in SCHEMES}
         largest = {scheme: float(stress[scheme].max()) for scheme in SCHEMES}
         lower += [largest[other] / largest[BALANCED] - 1 for other in SCHEMES if other != BALANCED]

@@ -1,22 +1,18 @@
-"""Usage of the network, by hand and against unions of paths that NetworkX finds."""
+"""Usage of the network, by hand."""
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from pathlib import Path
 
-import networkx as nx
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from analysis.claims import ClaimsError
 from analysis.claims.papers.medym.network_claims import BROADCAST, UNICAST, normalized_usages
-from analysis.claims.papers.medym.network_usage import Network
+from analysis.claims.papers.medym.network_usage import stress_of
 from analysis.claims.papers.medym.traffic import traffic_of
 from analysis.claims.papers.medym.variants import SCHEMES
+from analysis.judging.network import Network
 from tests.analysis.claims.papers.medym.small_runs import (
     SERVERS,
     UNDERLAY,
@@ -25,7 +21,6 @@ from tests.analysis.claims.papers.medym.small_runs import (
     measured,
     run_of,
 )
-from topology.underlay import RouterLink, Underlay, UnderlayRouter
 
 CHAIN = Published("P:1", "A", (Copy("A", "B"), Copy("B", "C")), ("B", "C"))
 STAR = Published("P:1", "A", (Copy("A", "B"), Copy("A", "C")), ("B", "C"))
@@ -52,7 +47,7 @@ def test_links_are_crossed_by_the_paths_of_copies(tmp_path: Path) -> None:
     """Each of the two copies crosses a link between routers and two LAN links; B's LAN link is crossed by both. Links
     are r0-r1, r1-r2, and the LAN links of A, B and C."""
     run = run_of(tmp_path, {"1+MST": (CHAIN, Published("P:2", "A"))})
-    stress = Network(UNDERLAY, SERVERS).stress(traffic_of(run)["1+MST"])
+    stress = stress_of(traffic_of(run)["1+MST"], Network(UNDERLAY, SERVERS))
     assert stress.tolist() == [0.5, 0.5, 0.5, 1.0, 0.5]
 
 
@@ -75,30 +70,3 @@ def test_without_an_underlay_there_is_no_usage(tmp_path: Path) -> None:
     run = replace(run, variants=tuple(replace(variant, underlay=None) for variant in run.variants))
     with pytest.raises(ClaimsError, match=r"1\+CBF: there is no network"):
         measured(run, "link stress")
-
-
-DELAYS = st.permutations(range(1, 16))
-"""Exponents of the delays of all links between six routers: powers of two, so that no two paths are equally long."""
-
-
-@given(delays=DELAYS, source=st.integers(0, 5), wanted=st.sets(st.integers(0, 5), min_size=1))
-def test_ideal_is_the_sum_of_merged_paths(delays: list[int], source: int, wanted: set[int]) -> None:
-    links = [
-        RouterLink(a, b, 2.0**-delay) for (a, b), delay in zip(itertools.combinations(range(6), 2), delays, strict=True)
-    ]
-    names = [f"B{number}" for number in range(6)]
-    underlay = Underlay(
-        routers=(UnderlayRouter(0, -1),) * 6, links=tuple(links), lan_delay=0.5,
-        servers={name: number for number, name in enumerate(names)},
-    )  # fmt: skip
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_weighted_edges_from((link.a, link.b, link.delay) for link in links)
-    destinations = wanted - {source}
-    crossed = {
-        (min(edge), max(edge))
-        for destination in destinations
-        for edge in itertools.pairwise(nx.shortest_path(graph, source, destination, weight="weight"))
-    }
-    merged = sum(graph.edges[edge]["weight"] for edge in crossed)
-    lan = 0.5 * (len(destinations) + bool(destinations))
-    assert Network(underlay, names).ideal(source, np.array(sorted(destinations), np.int64)) == merged + lan
