@@ -87,3 +87,7 @@ class Link:
     """Properties of the direction from a to b."""
     backward: LinkProperties = LinkProperties()
     """Properties of the direction from b to a."""
+
+    def properties_from(self, source: BrokerId) -> LinkProperties:
+        """Properties of the direction from one of its two ends to the other."""
+        return self.forward if source == self.a else self.backward

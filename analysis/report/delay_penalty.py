@@ -87,8 +87,7 @@ def _latency(a: BrokerId, b: BrokerId, overlay: Overlay, known: dict[tuple[Broke
     """Delay of the link from one broker to another, in milliseconds; kept in `known`, because links are made anew."""
     found = known.get((a, b))
     if found is None:
-        link = overlay.link(a, b)
-        found = known[a, b] = 1000 * (link.forward if link.a == a else link.backward).delay
+        found = known[a, b] = 1000 * overlay.link(a, b).properties_from(a).delay
     return found
 
 

@@ -189,7 +189,7 @@ class FaultInjector:
             return _NO_LINK
         link = self._changed.get(frozenset((target.source, target.target)))
         link = link or self._overlay.link(target.source, target.target)
-        return link.forward if link.a == target.source else link.backward
+        return link.properties_from(target.source)
 
     def _present(self, target: Target) -> bool:
         """True for a broker, and for a direction of a link that is there."""

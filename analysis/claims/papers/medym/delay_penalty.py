@@ -40,8 +40,7 @@ def delays_of(variant: MeasuredVariant) -> list[PathDelay]:
     for row in variant.notifications:
         if row.delay_ms is None or row.path is None or len(row.path) < 2:
             continue
-        link = variant.overlay.link(row.path[0], row.path[-1])
-        latency = (link.forward if link.a == row.path[0] else link.backward).delay
+        latency = variant.overlay.link(row.path[0], row.path[-1]).properties_from(row.path[0]).delay
         found.append(PathDelay(row.delay_ms / 1000 / latency, latency))
     return found
 
