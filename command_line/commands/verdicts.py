@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from analysis.report.comparison import comparisons_in_words
-from analysis.run_files.run_directory import open_run
+from analysis.run_files.run_directory import read_manifest
 from analysis.tables.summary import (
     BROKER_DEFECT,
     CORRECT,
@@ -38,7 +38,7 @@ _REASONS_SHOWN = 4
 def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: Path | None) -> None:
     """Writes the verdicts as JUnit XML, under the scenario's name, if a file is requested."""
     if junit is not None:
-        scenario = str(open_run(run).manifest.scenario.get("name", summary.run_id))
+        scenario = str(read_manifest(run).scenario.get("name", summary.run_id))
         write_junit([verdict_suite(scenario, verdicts_of(summary, judged))], junit)
 
 
@@ -96,13 +96,12 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
 
 def print_comparison(console: Console, summary: Summary, run: Path) -> None:
     """Prints the difference between variants; nothing for a single one."""
-    compared = comparisons_in_words(summary, open_run(run).manifest.scenario)
-    for words in compared:
+    if summary.comparison is None:
+        return
+    for words in comparisons_in_words(summary, read_manifest(run).scenario):
         console.print(Text(f"\n{words.finding}", style="bold"), soft_wrap=not console.is_terminal)
         if words.numbers:
             console.print(Text(words.numbers), soft_wrap=not console.is_terminal)
-    if not compared:
-        return
     if summary.fidelity == FidelityVerdict.INVALID or violated(summary.delivery, interrupted=summary.interrupted):
         console.print(Text("Do not quote this difference: a verdict above says that the run did not hold."))
 
