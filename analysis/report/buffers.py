@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from analysis.report.figures import MARKED_POINTS_AT_MOST, blank_figure, colour, dash, symbol
+from analysis.report.figures import blank_figure, colour, dash, line_mode, symbol
 from analysis.tables.buffers import BufferSize
 
 
@@ -24,7 +24,7 @@ def buffers_figure(rows: Sequence[BufferSize]) -> go.Figure:
         figure.add_scatter(
             x=list(seconds),
             y=[found[second].bytes / 1e3 if second in found else 0.0 for second in seconds],
-            mode=_mode(len(seconds)),
+            mode=line_mode(len(seconds)),
             name=buffer,
             line={"color": colour(index), "width": 2, "dash": dash(index)},
             marker={"symbol": symbol(index), "size": 7},
@@ -51,7 +51,7 @@ def horizon_figure(rows: Sequence[BufferSize], variants: Sequence[str]) -> go.Fi
         figure.add_scatter(
             x=sorted(sums),
             y=[sums[second][1] / sums[second][0] for second in sorted(sums)],
-            mode=_mode(len(sums)),
+            mode=line_mode(len(sums)),
             name=variant,
             line={"color": colour(index), "width": 2, "dash": dash(index)},
             marker={"symbol": symbol(index), "size": 7},
@@ -66,7 +66,3 @@ def horizon_figure(rows: Sequence[BufferSize], variants: Sequence[str]) -> go.Fi
 
 def _in_words(row: BufferSize | None) -> str:
     return "" if row is None else f" at {row.broker}, {row.publications:,} publications"
-
-
-def _mode(points: int) -> str:
-    return "lines+markers" if points <= MARKED_POINTS_AT_MOST else "lines"

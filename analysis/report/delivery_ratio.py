@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from analysis.report.figures import MARKED_POINTS_AT_MOST, blank_figure, colour, dash, share_over_time_figure, symbol
+from analysis.report.figures import blank_figure, colour, dash, line_mode, share_over_time_figure, symbol
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime
 from analysis.tables.traffic import RouteLength
 
@@ -48,7 +48,7 @@ def ratio_by_receivers_figure(receivers: Sequence[DeliveryByReceivers], variants
         figure.add_scatter(
             x=[row.receivers for row in own],
             y=[row.ratio for row in own],
-            mode="lines+markers" if len(own) <= MARKED_POINTS_AT_MOST else "lines",
+            mode=line_mode(len(own)),
             marker={"symbol": symbol(index), "size": 7},
             name=variant,
             line={"color": colour(index), "dash": dash(index), "width": 1.5},

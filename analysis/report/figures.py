@@ -50,6 +50,11 @@ def symbol(index: int) -> str:
     return VARIANT_SYMBOLS[index % len(VARIANT_SYMBOLS)]
 
 
+def line_mode(points: int) -> str:
+    """Mode of a line through that many points, which are marked unless they are too many."""
+    return "lines+markers" if points <= MARKED_POINTS_AT_MOST else "lines"
+
+
 def on_scale(share: float) -> str:
     """A colour between the stops of `LOAD_SCALE`."""
     for (low, first), (high, second) in pairwise(LOAD_SCALE):
@@ -82,7 +87,7 @@ def share_over_time_figure(
         figure.add_scatter(
             x=[row.second for row in own],
             y=[share(row) for row in own],
-            mode="lines+markers" if len(own) <= MARKED_POINTS_AT_MOST else "lines",
+            mode=line_mode(len(own)),
             marker={"symbol": symbol(index), "size": 7},
             name=variant,
             line={"color": colour(index), "dash": dash(index), "width": 2},
@@ -117,7 +122,7 @@ def delay_over_time_figure(
     for index, variant in enumerate(variants):
         rows = [row for row in delays if row.variant == variant]
         seconds = [row.second for row in rows]
-        marked = "lines+markers" if len(rows) <= MARKED_POINTS_AT_MOST else "lines"
+        marked = line_mode(len(rows))
         count = [row.notifications for row in rows]
         for column, dashed, label in _SPREAD if len(variants) <= SPREAD_OF_VARIANTS_AT_MOST else _SPREAD[:1]:
             figure.add_scatter(
@@ -224,7 +229,7 @@ def queue_figure(queues: Sequence[QueueLength], variants: Sequence[str]) -> go.F
         figure.add_scatter(
             x=seconds,
             y=[row.queue if row else 0 for row in longest],
-            mode="lines+markers" if len(seconds) <= MARKED_POINTS_AT_MOST else "lines",
+            mode=line_mode(len(seconds)),
             name=f"{variant}, longest",
             legendgroup=variant,
             line={"color": colour(index), "width": 2},

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.report.figures import MARKED_POINTS_AT_MOST, blank_figure, colour, dash, symbol
+from analysis.report.figures import blank_figure, colour, dash, line_mode, symbol
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_columns
 from analysis.tables.timeline import PhaseTimes
@@ -78,7 +78,7 @@ def rates_figure(rates: GroupRates) -> go.Figure:
         figure.add_scatter(
             x=list(range(len(counts))),
             y=list(counts),
-            mode="lines+markers" if len(counts) <= MARKED_POINTS_AT_MOST else "lines",
+            mode=line_mode(len(counts)),
             name=group,
             line={"color": colour(index), "width": 2, "dash": dash(index)},
             marker={"symbol": symbol(index), "size": 7},
