@@ -14,6 +14,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from heapq import merge
+from itertools import islice
 from typing import NamedTuple
 
 from broker_service.messages import Message
@@ -42,6 +44,9 @@ class Horizon:
         self._end = 0
         """Behind the last position that is known to have been given."""
         self._held: dict[int, Held] = {}
+        self._early = RangeSet()
+        """Positions of the publications that are held back, because in these ranges gaps are found without looking at
+        each publication."""
         self._silent = RangeSet()
         self.bytes = 0
         """Bytes of the publications that are held back."""
@@ -51,6 +56,11 @@ class Horizon:
     def publications(self) -> int:
         """Publications that are held back."""
         return len(self._held)
+
+    @property
+    def lacks(self) -> bool:
+        """True when positions before known ones are unknown, once all that is ready has been taken."""
+        return self.next is not None and self.next < self._end
 
     def follow(self, position: int) -> None:
         """Begins to follow, if the leaf does not already."""
@@ -62,6 +72,7 @@ class Horizon:
         """Follows the stream no more."""
         self.next = None
         self._held.clear()
+        self._early = RangeSet()
         self._silent = RangeSet()
         self.bytes = 0
 
@@ -74,6 +85,8 @@ class Horizon:
         if held.position < self.next or held.position in self._held or not fits:
             return
         self._held[held.position] = held
+        if held.position > self.next:
+            self._early.add(held.position, held.position + 1)
         self.bytes += held.message.size
 
     def silence(self, start: int, end: int) -> None:
@@ -98,18 +111,23 @@ class Horizon:
                 continue
             end = self._silent.end_of(position)
             if end == position:
+                self._early.forget_below(position)
                 return
             self._silent.forget_below(end)
             self.next, self.attempts = end, 0
 
     def unknown(self, most: int) -> list[Range]:
         """The first ranges of unknown positions before known ones."""
-        if self.next is None or self.next >= self._end:
-            return []
-        known = RangeSet(self._silent)
-        for position in self._held:
-            known.add(position, position + 1)
-        return known.absent(self.next, self._end)[:most]
+        return [] if self.next is None else list(islice(self._gaps(self.next), most))
+
+    def _gaps(self, place: int) -> Iterator[Range]:
+        """The unknown positions from one on, in their order."""
+        for start, end in merge(self._early, self._silent):
+            if place < start:
+                yield place, start
+            place = max(place, end)
+        if place < self._end:
+            yield place, self._end
 
 
 class UnorderedHorizon(Horizon):

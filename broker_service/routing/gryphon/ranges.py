@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
 Range = tuple[int, int]
@@ -47,11 +47,14 @@ class RangeSet:
 
     def remove(self, start: int, end: int) -> None:
         """Removes the positions of a range; an empty one changes nothing."""
-        if start >= end:
+        starts, ends = self._starts, self._ends
+        first, last = bisect_right(ends, start), bisect_left(starts, end)
+        if start >= end or first >= last:
             return
-        kept = [*self.within(-1, start), *self.within(end, self._ends[-1])] if self._ends else []
-        self._starts = [each[0] for each in kept]
-        self._ends = [each[1] for each in kept]
+        kept = [(starts[first], start), (end, ends[last - 1])]
+        rest = [(begin, behind) for begin, behind in kept if begin < behind]
+        starts[first:last] = [begin for begin, _ in rest]
+        ends[first:last] = [behind for _, behind in rest]
 
     def start_of(self, position: int) -> int:
         """The first of the positions that lead without a gap to a position, which counts as present."""
@@ -85,6 +88,8 @@ class RangeSet:
 
     def forget_below(self, position: int) -> None:
         """Removes all positions below one."""
+        if not self._starts or self._starts[0] >= position:
+            return
         place = bisect_right(self._ends, position)
         del self._starts[:place], self._ends[:place]
         if self._starts and self._starts[0] < position:

@@ -42,7 +42,7 @@ class Reception:
                 self.notified += 1
                 self.waited += self._forwarding.now() - held.arrived
                 actions += notifications
-        lacks = bool(horizon.unknown(1))
+        lacks = horizon.lacks
         if lacks and not state.waits_for_gap and self._forwarding.upstream(state, 0):
             state.waits_for_gap = True
             actions.append(SetTimer(Gap(stream), self._forwarding.options.gap_after, awaited=True))
