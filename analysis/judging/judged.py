@@ -53,7 +53,7 @@ class PublicationOutcome(msgspec.Struct, array_like=True):
     proves: int | None = None
     """The subscription that a notification proves to have started; None where several may have caused it."""
     duties: list[Duty] = []
-    """Only of a gapless protocol (`analysis.judging.gaps`), where the client may get it and did not."""
+    """Only of a gapless protocol (`analysis.judging.deliveries.gaps`), where the client may get it and did not."""
 
 
 class JudgedPublication(msgspec.Struct, array_like=True):

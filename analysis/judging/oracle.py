@@ -14,7 +14,7 @@ client:
 3. **due**: as must, where routing promises best effort only (`record.promises`). Not to get it lowers the delivery
    ratio and is no defect. It still is a must where the client's own broker received the publication, because a broker
    notifies all of its clients of what it receives, and where a neighbour of that broker received it and promises to
-   pass it on to adjacent subscribers (`analysis.judging.adjacency`).
+   pass it on to adjacent subscribers (`analysis.judging.histories.adjacency`).
 4. **none**: everything else, publications outside their client's advertisements included. To get it is *spurious*.
 
 A publication that its broker refused, with notice to its publisher, and did not acknowledge when it was repeated was
@@ -47,20 +47,21 @@ is over. A *lossy* outage, which excuses losses, is one that takes messages with
 flight by the promises of the routing (`record.promises`; to TID routing and OctopiA, kill and stop) and, for its
 clients, a broken session of a driver with a broker, from `link_down` to `link_up`. The overlay has not recovered from
 it while brokers are frozen or links cut. All other faults delay publications and excuse no loss; a fault of a kind that
-the promises do not name excuses everything (`analysis.judging.fault_costs`).
+the promises do not name excuses everything (`analysis.judging.histories.fault_costs`).
 
 A fault may cost only what clients of the failed broker publish or should get (`Loss.OWN_CLIENTS`, `Loss.UNACCEPTED`;
-`analysis.judging.own_clients`). It excuses nothing between clients of other brokers, nor delays their subscriptions,
-except while it cuts their brokers off from each other (`analysis.judging.cuts`): then publications wait and operations
-settle afterwards. Where no path is left to the end of the run, what was in flight may be lost. With
-`Loss.UNACCEPTED`, a publication that its broker accepted is a must even if that broker failed, once that is back. Its
-broker's acknowledgement to its publisher proves that it was accepted, and so does a notification of any client.
+`analysis.judging.histories.own_clients`). It excuses nothing between clients of other brokers, nor delays their
+subscriptions, except while it cuts their brokers off from each other (`analysis.judging.histories.cuts`): then
+publications wait and operations settle afterwards. Where no path is left to the end of the run, what was in flight may
+be lost. With `Loss.UNACCEPTED`, a publication that its broker accepted is a must even if that broker failed, once that
+is back. Its broker's acknowledgement to its publisher proves that it was accepted, and so does a notification of any
+client.
 
-Links of an overlay may appear and vanish while it runs (`analysis.judging.vanished_links`). Under best effort that
-excuses nothing, because its delivery ratio is to show the cost. Other routing promises a cost for `VANISHED_LINKS`:
-the link may take what is in flight with it, and publications between brokers that no path of present links joins may
-be lost; or it costs nothing, and publications wait until there is a path again, and are lost only where there is none
-to the end of the run.
+Links of an overlay may appear and vanish while it runs (`analysis.judging.histories.vanished_links`). Under best effort
+that excuses nothing, because its delivery ratio is to show the cost. Other routing promises a cost for
+`VANISHED_LINKS`: the link may take what is in flight with it, and publications between brokers that no path of present
+links joins may be lost; or it costs nothing, and publications wait until there is a path again, and are lost only where
+there is none to the end of the run.
 
 Order: a notification is **overtaken** when a later publication of the same publisher reached the client first. That is
 counted and reported. It is the defect *reordered*
@@ -73,7 +74,7 @@ counted and reported. It is the defect *reordered*
   publisher, so that they travel on one tree.
 
 Routing that promises every publication in the order of each publisher is **gapless**: from the start of a subscription
-on, a may becomes a must (`analysis.judging.duties`, `analysis.judging.gaps`).
+on, a may becomes a must (`analysis.judging.rights.duties`, `analysis.judging.deliveries.gaps`).
 """
 
 from __future__ import annotations
@@ -82,14 +83,14 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 import msgspec
 
-from analysis.judging.adjacency import Adjacency, CopyArrival
-from analysis.judging.detections.rights import CompositeRights, PartMatch
-from analysis.judging.duties import Duties, Found, Judgement, proven
-from analysis.judging.history import SETTLE, History
-from analysis.judging.interests import Interests, interests_of
-from analysis.judging.journeys import Journey
-from analysis.judging.standing import Flight, Standing, Status, standing_of
-from analysis.judging.subscribed import Subscribed, moments_of
+from analysis.judging.histories.adjacency import Adjacency, CopyArrival
+from analysis.judging.histories.history import SETTLE, History
+from analysis.judging.journeys.journey import Journey
+from analysis.judging.rights.composite_rights import CompositeRights, PartMatch
+from analysis.judging.rights.duties import Duties, Found, Judgement, proven
+from analysis.judging.rights.interests import Interests, interests_of
+from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
+from analysis.judging.rights.subscribed import Subscribed, moments_of
 from analysis.reading.publication_events import UNKNOWN, Published
 from analysis.tables.deliveries import Cause, Right
 from broker_service.language import Advertisement, ContentError, Predicate, Publication

@@ -10,17 +10,17 @@ from itertools import groupby
 
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.detections.events import CompositeEventCollector, PartOfComposite
-from analysis.judging.fault_baseline import Baselines
-from analysis.judging.faults import FaultTimes
-from analysis.judging.history import History
-from analysis.judging.journeys import Journey, Journeys
+from analysis.judging.fault_effects.baseline import Baselines
+from analysis.judging.histories.faults import FaultTimes
+from analysis.judging.histories.history import History
+from analysis.judging.journeys.journey import Journey, Journeys
+from analysis.judging.journeys.network import Network
+from analysis.judging.journeys.network_usage import UsageTally
+from analysis.judging.journeys.route_lengths import RouteTally
+from analysis.judging.journeys.router_work import WorkSamples, WorkTally
+from analysis.judging.journeys.spread import SpreadSample
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
-from analysis.judging.network import Network
-from analysis.judging.network_usage import UsageTally
 from analysis.judging.oracle import Oracle, Verdict, oracles_of
-from analysis.judging.route_lengths import RouteTally
-from analysis.judging.router_work import WorkSamples, WorkTally
-from analysis.judging.spread import SpreadSample
 from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import bucket_of
 from analysis.run_files.time_units import second_of

@@ -13,17 +13,18 @@ import msgspec
 
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.delay_stage import DelaySamples
-from analysis.judging.delivery_counts import DeliveryCounts
-from analysis.judging.delivery_ratio import DueTally
+from analysis.judging.deliveries.counts import DeliveryCounts
+from analysis.judging.deliveries.delivery_ratio import DueTally
+from analysis.judging.deliveries.gaps import Starts, with_gaps
 from analysis.judging.examples import FoundExamples
-from analysis.judging.fault_counts import FaultTally, VariantFaults
-from analysis.judging.gaps import SessionBreaks, Starts, with_gaps
+from analysis.judging.fault_effects.counts import FaultTally
+from analysis.judging.histories.variant_context import VariantContext
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, decode_judged, mapped_bytes
 from analysis.reading.intervals import FOREVER
 from analysis.run_files.time_units import second_of
 from analysis.tables.deliveries import Defect, Expectation, Notification, Right
 from analysis.tables.partitions import PartWriter
-from record.promises import Completeness, Order, Promises
+from record.promises import Completeness, Order
 from record.time_units import MILLISECOND
 
 
@@ -43,18 +44,6 @@ class PublisherTally:
         self.examples.merge(other.examples)
         self.faults.merge(other.faults)
         self.due.merge(other.due)
-
-
-@dataclass(frozen=True, slots=True)
-class VariantContext:
-    """The facts about a variant that its deliveries are judged against."""
-
-    name: str
-    run_start: int | None
-    promises: Promises
-    faults: VariantFaults
-    session_breaks: SessionBreaks
-    """Only of clients whose sessions broke, and only where routing promises to be gapless."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from analysis.judging.delivery_counts import DeliveryCounts
+from analysis.judging.deliveries.counts import DeliveryCounts
+from analysis.judging.deliveries.starts import start_figures
 from analysis.judging.detections.counts import DetectionCounts
 from analysis.judging.examples import MOST
 from analysis.judging.publication_stage import PublicationCounts
-from analysis.judging.standing import unconfirmed
-from analysis.judging.starts import start_figures
+from analysis.judging.rights.standing import unconfirmed
 from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
 from analysis.reading.stream_positions import Fall

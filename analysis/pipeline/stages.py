@@ -15,19 +15,19 @@ from typing import Protocol, Self, TypeVar
 
 from analysis.engines.interface import Exchange, Workers
 from analysis.judging.delay_stage import DelayTables, DelayTally, measure_delays
+from analysis.judging.deliveries.starts import starts_of
 from analysis.judging.delivery_stage import DeliveryStage, DeliveryTally
 from analysis.judging.detections.counts import DetectionTally
 from analysis.judging.detections.events import CompositeName
 from analysis.judging.detections.placements import PlacementTables
 from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
-from analysis.judging.fault_counts import VariantFaults
-from analysis.judging.fault_tables import FaultTables
-from analysis.judging.histories import faults_of, histories_of, log_stage_of, session_breaks
-from analysis.judging.network import networks_of
+from analysis.judging.fault_effects.tables import FaultTables
+from analysis.judging.histories.assembly import faults_of, histories_of, log_stage_of, session_breaks
+from analysis.judging.histories.variant_context import VariantContext, VariantFaults
+from analysis.judging.journeys.network import networks_of
+from analysis.judging.journeys.router_work import WorkTables
 from analysis.judging.publication_stage import PublicationStage, PublicationTally
-from analysis.judging.publisher_stage import PublisherStage, PublisherTally, VariantContext
-from analysis.judging.router_work import WorkTables
-from analysis.judging.starts import starts_of
+from analysis.judging.publisher_stage import PublisherStage, PublisherTally
 from analysis.pipeline.progress import Progress, counted
 from analysis.reading.lifetimes import DeclarationLifetime, lifetimes
 from analysis.reading.log_tally import LogTally

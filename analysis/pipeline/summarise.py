@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from analysis.judging.delay_stage import DelayFigures
-from analysis.judging.history import SETTLE_SECONDS
+from analysis.judging.histories.history import SETTLE_SECONDS
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.comparison import comparison_of
 from analysis.pipeline.delivery import delivery_of, overall

@@ -1,6 +1,7 @@
 """Outages: from a fault to its heal, and from the end of a driver's session with a broker to the next one.
 
-An outage is a fact of the log. What it excuses is decided by the delivery oracle (`analysis.judging.fault_costs`).
+An outage is a fact of the log. What it excuses is decided by the delivery oracle
+(`analysis.judging.histories.fault_costs`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.judging.burst_recovery import largest_delays, normal_up_to, stable_after
+from analysis.judging.deliveries.burst_recovery import largest_delays, normal_up_to, stable_after
 from analysis.report.figures import blank_figure, colour, dash, log_axis, symbol
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_columns

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from broker_service.language import Value
 from broker_service.language.composite import Atomic, Variable, VariablePredicate, VariableType
-from broker_service.language.composite_subscription import binds
+from broker_service.language.composite_subscription import binds, variable_predicates
 from broker_service.language.evaluation import TESTS
 
 Slot = int
@@ -88,7 +88,7 @@ class PartReader:
     """
 
     def __init__(self, part: Atomic, slots: Slots) -> None:
-        predicates = [predicate for predicate in part.predicates if isinstance(predicate, VariablePredicate)]
+        predicates = variable_predicates(part)
         self._fields: list[_Field] = []
         """Attribute for each slot."""
         self._own_tests: list[_OwnTest] = []

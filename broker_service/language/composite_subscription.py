@@ -53,6 +53,11 @@ def relaxed(part: Atomic) -> Subscription:
     return Subscription(tuple(dict.fromkeys(map(_relaxed, part.predicates))))
 
 
+def variable_predicates(part: Atomic) -> tuple[VariablePredicate, ...]:
+    """The predicates of a part that have variables."""
+    return tuple(predicate for predicate in part.predicates if isinstance(predicate, VariablePredicate))
+
+
 def binds(predicate: VariablePredicate) -> bool:
     """True when the predicate gives its variable the publication's value, False when it tests against it."""
     return predicate.operator in _BINDING

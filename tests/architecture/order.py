@@ -96,6 +96,16 @@ ROOMS: Mapping[str, Floors] = {
         "start",
         "__main__",
     ),
+    "analysis.judging": _floors(
+        "judged",
+        "histories journeys",
+        "rights",
+        "deliveries fault_effects oracle",
+        "delay_stage examples",
+        "detections",
+        "publication_stage publisher_stage",
+        "delivery_stage",
+    ),
     "broker_service.routing": _floors(
         "matcher preparation",
         "options",

@@ -18,8 +18,9 @@ from itertools import pairwise
 from msgspec import Struct, UnsetType
 from msgspec.structs import fields
 
-from analysis.judging import history, oracle
+from analysis.judging import oracle
 from analysis.judging.detections import oracle as detection_oracle
+from analysis.judging.histories import history
 from analysis.run_files.logs import LogLoss
 from analysis.tables import summary
 from analysis.tables.broker_work import WorkKind

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from broker_service.language import Operator, Value
-from broker_service.language.composite import And, Atomic, Composite, Or, Variable, VariablePredicate
-from broker_service.language.composite_subscription import binds, guaranteed, parts_of
+from broker_service.language.composite import And, Atomic, Composite, Or, Variable
+from broker_service.language.composite_subscription import binds, guaranteed, parts_of, variable_predicates
 from broker_service.language.evaluation import TESTS
 
 Members = tuple[int, ...]
@@ -37,11 +37,6 @@ _Key = tuple[Value | None, ...]
 
 _FEWEST_REMOVED = 64
 """Rows that a table holds before any are removed."""
-
-
-def variable_predicates(part: Atomic) -> tuple[VariablePredicate, ...]:
-    """The predicates of a part that have variables."""
-    return tuple(predicate for predicate in part.predicates if isinstance(predicate, VariablePredicate))
 
 
 class Combinations:

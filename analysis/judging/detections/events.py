@@ -18,9 +18,9 @@ from zlib import crc32
 
 import msgspec
 
-from analysis.judging.detections.rights import PartMatch
-from analysis.judging.history import History
+from analysis.judging.histories.history import History
 from analysis.judging.judged import mapped_bytes
+from analysis.judging.rights.composite_rights import PartMatch
 from analysis.reading.detections import DetectionLoss, NotifiedDetection
 from analysis.reading.publication_events import Published
 

@@ -32,7 +32,7 @@ import msgspec
 
 from analysis.judging.detections.combinations import Combinations
 from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss
-from analysis.judging.detections.rights import PartMatch
+from analysis.judging.rights.composite_rights import PartMatch
 from analysis.reading.detections import NotifiedDetection
 from analysis.reading.intervals import NONE, Intervals
 from analysis.tables.deliveries import Right

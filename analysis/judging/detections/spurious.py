@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from analysis.judging.detections.combinations import Combinations
 from analysis.judging.detections.events import NOT_PUBLISHED, PlacedDetection
 from analysis.judging.detections.oracle import ComposedLifetime
-from analysis.judging.detections.rights import PartMatch
+from analysis.judging.rights.composite_rights import PartMatch
 from analysis.tables.deliveries import Cause, Right
 from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.language.composite_subscription import relaxed

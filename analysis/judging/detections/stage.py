@@ -22,9 +22,9 @@ from analysis.judging.detections.rows import (
 )
 from analysis.judging.detections.spurious import cause_of, matches_of
 from analysis.judging.detections.stored_matches import match_losses
-from analysis.judging.history import History
-from analysis.judging.publisher_stage import VariantContext
-from analysis.judging.standing import standing_of
+from analysis.judging.histories.history import History
+from analysis.judging.histories.variant_context import VariantContext
+from analysis.judging.rights.standing import standing_of
 from analysis.reading.intervals import Intervals
 from analysis.reading.placements import JoinPoint
 from analysis.tables.deliveries import Cause

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from analysis.judging.history import SETTLE, History
+from analysis.judging.histories.history import SETTLE, History
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.placements import JoinPoint

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analysis.claims.estimates import estimate
 from analysis.engines import PlainEngine
-from analysis.judging.delivery_ratio import BATCHES, DueTally
+from analysis.judging.deliveries.delivery_ratio import BATCHES, DueTally
 from analysis.judging.judged import PublicationOutcome, Receipt
 from analysis.pipeline import analyze
 from analysis.tables.deliveries import DeliveryOverTime, Right

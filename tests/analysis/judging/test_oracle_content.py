@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.judging.history import History
-from analysis.judging.journeys import Journey
+from analysis.judging.histories.history import History
+from analysis.judging.journeys.journey import Journey
 from analysis.judging.oracle import oracles_of
 from analysis.reading.lifetimes import lifetimes
 from analysis.reading.log_events import ClientOperation, LogPosition

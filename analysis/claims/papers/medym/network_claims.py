@@ -28,7 +28,7 @@ from analysis.claims.papers.medym.variants import (
     matching_ratio,
 )
 from analysis.claims.verdict import Measurement
-from analysis.judging.network import Network
+from analysis.judging.journeys.network import Network
 from broker_service.routing.common.distances import Distances
 from broker_service.routing.common.spanning_tree import spanning_tree
 

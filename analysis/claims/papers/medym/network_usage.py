@@ -1,4 +1,4 @@
-"""Load of the network under the servers, from the copies of a run; `analysis.judging.network` defines the measures."""
+"""Load of the network under the servers, from a run's copies, measured by `analysis.judging.journeys.network`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from analysis.claims.measured_run import MeasuredVariant
 from analysis.claims.model import ClaimsError
 from analysis.claims.papers.medym.traffic import Integers, Numbers, Traffic
-from analysis.judging.network import Network, networks_of
+from analysis.judging.journeys.network import Network, networks_of
 
 
 def networks(variants: Sequence[MeasuredVariant]) -> Mapping[str, Network]:

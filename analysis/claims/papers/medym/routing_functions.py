@@ -5,7 +5,7 @@ results when every server that an event reaches applies the same function to its
 
 - *Time* is that of one decision of the publication server, without a cache, in processor time of this thread; the
   median over lists. A tenth of the servers are overloaded.
-- *NRU* is that of `analysis.judging.network`, the mean over lists. Loads change with each event: a server is
+- *NRU* is that of `analysis.judging.journeys.network`, the mean over lists. Loads change with each event: a server is
   overloaded under BalancedMST when it has sent more than `recipe.arguments[2]` copies for each event that it received.
 """
 
@@ -24,7 +24,7 @@ from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.medym.network_usage import networks
 from analysis.claims.papers.medym.variants import BALANCED, CLOSE, MST, MULTICASTS
 from analysis.claims.verdict import Measurement
-from analysis.judging.network import Network
+from analysis.judging.journeys.network import Network
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.spanning_tree import spanning_tree
 from broker_service.routing.medym.multicast import Multicast, balanced_mst, close_mst, mst, multicast_tree

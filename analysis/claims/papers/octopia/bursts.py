@@ -5,8 +5,8 @@ Meaning of the paper's terms in all these measures:
 - The *burst* consists of the publications of the publisher with most of them.
 - *Delays* are those of all notifications, including other publishers', because of 50,000 publications that drain for
   minutes half cannot arrive within a second, as is published.
-- *Stability* is judged as in figures 17 to 20 (`analysis.judging.burst_recovery`), by the largest delay of every 5,000
-  notifications.
+- *Stability* is judged as in figures 17 to 20 (`analysis.judging.deliveries.burst_recovery`), by the largest delay of
+  every 5,000 notifications.
 - `arguments` hold the published size of the burst, 50,000 publications. A run with 1/n of them lasts 1/n of the time:
   rates and service times are as published, and queues grow as fast, but for 1/n as long. Therefore its times are
   multiplied by n, and 1/n as many notifications share a largest delay. The delay without any queue does not shrink: it
@@ -28,7 +28,7 @@ from statistics import fmean
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
-from analysis.judging.burst_recovery import largest_delays, stable_after
+from analysis.judging.deliveries.burst_recovery import largest_delays, stable_after
 from analysis.tables.deliveries import Notification
 from record.log import Event
 from record.time_units import SECOND

@@ -2,8 +2,8 @@
 
 Brokers log the time of the router's work on a publication, and the part of it that compared content. *Matching delay*
 is the time of one comparison at one broker; *path-selection time* is the rest of the router's work on a publication at
-one broker: reading the header and choosing next hops (`analysis.judging.router_work`). Both are times of the process
-that ran the broker's code: processor time where `brokerlab reproduce` simulates, elapsed time for real brokers.
+one broker: reading the header and choosing next hops (`analysis.judging.journeys.router_work`). Both are times of the
+process that ran the broker's code: processor time where `brokerlab reproduce` simulates, elapsed time for real brokers.
 Therefore no two runs measure the same. The slowest `SLOWEST_LEFT_OUT` of each variant do not count, because they
 include other work of the host.
 """
@@ -18,7 +18,7 @@ from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.octopia.control_traffic import by_size
 from analysis.claims.verdict import Measurement
-from analysis.judging.router_work import Arrival, Comparison, path_selections
+from analysis.judging.journeys.router_work import Arrival, Comparison, path_selections
 from record.log import Event
 
 SLOWEST_LEFT_OUT = 0.02

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.judging.detections.combinations import Combinations, variable_predicates
+from analysis.judging.detections.combinations import Combinations
 from broker_service.language import Predicate, Value
 from broker_service.language.composite import Composite
-from broker_service.language.composite_subscription import parts_of, relaxed
+from broker_service.language.composite_subscription import parts_of, relaxed, variable_predicates
 from broker_service.language.evaluation import all_hold
 from broker_service.language.notation import parse_composite
 from tests.broker_service.detection import naive

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss
 from analysis.judging.detections.oracle import ComposedLifetime, DetectionSweep
-from analysis.judging.detections.rights import PartMatch
 from analysis.judging.detections.spurious import cause_of, matches_of
+from analysis.judging.rights.composite_rights import PartMatch
 from analysis.reading.detections import DetectionLoss, NotifiedDetection
 from analysis.tables.deliveries import Cause, Right
 from analysis.tables.detections import DetectionDefect

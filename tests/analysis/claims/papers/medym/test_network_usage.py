@@ -12,7 +12,7 @@ from analysis.claims.papers.medym.network_claims import BROADCAST, UNICAST, norm
 from analysis.claims.papers.medym.network_usage import stress_of
 from analysis.claims.papers.medym.traffic import traffic_of
 from analysis.claims.papers.medym.variants import SCHEMES
-from analysis.judging.network import Network
+from analysis.judging.journeys.network import Network
 from tests.analysis.claims.papers.medym.small_runs import (
     SERVERS,
     UNDERLAY,

@@ -1,0 +1,88 @@
+"""Gaps in what the subscriptions of a client got from one publisher, though the protocol promises that there are none.
+
+A publication that a client may get, and did not, is lost after all if one of its subscriptions that match it
+(`analysis.judging.rights.duties`) had started, and either
+
+1. **gap**: a later publication of the publisher reached the client, before that subscription was withdrawn; no outage
+   and no recovery excuses that, only
+2. **session**: the client's session was down between the start and the later publication, which made it start anew; or
+3. **tail**: none came later, and nothing but the start was in doubt.
+
+A subscription had started if an earlier publication of the same publisher reached the client in the same session and
+proves it, or if its start was announced in that session before the publication was made.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from analysis.judging.histories.variant_context import SessionBreaks
+from analysis.judging.judged import Duty, JudgedPublication, PublicationOutcome
+from analysis.reading.intervals import FOREVER
+from analysis.tables.deliveries import Cause, Right
+
+_Published = tuple[int, int]
+"""The time of a publishing and its position in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """The first publication of one publisher that proves each subscription started, in each session of its client."""
+
+    breaks: SessionBreaks
+    proven: dict[tuple[str, int, int], _Published] = field(default_factory=dict)
+    """By client, session and subscription."""
+
+    @classmethod
+    def of(cls, of_publisher: Iterable[JudgedPublication], breaks: SessionBreaks) -> Starts:
+        """The starts that a publisher's publications prove, the latest publication first."""
+        starts = cls(breaks)
+        for judged in of_publisher:
+            for outcome in judged.outcomes:
+                if outcome.proves is not None and outcome.receipts:
+                    session = starts.session(outcome.client, outcome.receipts[0].notified)
+                    starts.proven[outcome.client, session, outcome.proves] = _published(judged)
+        return starts
+
+    def session(self, client: str, time: int) -> int:
+        """The number of the client's session at a time."""
+        return bisect_right(self.breaks.get(client, ()), time)
+
+    def started(self, client: str, duty: Duty, session: int, published: _Published) -> bool:
+        """True when the subscription had started in this session before the publication."""
+        if duty.announced <= published[0] and self.session(client, duty.announced) == session:
+            return True
+        return self.proven.get((client, session, duty.subscription), (FOREVER, 0)) < published
+
+
+def with_gaps(of_publisher: Iterable[JudgedPublication], starts: Starts) -> Iterator[JudgedPublication]:
+    """The publications of a publisher, the latest first, with the right `must` where a gap proves it."""
+    later_arrived: dict[str, int] = {}
+    for judged in of_publisher:
+        for outcome in judged.outcomes:
+            arrived = later_arrived.get(outcome.client, FOREVER)
+            if outcome.receipts:
+                later_arrived[outcome.client] = min(arrived, outcome.receipts[0].notified)
+            elif outcome.duties:
+                _judge(judged, outcome, arrived, starts)
+        yield judged
+
+
+def _judge(judged: JudgedPublication, outcome: PublicationOutcome, later_arrived: int, starts: Starts) -> None:
+    client, published = outcome.client, _published(judged)
+    last_session = starts.session(client, published[0])
+    for duty in outcome.duties:
+        if later_arrived < duty.withdrawn and starts.started(
+            client, duty, starts.session(client, later_arrived), published
+        ):
+            outcome.right, outcome.cause = Right.MUST, Cause.GAP
+            return
+        if duty.due and starts.started(client, duty, last_session, published):
+            outcome.right, outcome.cause = Right.MUST, Cause.STARTED
+            return
+
+
+def _published(judged: JudgedPublication) -> _Published:
+    return judged.published or 0, judged.position

@@ -1,0 +1,150 @@
+"""The context of each variant for the stages: its clock and brokers, the operations of its clients, its faults."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from analysis.judging.histories.adjacency import adjacency_of
+from analysis.judging.histories.cuts import cuts_of
+from analysis.judging.histories.fault_costs import (
+    crash_intervals,
+    cutting_outages,
+    lossy_intervals,
+    other_losses,
+    silent_intervals,
+)
+from analysis.judging.histories.faults import FaultTimes, fault_spans
+from analysis.judging.histories.history import SETTLE, History, Session, cut_short
+from analysis.judging.histories.own_clients import VariantOutages, own_clients_of
+from analysis.judging.histories.vanished_links import vanished_links
+from analysis.reading.intervals import FOREVER
+from analysis.reading.lifetimes import DeclarationLifetime
+from analysis.reading.log_events import OutageEvent
+from analysis.reading.log_stage import LogStage
+from analysis.reading.outages import outage_intervals
+from analysis.reading.overlay_changes import OverlayChanges
+from analysis.reading.share_reader import LoggedVariants
+from analysis.run_files.logs import scenario_time
+from analysis.run_files.run_directory import RunDirectory
+from record.manifest import VariantRecord
+from record.time_units import SECOND
+
+
+def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
+    """Stage 1 over the logs of a run."""
+    variants = run.manifest.variants
+    logged = LoggedVariants(
+        numbers={variant.name: number for number, variant in enumerate(variants)},
+        run_starts=tuple(variant.run_start for variant in variants),
+        stops=tuple(FOREVER if variant.stop is None else variant.stop for variant in variants),
+        brokers=frozenset(run.brokers),
+    )
+    return LogStage(logged, buckets, run.dilations, run.clocks)
+
+
+def histories_of(
+    run: RunDirectory,
+    lifetimes: Iterable[DeclarationLifetime],
+    events: Iterable[OutageEvent],
+    changes: Sequence[OverlayChanges | None],
+    declared: Mapping[tuple[int, str], int],
+) -> list[History]:
+    """The history that the oracle judges by, for each variant; `changes` are those of each variant's overlay, and
+    `declared` is that of `LogTally`."""
+    return [
+        replace(_history(run, number, lifetimes, events, changed), joined=_joined(run, number, declared))
+        for number, changed in enumerate(changes)
+    ]
+
+
+def _joined(run: RunDirectory, number: int, declared: Mapping[tuple[int, str], int]) -> dict[str, int]:
+    """`History.joined`: the last message of a subscription or an advertisement that was received, by its broker."""
+    if not run.manifest.variants[number].unsettled:
+        return {}
+    return {broker: time for (variant, broker), time in declared.items() if variant == number}
+
+
+def faults_of(
+    number: int, variant: VariantRecord, events: Iterable[OutageEvent], brokers: Collection[str]
+) -> FaultTimes:
+    """The faults injected into a variant before it was stopped."""
+    faults = [event for event in _of_variant(number, variant, events) if not event.node]
+    return FaultTimes(fault_spans(faults, _lingering(variant), brokers))
+
+
+def _history(
+    run: RunDirectory,
+    number: int,
+    lifetimes: Iterable[DeclarationLifetime],
+    events: Iterable[OutageEvent],
+    changed: OverlayChanges | None,
+) -> History:
+    variant, brokers = run.manifest.variants[number], frozenset(run.brokers)
+    lingering, promises = _lingering(variant), variant.promises
+    vanished = vanished_links(changed, promises)
+    of_variant = _of_variant(number, variant, events)
+    faults = [*(event for event in of_variant if not event.node), *vanished.events]
+    sessions: dict[Session, list[OutageEvent]] = {}
+    for event in of_variant:
+        if event.node:
+            sessions.setdefault((event.node, event.target), []).append(event)
+    happened = VariantOutages(faults=faults, sessions=sessions, lingering=lingering)
+    overlay = vanished.overlay or run.overlays[variant.name]
+    cutting = [*(cutting_outages(faults, brokers) if promises.spares_others else ()), *vanished.waited]
+    run_end = FOREVER if variant.end is None else variant.end
+    return History(
+        promises=promises,
+        lifetimes=[lifetime for lifetime in lifetimes if lifetime.variant == number],
+        run_start=variant.run_start,
+        cut_short=cut_short(variant.end, variant.interrupted),
+        lossy=lossy_intervals(faults, promises, lingering, brokers),
+        crashes=crash_intervals(faults, promises, lingering, brokers),
+        lossy_elsewhere=other_losses(faults, promises, lingering, brokers),
+        silent=silent_intervals(faults, promises, lingering, brokers),
+        unsettled=outage_intervals(faults, lingering, brokers),
+        session_outages={session: outage_intervals(found, lingering) for session, found in sessions.items()},
+        cuts=cuts_of(overlay, cutting, lingering, run_end),
+        parted=cuts_of(overlay, vanished.lost, lingering, run_end),
+        adjacency=adjacency_of(promises, run.overlays[variant.name], changed, SETTLE),
+        own_clients=own_clients_of(promises, brokers, happened),
+        stamp_errors={
+            Path(file).stem: scenario_time(clock.stamp_error, variant.time_dilation)
+            for file, clock in run.clocks.items()
+        },
+    )
+
+
+def session_breaks(history: History) -> dict[str, tuple[int, ...]]:
+    """The times at which each client's sessions broke; only of clients that had a break, under a gapless protocol."""
+    own = history.own_clients
+    if not history.promises.gapless:
+        return {}
+    breaks: dict[str, set[int]] = {}
+    for lifetime in history.lifetimes:
+        node, broker = lifetime.node, lifetime.broker
+        down = history.session_outages_of(node, broker) if own is None else own.down(node, broker)
+        if down.starts:
+            breaks.setdefault(lifetime.client, set()).update(down.starts)
+    return {client: tuple(sorted(times)) for client, times in breaks.items()}
+
+
+def _of_variant(number: int, variant: VariantRecord, events: Iterable[OutageEvent]) -> list[OutageEvent]:
+    """The events of a variant before its end; from then on everything is taken down, sessions first.
+
+    Faults that last are healed before the drain phase, which takes no virtual time where nothing is in flight. So
+    their heals count at the end itself.
+    """
+    end = FOREVER if variant.end is None else variant.end
+    of_variant = (event for event in events if event.variant == number)
+    return [event for event in of_variant if event.at.time < end or (event.at.time == end and _heals(event))]
+
+
+def _heals(event: OutageEvent) -> bool:
+    return not event.node and not event.begins
+
+
+def _lingering(variant: VariantRecord) -> int:
+    """Nanoseconds after its heal for which a fault may still have effects."""
+    return round(variant.recovery * SECOND) + SETTLE

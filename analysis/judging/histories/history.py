@@ -1,0 +1,108 @@
+"""The history of a variant, by which the oracle judges it: operations of clients, outages, promises of the routing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analysis.judging.histories.adjacency import Adjacency
+from analysis.judging.histories.cuts import NO_CUTS, Cuts
+from analysis.reading.intervals import NONE, Intervals
+from analysis.reading.lifetimes import DeclarationLifetime
+from record.promises import Promises
+from record.time_units import SECOND
+
+SETTLE_SECONDS = 2.0
+"""The longest time that a (un)subscription or (un)advertisement takes to reach every broker, or a publication to be
+matched."""
+CUT_SHORT_SECONDS = 10.0
+"""Publications made less than this before the end of an interrupted run may not have been delivered yet."""
+
+SETTLE = int(SETTLE_SECONDS * SECOND)
+_CUT_SHORT = int(CUT_SHORT_SECONDS * SECOND)
+
+Session = tuple[str, str | None]
+"""The session of a driver with a broker, by their names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnClients:
+    """Faults that cost only what clients of the failed broker publish or should get. They cost nothing else, so they
+    delay others as far only as they cut brokers off from each other."""
+
+    lossy: Mapping[str, Intervals] = field(default_factory=dict)
+    """By broker: the time in which its own clients' publications may be lost, accepted or not."""
+    unaccepted: Mapping[str, Intervals] = field(default_factory=dict)
+    """By broker: the time in which those that it had not accepted may be lost."""
+    unsettled: Intervals = NONE
+    """As `History.unsettled`, under faults of other kinds; these alone delay subscriptions everywhere."""
+    brokers_down: Mapping[str, Intervals] = field(default_factory=dict)
+    """By broker: from the fault to its heal and no longer."""
+    sessions_down: Mapping[Session, Intervals] = field(default_factory=dict)
+    """As `History.session_outages`, without the time of recovery."""
+
+    def of(self, broker: str | None) -> tuple[Intervals, Intervals]:
+        """`lossy` and `unaccepted` of a broker."""
+        return (NONE, NONE) if broker is None else (self.lossy.get(broker, NONE), self.unaccepted.get(broker, NONE))
+
+    def down(self, node: str, broker: str | None) -> Intervals:
+        """The time in which the session of a driver with a broker was certainly broken: the broker, or it, was down."""
+        broken = self.sessions_down.get((node, broker), NONE)
+        return broken if broker is None else Intervals.union(broken, self.brokers_down.get(broker, NONE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The operations of the clients of one variant, and the outages of the overlay."""
+
+    promises: Promises = field(default_factory=Promises)
+    """The promises of the routing."""
+    lifetimes: Sequence[DeclarationLifetime] = ()
+    """In the order in which they were made."""
+    run_start: int | None = None
+    joined: Mapping[str, int] = field(default_factory=dict)
+    """By broker: the time by which its clients' operations of the join phase had settled, where brokers still passed on
+    such operations when that phase ended."""
+    cut_short: int | None = None
+    """The time after which publications of an interrupted run may not have been delivered; None of a whole run."""
+    lossy: Intervals = NONE
+    """The time in which publications may be lost."""
+    crashes: Mapping[str, Intervals] = field(default_factory=dict)
+    """By broker: the part of `lossy` in which it may have lost what it stored; only of brokers that ended."""
+    lossy_elsewhere: Intervals = NONE
+    """The rest of `lossy`: what brokers stored may be lost anywhere."""
+    silent: Intervals = NONE
+    """The time in which publications may wait in a queue without a record in any log."""
+    unsettled: Intervals = NONE
+    """The time in which operations may take longer to settle, under faults of every kind."""
+    session_outages: Mapping[Session, Intervals] = field(default_factory=dict)
+    """Each with the time of recovery from it."""
+    cuts: Cuts = NO_CUTS
+    """The time in which brokers were cut off from each other, and publications between them waited."""
+    parted: Cuts = NO_CUTS
+    """The time in which no path of links that were there joined brokers, and publications between them may be lost."""
+    adjacency: Adjacency | None = None
+    """None where routing promises nothing about neighbours of brokers that received a publication."""
+    own_clients: OwnClients | None = None
+    """None where the promises name no fault of this cost."""
+    stamp_errors: Mapping[str, int] = field(default_factory=dict)
+    """By driver: the largest possible difference between the times of its publications by the run's clock as it knew
+    them and as the analysis does, in nanoseconds. Drivers without any are left out."""
+
+    @property
+    def has_outages(self) -> bool:
+        """True when any outage may have cost a publication."""
+        return bool(self.lossy.starts or self.session_outages or self.own_clients is not None)
+
+    @property
+    def has_cuts(self) -> bool:
+        """True when brokers were ever cut off from each other."""
+        return bool(self.cuts.moments or self.parted.moments)
+
+    def session_outages_of(self, node: str, broker: str | None) -> Intervals:
+        return self.session_outages.get((node, broker), NONE)
+
+
+def cut_short(end: int | None, interrupted: bool) -> int | None:
+    """`History.cut_short` of a run that ended at `end`."""
+    return end - _CUT_SHORT if interrupted and end is not None else None

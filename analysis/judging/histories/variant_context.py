@@ -1,0 +1,33 @@
+"""The context of a variant in which stage 3 judges its deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analysis.judging.histories.faults import FaultTimes
+from record.promises import Promises
+
+SessionBreaks = Mapping[str, Sequence[int]]
+"""By client: the times at which its sessions broke, in ascending order."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantFaults:
+    """The faults of a variant, against which its notifications are counted."""
+
+    times: FaultTimes = field(default_factory=FaultTimes)
+    late_from: Sequence[int | None] = ()
+    """By fault: the delay above which a notification is late, nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantContext:
+    """The facts about a variant that its deliveries are judged against."""
+
+    name: str
+    run_start: int | None
+    promises: Promises
+    faults: VariantFaults
+    session_breaks: SessionBreaks
+    """Only of clients whose sessions broke, and only where routing promises to be gapless."""

@@ -1,0 +1,237 @@
+"""The journey of one publication in one variant: where it arrived, how long it waited in queues, whom it reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.judging.journeys.paths import NO_ARRIVAL, Paths
+from analysis.judging.journeys.router_work import Arrival, Comparison
+from analysis.judging.judged import Receipt
+from analysis.reading.event_table import KINDS, NOBODY, Events, EventTable
+from analysis.reading.publication_events import UNKNOWN, Published
+from record.log import Event
+
+_NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+
+class Drop(NamedTuple):
+    """A copy of a publication ended at a broker."""
+
+    time: int
+    broker: str
+    reason: str
+
+
+class Visit(NamedTuple):
+    """The first arrival of a publication at a broker."""
+
+    time: int
+    broker: str
+    hops: int
+    """Links travelled."""
+
+
+class Journey(msgspec.Struct, kw_only=True, gc=False):
+    """Everything logged of one publication in one variant."""
+
+    publication: str = ""
+    variant: int = 0
+    published: Published | None = None
+    """By the first client to publish it."""
+    rejected: bool = False
+    accepted: bool = False
+    """Acknowledged by its broker."""
+    refused: bool = False
+    compared: int = 0
+    """The number of brokers that compared its content with subscriptions."""
+    matched_last: int = 0
+    """The last time its content was compared with subscriptions; 0 when it never was. Of a publication outside of the
+    log's sample it is the last time it was known to have waited, because a comparison may have followed."""
+    reached: Sequence[str] = ()
+    """The brokers it arrived at, in the order of links travelled."""
+    arrived: NDArray[np.int64] = _NONE
+    travelled: NDArray[np.int64] = _NONE
+    """For each of these arrivals: the time, and the links travelled."""
+    receipts: Mapping[str, list[Receipt]] = {}
+    """Its notifications by client, in order of time."""
+    dropped: Sequence[Drop] = ()
+    seen_last: int = 0
+    """The time of its last record."""
+    number: int = 0
+    """In its bucket."""
+    logged: bool = True
+    """False where brokers logged a sample of publications without it."""
+
+
+class Journeys:
+    """The journeys of all publications of a bucket."""
+
+    def __init__(self, table: EventTable) -> None:
+        events = table.events
+        arrivals = events.of(Event.RECEIVED)
+        arrivals = arrivals.take(
+            np.lexsort((arrivals.neighbour, arrivals.broker, arrivals.time, arrivals.hops, arrivals.journey))
+        )
+        notified = events.of(Event.NOTIFIED)
+        notified = notified.take(
+            np.lexsort(
+                (notified.hops, notified.broker, notified.position, notified.time, notified.client, notified.journey)
+            )
+        )
+        self._table = table
+        self._arrivals = arrivals
+        self._matched = events.of(Event.MATCHED)
+        self._paths = Paths(arrivals, events.of(Event.SENT), table.names)
+        self._receipts = _receipts(notified, self._paths, table.names)
+        self._clients = [table.names[client] for client in notified.client.tolist()]
+        self._arrived_from, self._matched_from, self._notified_from = (
+            self._starts(found) for found in (arrivals, self._matched, notified)
+        )
+        self._reached = [table.names[broker] for broker in arrivals.broker.tolist()]
+        self._drops = self._dropped(events.of(Event.DROPPED))
+        self.measured = bool((arrivals.duration > 0).any() or (self._matched.duration > 0).any())
+        """True when some work of a router took time."""
+
+    def __iter__(self) -> Iterator[Journey]:
+        """All journeys; those of one publication follow each other."""
+        events, table = self._table.events, self._table
+        accepted, rejected, refused = (self._any(event) for event in (Event.CONFIRMED, Event.REJECTED, Event.REFUSED))
+        silent = np.isin(events.kind, [KINDS[Event.REJECTED], KINDS[Event.REFUSED]])
+        seen_last = self._latest(events.take(~silent))
+        matched_last = self._latest(events.take(np.isin(events.kind, [KINDS[Event.MATCHED], KINDS[Event.WAITED]])))
+        compared = self._compared()
+        for number, (publication, variant) in enumerate(table.journeys):
+            publishings = table.published[number]
+            begin, end = self._arrived_from[number], self._arrived_from[number + 1]
+            yield Journey(
+                publication=publication,
+                variant=variant,
+                published=publishings[0] if len(publishings) == 1 else _first(publishings),
+                rejected=rejected[number],
+                accepted=accepted[number],
+                refused=refused[number],
+                compared=compared[number],
+                matched_last=matched_last[number],
+                reached=tuple(self._reached[begin:end]),
+                arrived=self._arrivals.time[begin:end],
+                travelled=self._arrivals.hops[begin:end],
+                receipts=self._received(number),
+                dropped=self._drops.get(number, ()),
+                seen_last=max([seen_last[number], *[publishing.time for publishing in publishings]]),
+                number=number,
+            )
+
+    def longest_paths(self, journey: Journey) -> list[tuple[str, ...]]:
+        """The paths that the publication took and that are not the beginning of another one."""
+        begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
+        taken = {self._paths.brokers(arrival) for arrival in range(begin, end) if self._paths.known[arrival]}
+        begun = {brokers[:length] for brokers in taken for length in range(1, len(brokers))}
+        return sorted(taken - begun)
+
+    def first_visits(self, journey: Journey) -> list[Visit]:
+        """The first arrival of the publication at each broker, in order of time."""
+        begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
+        arrivals = zip(
+            self._arrivals.time[begin:end].tolist(),
+            journey.reached,
+            self._arrivals.hops[begin:end].tolist(),
+            strict=True,
+        )
+        first: dict[str, Visit] = {}
+        for visit in sorted(Visit(*facts) for facts in arrivals):
+            first.setdefault(visit.broker, visit)
+        return list(first.values())
+
+    def work(self, journey: Journey) -> tuple[list[Arrival], list[Comparison]]:
+        """The arrivals of the publication and the comparisons of its content, each with the router's work."""
+        begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
+        arrivals = self._arrivals
+        worked = zip(
+            journey.reached, arrivals.time[begin:end].tolist(), arrivals.duration[begin:end].tolist(), strict=True
+        )
+        begin, end = self._matched_from[journey.number], self._matched_from[journey.number + 1]
+        matched = self._matched
+        compared = zip(
+            [self._table.names[broker] for broker in matched.broker[begin:end].tolist()],
+            matched.time[begin:end].tolist(),
+            matched.duration[begin:end].tolist(),
+            strict=True,
+        )
+        return [Arrival(*facts) for facts in worked], [Comparison(*facts) for facts in compared]
+
+    def _received(self, number: int) -> dict[str, list[Receipt]]:
+        receipts: dict[str, list[Receipt]] = {}
+        for place in range(self._notified_from[number], self._notified_from[number + 1]):
+            receipts.setdefault(self._clients[place], []).append(self._receipts[place])
+        return receipts
+
+    def _starts(self, events: Events) -> list[int]:
+        """The place of the first event of each journey, and the number of events."""
+        starts: list[int] = np.searchsorted(events.journey, np.arange(len(self._table.journeys) + 1)).tolist()
+        return starts
+
+    def _any(self, event: Event) -> list[bool]:
+        """True for the journeys with an event of this kind."""
+        found = np.zeros(len(self._table.journeys), dtype=np.bool_)
+        found[self._table.events.of(event).journey] = True
+        flags: list[bool] = found.tolist()
+        return flags
+
+    def _latest(self, events: Events) -> list[int]:
+        """The time of the last of these events in each journey; 0 where there is none."""
+        latest = np.zeros(len(self._table.journeys), dtype=np.int64)
+        np.maximum.at(latest, events.journey, events.time)
+        times: list[int] = latest.tolist()
+        return times
+
+    def _compared(self) -> list[int]:
+        """The number of brokers that compared the content of each publication."""
+        names = len(self._table.names)
+        places = np.unique(self._matched.journey * names + self._matched.broker)
+        counts: list[int] = np.bincount(places // max(names, 1), minlength=len(self._table.journeys)).tolist()
+        return counts
+
+    def _dropped(self, dropped: Events) -> dict[int, list[Drop]]:
+        drops: dict[int, list[Drop]] = {}
+        places = (self._table.places[place] for place in dropped.place.tolist())
+        for journey, time, place in zip(dropped.journey.tolist(), dropped.time.tolist(), places, strict=True):
+            drops.setdefault(journey, []).append(Drop(time, place.broker or "", place.reason or ""))
+        return drops
+
+
+def _receipts(notified: Events, paths: Paths, names: Sequence[str]) -> list[Receipt]:
+    """The receipt of each notification."""
+    arrivals = paths.of(notified)
+    known = arrivals != NO_ARRIVAL
+    hops, waited = notified.hops.copy(), np.full(len(notified), UNKNOWN)
+    unstated = known & (hops == UNKNOWN)
+    hops[unstated] = paths.hops[arrivals[unstated]]
+    waited[known] = paths.waited[arrivals[known]]
+    return [
+        Receipt(
+            None if broker == NOBODY else names[broker],
+            time,
+            position,
+            None if links == UNKNOWN else links,
+            None if wait == UNKNOWN else wait,
+            None if arrival == NO_ARRIVAL else paths.brokers(arrival),
+        )
+        for broker, time, position, links, wait, arrival in zip(
+            notified.broker.tolist(),
+            notified.time.tolist(),
+            notified.position.tolist(),
+            hops.tolist(),
+            waited.tolist(),
+            arrivals.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _first(publishings: Sequence[Published]) -> Published | None:
+    return min(publishings, key=lambda published: (published.time, published.client or ""), default=None)

@@ -1,0 +1,146 @@
+"""Rights to the parts of detections: a publication that matches a part of a composite subscription is judged as if the
+composite subscription were a plain one that it matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from analysis.judging.histories.history import History
+from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
+from analysis.judging.rights.subscribed import judged_right, moments_of, spurious_cause
+from analysis.tables.deliveries import Cause, Right
+from broker_service.language import Publication, Value
+from broker_service.language.composite_subscription import parts_of, relaxed, variable_predicates
+from broker_service.matching import MatchIndex
+from record.promises import Completeness
+
+
+class PartMatch(msgspec.Struct, array_like=True, gc=False):
+    """A publication that matches parts of a composite subscription."""
+
+    stamp: int
+    """The time of its publishing, in nanoseconds."""
+    publication: str
+    intended: int | None
+    lifetime: int
+    """The number of the composite subscription in its variant's history."""
+    right: Right
+    """That of the client to the publication as part of a detection: must, may or none."""
+    cause: Cause | None
+    """The reason for none."""
+    until: int
+    """The time until which it may have been in flight."""
+    leaves: list[int]
+    """The numbers of the parts, ascending."""
+    values: list[list[Value]]
+    """For each of them, the values that it compares with variables; empty where no part has variables."""
+
+
+class _JudgedParts(NamedTuple):
+    """The parts of one composite subscription that a publication matches, and its right to it."""
+
+    lifetime: int
+    right: Right
+    cause: Cause | None
+    leaves: list[int]
+    attributes: list[tuple[str, ...]]
+    """For each of the leaves; empty where none has variables."""
+
+
+_JudgedKey = tuple[int, tuple[int, ...], Status, bool]
+"""The time between two moments, the parts matched, the publisher's entitlement, and whether an outage disturbed."""
+_MOST_KNOWN = 10_000
+"""Combinations of these that are kept with their judgement."""
+
+
+class _Leaf(msgspec.Struct, frozen=True):
+    """A part of a composite subscription."""
+
+    made: Standing
+    number: int
+    attributes: tuple[str, ...]
+    """Those that it compares with variables, in the order of its predicates."""
+
+
+class CompositeRights:
+    """The composite subscriptions of one variant."""
+
+    def __init__(self, history: History, status_of: Callable[[Standing, Flight], Status]) -> None:
+        """`status_of` gives the status of a subscription towards a publication."""
+        self._status_of = status_of
+        self._best_effort = history.promises.delivery is not Completeness.EVERY
+        self._index: MatchIndex[int] = MatchIndex()
+        self._leaves: list[_Leaf] = []
+        self._known: dict[_JudgedKey, list[_JudgedParts]] = {}
+        for number, lifetime in enumerate(history.lifetimes):
+            if lifetime.composite is None:
+                continue
+            made = standing_of(number, lifetime, history)
+            for place, part in enumerate(parts_of(lifetime.composite.pattern)):
+                attributes = tuple(predicate.attribute for predicate in variable_predicates(part))
+                self._index.add(len(self._leaves), relaxed(part))
+                self._leaves.append(_Leaf(made, place, attributes))
+        self._moments = None if history.has_cuts else moments_of(leaf.made for leaf in self._leaves)
+
+    def matches(self, content: Publication | None, flight: Flight, entitled: Status) -> Sequence[PartMatch]:
+        """The composite subscriptions that have parts which a publication matches, with the right to it."""
+        if content is None or not self._leaves:
+            return ()
+        return list(self._matches(content.attributes, flight, entitled))
+
+    def refused(self, content: Publication | None, flight: Flight) -> Sequence[PartMatch]:
+        """The same of a publication that its broker refused: no client has a right to it."""
+        matches = self.matches(content, flight, Status.NONE)
+        for match in matches:
+            match.cause = Cause.REFUSED
+        return matches
+
+    def _matches(self, attributes: Mapping[str, Value], flight: Flight, entitled: Status) -> Iterator[PartMatch]:
+        published = flight.published
+        numbers = tuple(sorted(self._index.match(attributes)))
+        for lifetime, right, cause, leaves, names in self._judged(numbers, flight, entitled):
+            yield PartMatch(
+                published.time,
+                published.publication,
+                published.intended,
+                lifetime,
+                right,
+                cause,
+                flight.until,
+                leaves,
+                [[attributes[name] for name in of_leaf] for of_leaf in names],
+            )
+
+    def _judged(self, numbers: tuple[int, ...], flight: Flight, entitled: Status) -> list[_JudgedParts]:
+        """The parts with these numbers by composite subscription. While no status changes, they are judged once."""
+        if not numbers:
+            return []
+        between = None if self._moments is None else self._moments.between(flight.published.time, flight.until)
+        if between is None:
+            return self._judged_now(numbers, flight, entitled)
+        key = between, numbers, entitled, flight.disturbed
+        known = self._known.get(key)
+        if known is None:
+            known = self._judged_now(numbers, flight, entitled)
+            if len(self._known) < _MOST_KNOWN:
+                self._known[key] = known
+        return known
+
+    def _judged_now(self, numbers: tuple[int, ...], flight: Flight, entitled: Status) -> list[_JudgedParts]:
+        by_lifetime: dict[int, list[_Leaf]] = {}
+        for number in numbers:
+            leaf = self._leaves[number]
+            by_lifetime.setdefault(leaf.made.number, []).append(leaf)
+        found = []
+        for lifetime, leaves in by_lifetime.items():
+            status = self._status_of(leaves[0].made, flight)
+            right = judged_right(status, entitled, flight.disturbed)
+            if right is Right.MUST and self._best_effort:
+                right = Right.MAY
+            cause = spurious_cause(status) if right is Right.NONE else None
+            names = [leaf.attributes for leaf in leaves] if any(leaf.attributes for leaf in leaves) else []
+            found.append(_JudgedParts(lifetime, right, cause, [leaf.number for leaf in leaves], names))
+        return found

@@ -1,0 +1,102 @@
+"""Duties of a gapless protocol: the subscriptions by which a client that may get a publication must get it.
+
+A subscription *starts* with some publication of each publisher, and from then on its client gets every one that it
+matches. The oracle cannot see the start in brokers. It learns of it from clients (`analysis.judging.deliveries.gaps`):
+
+1. A notification proves the start of a subscription if no other subscription of its client may have caused it.
+2. A broker may announce a start. That only adds to its duties. It covers the publications of a broker that was cut
+   off at that time from the end of the cut and of the recovery from it on.
+3. A subscription that has settled has started. Without any outage that concerns its client or the publisher, a
+   publication that it matches is a `must` in the first place.
+
+A `may` that stands for a lack of certainty becomes a `must` by a subscription that had started. A duty does not exist
+where the publication may never have been accepted (its publisher's session or broker was down, it was rejected, or no
+advertisement of the publisher certainly held), nor where a fault that is not survived may have cost it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+from msgspec.structs import replace
+
+from analysis.judging.histories.history import History
+from analysis.judging.judged import Duty
+from analysis.judging.rights.standing import Flight, Standing, Status
+from analysis.tables.deliveries import Cause, Right
+
+Found = Sequence[tuple[Standing, Status]]
+"""Subscriptions that match a publication, whenever they were made, each with its status."""
+
+
+class Judgement(msgspec.Struct, frozen=True, gc=False):
+    """The oracle's judgement on one publication and one client."""
+
+    client: str
+    right: Right
+    cause: Cause | None
+    """The reason why a notification is spurious; None where it is not."""
+    proves: int | None = None
+    """The number of the subscription that a notification proves to have started."""
+    duties: tuple[Duty, ...] = ()
+    """The subscriptions by which the client must get it if they have started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """The duties in one variant."""
+
+    history: History
+
+    def owing(self, flight: Flight, entitled: bool) -> bool:
+        """True when the publication was certainly accepted and nothing may have cost it since. `entitled`: an
+        advertisement of its publisher certainly held, whatever failed."""
+        history, published, until = self.history, flight.published, flight.until
+        if history.lossy.overlaps(published.time, history.silent.settled(published.time, until)):
+            return False
+        down = history.session_outages_of(published.node, published.broker)
+        if history.own_clients is not None:
+            if history.own_clients.of(published.broker)[0].overlaps(published.time, until):
+                return False
+            down = history.own_clients.down(published.node, published.broker)
+        return flight.accepted or (entitled and not down.overlaps(published.time, until))
+
+    def owed(self, judgements: Iterable[Judgement], found: Found, flight: Flight) -> list[Judgement]:
+        """The judgements with the duties to clients that may get the publication."""
+        standing = _standing(found)
+        return [
+            replace(judgement, duties=tuple(self._duty(made, flight) for made in standing[judgement.client]))
+            if judgement.right is Right.MAY
+            else judgement
+            for judgement in judgements
+        ]
+
+    def _duty(self, made: Standing, flight: Flight) -> Duty:
+        history, published = self.history, flight.published
+        brokers = published.broker, made.broker
+        cut = history.cuts.between(*brokers)
+        parted = history.parted.between(*brokers).overlaps(published.time, flight.until)
+        due = not flight.disturbed and not parted and made.due(cut, published.time, flight.until)
+        return Duty(made.number, made.withdrawn, made.announced_before(cut, published.time), due)
+
+
+def proven(judgements: Iterable[Judgement], notified: Container[str], found: Found) -> list[Judgement]:
+    """The judgements with the subscription that each notification proves to have started."""
+    standing = _standing(found)
+    return [
+        replace(judgement, proves=standing[judgement.client][0].number)
+        if judgement.right is not Right.NONE and judgement.client in notified and len(standing[judgement.client]) == 1
+        else judgement
+        for judgement in judgements
+    ]
+
+
+def _standing(found: Found) -> Mapping[str, list[Standing]]:
+    """By client: the subscriptions that may have caused a notification."""
+    standing: dict[str, list[Standing]] = {}
+    for made, status in found:
+        if status >= Status.IN_FLIGHT:
+            standing.setdefault(made.client, []).append(made)
+    return standing

@@ -1,0 +1,140 @@
+"""A subscription or an advertisement as it is judged: the times from which it certainly holds and no longer holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import msgspec
+
+from analysis.judging.histories.history import SETTLE, History
+from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.lifetimes import DeclarationLifetime
+from analysis.reading.publication_events import Published
+from record.log import Event
+
+
+class Status(IntEnum):
+    """The status of one subscription or advertisement towards one publication. Of several, the greatest counts."""
+
+    NONE = 0
+    NOT_YET = 1
+    WITHDRAWN = 2
+    IN_FLIGHT = 3
+    SETTLED = 4
+
+
+class Flight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The way of one publication, as far as rights to it depend on it."""
+
+    published: Published
+    matched: int
+    """The time at which its content was last compared with subscriptions."""
+    until: int
+    """The time until which it may have been in flight."""
+    accepted: bool
+    """True when the publisher's broker promises to keep what it accepts, and a client shows that it accepted this: the
+    publisher, which received the acknowledgement, or one that was notified."""
+    disturbed: bool
+    """True when an outage may have cost it."""
+
+    @property
+    def times(self) -> tuple[int, int, int]:
+        """Published, last matched, and the end of the flight."""
+        return self.published.time, self.matched, self.until
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A lifetime as it is judged. `FOREVER` stands for never."""
+
+    number: int
+    client: str
+    broker: str | None
+    issued: int
+    confirmed: int
+    settled: int
+    withdrawn: int
+    withdrawal_confirmed: int
+    gone: int
+    outages: Intervals
+    """Outages of the client's session and broker, with the time of recovery."""
+    announced: tuple[int, ...]
+    """The times at which its broker announced it as started, in ascending order."""
+
+    def status(self, published: int, matched: int, in_flight_until: int) -> Status:
+        """The status towards a publication published and last matched at these times, and in flight until then."""
+        if self.settled <= published and in_flight_until <= self.withdrawn:
+            return Status.IN_FLIGHT if self.outages.overlaps(published, in_flight_until) else Status.SETTLED
+        if matched < self.issued - SETTLE:
+            return Status.NOT_YET
+        return Status.WITHDRAWN if published > self.gone else Status.IN_FLIGHT
+
+    def status_across(self, cut: Intervals, published: int, matched: int, in_flight_until: int) -> Status:
+        """The same where the client's and the publisher's broker were cut off from each other in these times.
+
+        Operations made meanwhile settle afterwards, and publications wait for the end of the cut. What is in flight
+        when a cut begins that never ends may be lost.
+        """
+        status = self.status(published, matched, cut.settled(published, in_flight_until))
+        if status is Status.SETTLED:
+            settled = cut.settled(self.confirmed, self.settled)
+            return status if settled <= published and in_flight_until < cut.unending else Status.IN_FLIGHT
+        if status is Status.WITHDRAWN and published <= cut.settled(self.withdrawal_confirmed, self.gone):
+            return Status.IN_FLIGHT
+        return status
+
+    def certainly_holds(self, published: int, in_flight_until: int) -> bool:
+        """True when it had settled and was not withdrawn, whatever failed meanwhile."""
+        return self.settled <= published and in_flight_until <= self.withdrawn
+
+    def announced_before(self, cut: Intervals, published: int) -> int:
+        """The time of the latest announcement that covers a publication; `FOREVER` without any. One that was made while
+        the publisher's broker was cut off covers publications from the end of the cut on."""
+        covering = (time for time in reversed(self.announced) if cut.settled(time, time) <= published)
+        return next(covering, FOREVER)
+
+    def due(self, cut: Intervals, published: int, in_flight_until: int) -> bool:
+        """True when nothing excuses the loss of a publication that comes after the subscription's start."""
+        waiting = cut.settled(published, in_flight_until)
+        undisturbed = not self.outages.overlaps(published, waiting)
+        return undisturbed and waiting <= self.withdrawn and in_flight_until < cut.unending
+
+
+def standing_of(number: int, lifetime: DeclarationLifetime, history: History) -> Standing:
+    """DeclarationLifetime `number` of a history as it is judged."""
+    own, session = history.own_clients, history.session_outages_of(lifetime.node, lifetime.broker)
+    unsettled, outages = history.unsettled, session
+    if own is not None and lifetime.made is not Event.ADVERTISE:
+        unsettled, outages = own.unsettled, Intervals.union(session, *own.of(lifetime.broker))
+    settled = gone = FOREVER
+    if lifetime.confirmed is not None:
+        settled = lifetime.confirmed + SETTLE
+        if history.run_start is not None and lifetime.confirmed <= history.run_start:
+            settled = max(min(settled, history.run_start), history.joined.get(lifetime.broker or "", 0))
+        settled = unsettled.settled(lifetime.confirmed, settled)
+    if lifetime.gone is not None:
+        gone = unsettled.settled(lifetime.gone, lifetime.gone + SETTLE)
+    return Standing(
+        number=number,
+        client=lifetime.client,
+        broker=lifetime.broker,
+        issued=lifetime.issued,
+        confirmed=_or_never(lifetime.confirmed),
+        settled=settled,
+        withdrawn=_or_never(lifetime.withdrawn),
+        withdrawal_confirmed=_or_never(lifetime.gone),
+        gone=gone,
+        outages=outages,
+        announced=lifetime.announced,
+    )
+
+
+def _or_never(time: int | None) -> int:
+    return FOREVER if time is None else time
+
+
+def unconfirmed(lifetimes: Iterable[DeclarationLifetime]) -> int:
+    """The number of lifetimes that were never confirmed."""
+    return sum(lifetime.confirmed is None for lifetime in lifetimes)

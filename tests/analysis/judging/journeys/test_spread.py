@@ -1,0 +1,51 @@
+"""The sample of publications whose spread is recorded."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.judging.journeys.journey import Journey, Visit
+from analysis.judging.journeys.spread import MOST_SAMPLED, SpreadSample
+from analysis.reading.publication_events import Published
+from record.manifest import PhaseName, PhaseRecord, VariantRecord
+
+PUBLISHED = Published(0, "", 0, "P", 0, b"", "B1", "B1", 0)
+VARIANT = VariantRecord(name="base", phases=[PhaseRecord(name=PhaseName.RUN, start=10**9, end=2 * 10**9)])
+
+
+class OneVisit:
+    """Journeys that all reached one broker."""
+
+    def first_visits(self, journey: Journey) -> list[Visit]:
+        return [Visit(1_500_000_000, f"B{journey.publication}", 2)]
+
+
+def sample_of(names: list[str]) -> SpreadSample:
+    sample = SpreadSample()
+    for name in names:
+        sample.add(Journey(publication=name, published=PUBLISHED, reached=("B1",)), OneVisit())  # type: ignore[arg-type]
+    return sample
+
+
+@given(st.lists(st.integers(0, 500).map(str), unique=True, max_size=80), st.integers(0, 80))
+def test_the_sample_is_the_smallest_hashes_however_it_is_divided(names: list[str], cut: int) -> None:
+    merged = sample_of(names[cut:])
+    merged.merge(sample_of(names[:cut]))
+    wanted = sorted(names, key=lambda name: (crc32(name.encode()), name))[:MOST_SAMPLED]
+    assert sorted(merged.visits.get(0, {})) == sorted(wanted) == sorted(sample_of(names).visits.get(0, {}))
+
+
+def test_rows_are_in_the_time_of_the_run_phase() -> None:
+    (row,) = sample_of(["7"]).rows([VARIANT], [0])
+    assert (row.variant, row.publication, row.broker, row.reached_s, row.hops) == ("base", "7", "B7", 0.5, 2)
+    assert list(sample_of(["7"]).rows([VARIANT], [])) == []
+
+
+def test_a_publication_that_reached_no_broker_or_nobody_published_is_left_out() -> None:
+    sample = SpreadSample()
+    sample.add(Journey(publication="1", published=PUBLISHED), OneVisit())  # type: ignore[arg-type]
+    sample.add(Journey(publication="2", reached=("B1",)), OneVisit())  # type: ignore[arg-type]
+    assert list(sample.rows([VARIANT], [0])) == []
