@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from analysis.report.burst_recovery import recovery_figure
 from analysis.report.data import ReportData
-from analysis.report.delivery_ratio import delivery_ratio_figure
-from analysis.report.faults import shade_faults
-from analysis.report.figures import SPREAD_OF_VARIANTS_AT_MOST, delay_over_time_figure
+from analysis.report.figures.burst_recovery import recovery_figure
+from analysis.report.figures.delays import SPREAD_OF_VARIANTS_AT_MOST, delay_over_time_figure
+from analysis.report.figures.delivery_ratio import delivery_ratio_figure
+from analysis.report.figures.faults import shade_faults
 
 _SHADED = " Shaded: from a fault until it was healed."
 

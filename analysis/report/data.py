@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from analysis.report.burst_recovery import BurstRecovery, read_burst_recoveries
-from analysis.report.delay_penalty import DelayPenalties, read_delay_penalties
-from analysis.report.group_rates import GroupRates, read_group_rates
+from analysis.report.figures.burst_recovery import BurstRecovery, read_burst_recoveries
+from analysis.report.figures.delay_penalty import DelayPenalties, read_delay_penalties
+from analysis.report.figures.group_rates import GroupRates, read_group_rates
 from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.buffers import BufferSize

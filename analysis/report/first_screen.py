@@ -14,10 +14,11 @@ from msgspec import UNSET
 from analysis.report.courses import Course
 from analysis.report.data import ReportData
 from analysis.report.embedding import embedded
-from analysis.report.figures import colour
-from analysis.report.headline import Headline, headline
+from analysis.report.figures.style import colour
 from analysis.report.overlay_drawing import busiest_link, overlay_drawing
-from analysis.report.sentences import capitalised, fidelity_sentences
+from analysis.report.sentences.fidelity import fidelity_sentences
+from analysis.report.sentences.headline import Headline, headline
+from analysis.report.sentences.text import capitalised
 from analysis.tables.summary import CORRECT, UNKNOWN_FIDELITY, VariantSummary
 from record.fidelity import FidelityVerdict
 

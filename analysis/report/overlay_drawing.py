@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from analysis.report.figures import on_scale
-from analysis.report.join_points import draw_join_points
+from analysis.report.figures.join_points import draw_join_points
+from analysis.report.figures.style import on_scale
 from analysis.tables.comparison import RelievedLink
 from analysis.tables.placements import Placement
 from analysis.tables.traffic import BrokerMessages, LinkLoad

@@ -10,24 +10,33 @@ from markupsafe import Markup
 from msgspec import UNSET
 from plotly.offline import get_plotlyjs
 
-from analysis.report import composites, fidelity_figures, figures, sentences
-from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figure
-from analysis.report.buffers import buffers_figure, horizon_figure
-from analysis.report.burst_recovery import ranked
 from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
-from analysis.report.delay_penalty import penalty_figure
-from analysis.report.delivery_ratio import ratio_by_receivers_figure, route_lengths_figure
 from analysis.report.embedding import embedded
-from analysis.report.faults import fault_rows, shade_faults
+from analysis.report.figures import composites
+from analysis.report.figures.broker_load import BROKERS_SHOWN, busiest_share, load_figure
+from analysis.report.figures.broker_messages import broker_messages_figure
+from analysis.report.figures.buffers import buffers_figure, horizon_figure
+from analysis.report.figures.burst_recovery import ranked
+from analysis.report.figures.delay_penalty import penalty_figure
+from analysis.report.figures.delays import distribution_figure
+from analysis.report.figures.delivery_ratio import ratio_by_receivers_figure, route_lengths_figure
+from analysis.report.figures.faults import fault_rows, shade_faults
+from analysis.report.figures.fidelity import host_figure, link_delay_figure, link_error_figure, waits_figure
+from analysis.report.figures.group_rates import rates_figure
+from analysis.report.figures.join_points import join_points_over_time
+from analysis.report.figures.motion import connectivity_figure, degree_figure
+from analysis.report.figures.network_usage import usage_figure, usage_lines
+from analysis.report.figures.queues import queue_figure
+from analysis.report.figures.router_work import HEADINGS, work_figure, work_of
+from analysis.report.figures.starts import start_rows, starts_figure
+from analysis.report.figures.style import colour
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
-from analysis.report.group_rates import rates_figure
-from analysis.report.join_points import join_points_over_time
-from analysis.report.motion import connectivity_figure, degree_figure
-from analysis.report.network_usage import usage_figure, usage_lines
 from analysis.report.player import as_script, played
-from analysis.report.router_work import HEADINGS, work_figure, work_of
-from analysis.report.starts import start_rows, starts_figure
+from analysis.report.sentences.delivery import delivery_sentence
+from analysis.report.sentences.fidelity import fidelity_sentences
+from analysis.report.sentences.settings import what_was_run
+from analysis.report.sentences.text import milliseconds, unbroken, with_code
 from analysis.tables.detections import DetectionFigures
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from record.fidelity import Check, VariantFidelity
@@ -120,9 +129,9 @@ def render(data: ReportData) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["with_code"] = sentences.with_code
-    environment.filters["milliseconds"] = sentences.milliseconds
-    environment.filters["unbroken"] = sentences.unbroken
+    environment.filters["with_code"] = with_code
+    environment.filters["milliseconds"] = milliseconds
+    environment.filters["unbroken"] = unbroken
     variants = data.variants
     courses, drawings = courses_of(data), drawings_of(data)
     compared, motion = composites.compared_placements(data.placements), played(data)
@@ -131,7 +140,7 @@ def render(data: ReportData) -> str:
     ).render(
         data=data,
         plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
-        facts=sentences.what_was_run(data),
+        facts=what_was_run(data),
         first=first_screen(data, courses[0], drawings),
         courses=[(course, embedded(course.figure, course.name)) for course in courses[1:]],
         drawings=[drawing for drawing in drawings if drawing.variant not in compared_variants(data)],
@@ -154,22 +163,22 @@ def render(data: ReportData) -> str:
         placements=data.placements,
         compared=compared,
         cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
-        distribution=embedded(figures.distribution_figure(data.distribution, variants), "delay-distribution"),
+        distribution=embedded(distribution_figure(data.distribution, variants), "delay-distribution"),
         penalties=data.delay_penalties,
         penalty=embedded(penalty_figure(data.delay_penalties, variants), "delay-penalty"),
         usage=_usage_plot(data),
-        messages=embedded(figures.broker_messages_figure(data.messages, variants), "broker-messages"),
+        messages=embedded(broker_messages_figure(data.messages, variants), "broker-messages"),
         labels=_labels(data),
         loads=_load_plots(data),
         brokers_shown=BROKERS_SHOWN,
-        queues=embedded(figures.queue_figure(data.queues, variants), "queues"),
+        queues=embedded(queue_figure(data.queues, variants), "queues"),
         ever_best_effort=any(variant.delivery.best_effort is not UNSET for variant in data.summary.variants),
         ever_optional=any(variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants),
         sampled=any(variant.sampled_logs is not UNSET for variant in data.summary.variants),
         ever_waited=any(row.queue for row in data.queues),
         checks=_check_rows(data),
         faithful=_fidelity_plots(data, variants),
-        link_delays=embedded(fidelity_figures.link_delay_figure(data.fidelity, variants), "link-delays"),
+        link_delays=embedded(link_delay_figure(data.fidelity, variants), "link-delays"),
         links=_links(data),
         worst_links=WORST_LINKS_SHOWN,
     )
@@ -180,10 +189,10 @@ def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
     fidelity = data.fidelity.get(name)
     return VariantView(
         summary=variant,
-        colour=figures.colour(index),
-        delivery=sentences.delivery_sentence(variant.delivery),
+        colour=colour(index),
+        delivery=delivery_sentence(variant.delivery),
         fidelity=fidelity.verdict if fidelity else UNKNOWN_FIDELITY,
-        fidelity_sentences=sentences.fidelity_sentences(fidelity),
+        fidelity_sentences=fidelity_sentences(fidelity),
         checks=fidelity,
     )
 
@@ -192,7 +201,7 @@ def _composite_plots(data: ReportData) -> list[tuple[str, str, Markup]]:
     """Heading, explanation and plot of each figure of composite subscriptions; empty for a run without any."""
     if all(variant.delivery.detections is UNSET for variant in data.summary.variants):
         return []
-    delays = figures.distribution_figure(data.detection_delays, data.variants)
+    delays = distribution_figure(data.detection_delays, data.variants)
     traffic = composites.filtered_figure(data.messages, data.variants)
     return [
         *_join_points_over_time(data),
@@ -334,9 +343,9 @@ def _fidelity_plots(data: ReportData, variants: list[str]) -> list[tuple[str, Ma
     links = any(variant.links for variant in found.values())
     samples = any(variant.samples for variant in found.values())
     plots = [
-        ("Error of the links' delay under load", fidelity_figures.link_error_figure, links),
-        ("The host over time", fidelity_figures.host_figure, samples),
-        ("Waits for the CPU over time", fidelity_figures.waits_figure, samples),
+        ("Error of the links' delay under load", link_error_figure, links),
+        ("The host over time", host_figure, samples),
+        ("Waits for the CPU over time", waits_figure, samples),
     ]
     return [
         (heading, embedded(draw(found, variants), f"fidelity-{number}"))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from analysis.report.comparison import comparisons_in_words
+from analysis.report.sentences.comparison import comparisons_in_words
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.summary import (
     BROKER_DEFECT,

@@ -106,6 +106,13 @@ ROOMS: Mapping[str, Floors] = {
         "publication_stage publisher_stage",
         "delivery_stage",
     ),
+    "analysis.report": _floors(
+        "embedding figures",
+        "data",
+        "courses overlay_drawing player sentences",
+        "first_screen",
+        "page",
+    ),
     "broker_service.routing": _floors(
         "matcher preparation",
         "options",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import plotly.graph_objects as go
 
-from analysis.report.figures import blank_figure, colour
+from analysis.report.figures.style import blank_figure, colour
 from studies.campaign.matrix import CampaignSummary, MatrixEntry
 from studies.campaign.result import FaultResult
 from studies.campaign.sentences import settings_label

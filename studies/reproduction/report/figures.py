@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from analysis.claims import JudgedPart
 from analysis.claims.figures import Curve, DrawnFigure
-from analysis.report.figures import MARKED_POINTS_AT_MOST, blank_figure, colour, dash, log_axis, symbol
+from analysis.report.figures.style import MARKED_POINTS_AT_MOST, blank_figure, colour, dash, log_axis, symbol
 
 HEIGHT = 300
 _LOGARITHMIC_FROM = 30.0

@@ -12,7 +12,7 @@ from analysis.pipeline import analyze
 from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.first_screen import ROWS_SHOWN, FirstScreen, drawings_of, first_screen
-from analysis.report.headline import headline
+from analysis.report.sentences.headline import headline
 from analysis.tables.summary import BROKER_DEFECT, STATE_LEFT
 from record.fidelity import Check, FidelityVerdict, VariantFidelity
 from tests.analysis.history import History, joined, write_run

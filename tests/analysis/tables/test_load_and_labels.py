@@ -8,8 +8,8 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
-from analysis.report.broker_load import BROKERS_SHOWN, busiest_share, load_figure
 from analysis.report.data import read_report_data
+from analysis.report.figures.broker_load import BROKERS_SHOWN, busiest_share, load_figure
 from analysis.report.page import render
 from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad

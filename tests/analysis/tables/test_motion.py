@@ -9,7 +9,7 @@ import pytest
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
-from analysis.report.motion import connectivity_figure, degree_figure
+from analysis.report.figures.motion import connectivity_figure, degree_figure
 from analysis.report.page import render
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
 from analysis.tables.results import read_table

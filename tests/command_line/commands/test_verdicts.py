@@ -13,7 +13,7 @@ from command_line.commands.verdicts import exit_code, fault_lines, print_compari
 from record.exit_codes import ExitCode
 from tests.analysis.history import History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
-from tests.analysis.report.test_faults import KILL, fault
+from tests.analysis.report.figures.test_faults import KILL, fault
 
 
 def test_one_line_a_kind_with_sums_and_extremes() -> None:

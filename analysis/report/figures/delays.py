@@ -1,0 +1,84 @@
+"""Figures of delays: over time, and their cumulative distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from analysis.report.figures.style import blank_figure, colour, dash, line_mode, log_axis, symbol
+from analysis.tables.delays import DelayDistribution, DelayOverTime
+from analysis.tables.detections import DetectionDelays
+from analysis.tables.timeline import PhaseTimes
+from record.manifest import PhaseName
+
+SPREAD_OF_VARIANTS_AT_MOST = 3
+"""Largest number of variants of which a figure shows a 95th percentile beside the median."""
+_SPREAD = (("p50_ms", "solid", ""), ("p95_ms", "dot", ", 95th percentile"))
+"""Column of `delays`, dash, and addition to the variant's name of each line. The legend has the first line only."""
+
+
+def delay_over_time_figure(
+    delays: Sequence[DelayOverTime], phases: Sequence[PhaseTimes], variants: Sequence[str]
+) -> go.Figure:
+    """Median (line) and 95th percentile (dotted) of the delay, by the second in which publications were due.
+
+    With many variants, only the median is shown.
+    """
+    figure = blank_figure()
+    for index, variant in enumerate(variants):
+        rows = [row for row in delays if row.variant == variant]
+        seconds = [row.second for row in rows]
+        marked = line_mode(len(rows))
+        count = [row.notifications for row in rows]
+        for column, dashed, label in _SPREAD if len(variants) <= SPREAD_OF_VARIANTS_AT_MOST else _SPREAD[:1]:
+            figure.add_scatter(
+                x=seconds,
+                y=[getattr(row, column) for row in rows],
+                mode=marked,
+                marker={"symbol": symbol(index), "size": 7},
+                name=f"{variant}{label}",
+                showlegend=not label,
+                legendgroup=variant,
+                line={"color": colour(index), "dash": dashed, "width": 2 if dashed == "solid" else 1.5},
+                customdata=count,
+                hovertemplate="%{y:.2f} ms, %{customdata} notifications",
+            )
+    ends = [row.end_s for row in phases if row.phase == PhaseName.RUN]
+    if ends:
+        figure.add_vline(x=min(ends), line={"width": 1, "dash": "dash", "color": "#888888"})
+    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_yaxes(**log_axis("delay, ms (log)", (ms for row in delays for ms in (row.p50_ms, row.p95_ms))))
+    figure.update_layout(hovermode="x unified")
+    return figure
+
+
+def distribution_figure(
+    distribution: Sequence[DelayDistribution] | Sequence[DetectionDelays], variants: Sequence[str]
+) -> go.Figure:
+    """Cumulative distribution of the delay: the share of notifications within each delay."""
+    figure = blank_figure()
+    for index, variant in enumerate(variants):
+        rows = [row for row in distribution if row.variant == variant]
+        total = sum(row.notifications for row in rows)
+        if not total:
+            continue
+        x, y, so_far = [rows[0].lower_ms], [0.0], 0
+        for row in rows:
+            if row.lower_ms > x[-1]:
+                x.append(row.lower_ms)
+                y.append(y[-1])
+            so_far += row.notifications
+            x.append(row.upper_ms)
+            y.append(100 * so_far / total)
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            name=variant,
+            line={"color": colour(index), "width": 2, "dash": dash(index)},
+            hovertemplate="%{y:.1f}% within %{x:.2f} ms",
+        )
+    figure.update_xaxes(**log_axis("delay, ms (log)", (row.lower_ms for row in distribution)))
+    figure.update_yaxes(title="share of notifications, %", range=[0, 101])
+    return figure

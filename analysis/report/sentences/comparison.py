@@ -1,0 +1,20 @@
+"""The comparisons of a run's variants in words, for the terminal and for the top of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.report.sentences.comparison_in_words import ComparisonInWords
+from analysis.report.sentences.composite_comparison import composite_comparison
+from analysis.report.sentences.delay_comparison import delay_comparison
+from analysis.tables.summary import Summary
+
+
+def comparisons_in_words(summary: Summary, scenario: Mapping[str, Any]) -> list[ComparisonInWords]:
+    """The most telling comparison first; none for a single variant. `scenario` is the run's resolved scenario."""
+    if summary.comparison is None:
+        return []
+    composites = composite_comparison(summary.variants, scenario)
+    delays = delay_comparison(summary.comparison, scenario)
+    return [delays] if composites is None else [composites, delays]

@@ -1,0 +1,92 @@
+"""The comparison of the delays of a run's variants in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.report.sentences.comparison_in_words import ComparisonInWords
+from analysis.report.sentences.text import capitalised, milliseconds
+from analysis.tables.comparison import Comparison
+
+_ROUTING = "routing"
+_SAME = 0.001
+"""Relative differences below this are no difference in words."""
+
+
+def delay_comparison(compared: Comparison, scenario: Mapping[str, Any]) -> ComparisonInWords:
+    """The words for a comparison of delays. `scenario` is the resolved scenario, whose `vary` names the variants."""
+    reference, variant = _name(compared.reference, scenario), _name(compared.variant, scenario)
+    difference = compared.relative_difference
+    if difference is None:
+        finding = f"{variant} and {reference} delivered no notification in common, so their delays cannot be compared."
+        return ComparisonInWords(capitalised(finding), "")
+    if difference == 0 and compared.interval in (None, (0.0, 0.0)):
+        finding = f"{variant} and {reference} delivered {compared.pairs:,} notifications with the same delays."
+        return ComparisonInWords(capitalised(finding), "")
+    return ComparisonInWords(capitalised(_finding(compared, variant, reference)), _numbers(compared))
+
+
+def _finding(compared: Comparison, variant: str, reference: str) -> str:
+    difference = compared.relative_difference or 0.0
+    if abs(difference) < _SAME and not compared.beyond_chance:
+        return f"{variant} was as fast as {reference}, to within {_SAME:.1%}."
+    first = f"{variant} was"
+    if compared.candidates > 1:
+        first = f"of the {compared.candidates} other variants, {variant} was the fastest:"
+    change = f"{first} {_speed(difference)} than {reference}"
+    if compared.interval is None:
+        return f"{change}, in a run too short to tell that from chance."
+    if not compared.beyond_chance:
+        low, high = (_speed(bound) for bound in compared.interval)
+        return (
+            f"no difference beyond chance between {variant} and {reference}: {change}, "
+            f"with a 95% interval from {low} to {high}."
+        )
+    low, high = sorted(_percent(bound) for bound in map(abs, compared.interval))
+    return f"{change} (95% interval {low} to {high}){_cause(compared)}."
+
+
+def _cause(compared: Comparison) -> str:
+    """The cause of a difference as a clause; empty where the logs show none."""
+    if not compared.because_of_queues:
+        return ""
+    if (compared.relative_difference or 0.0) > 0:
+        return ", because messages waited longer in output queues"
+    if compared.relieved is None:
+        return ", because messages waited less in output queues"
+    return f", because publications went round the busy link {_arrow(compared)}"
+
+
+def _numbers(compared: Comparison) -> str:
+    means = [milliseconds(mean) for mean in (compared.variant_mean_ms, compared.reference_mean_ms)]
+    numbers = f"Mean delay {' instead of '.join(means)}, over {compared.pairs:,} notifications that both delivered."
+    relieved = compared.relieved
+    if not compared.beyond_chance or relieved is None:
+        return numbers
+    return (
+        f"{numbers} {_arrow(compared)} carried {relieved.variant_publications:,} publications instead of "
+        f"{relieved.reference_publications:,}."
+    )
+
+
+def _arrow(compared: Comparison) -> str:
+    return "" if compared.relieved is None else f"{compared.relieved.source} → {compared.relieved.target}"
+
+
+def _name(variant: str, scenario: Mapping[str, Any]) -> str:
+    """`dynamic routing` where the variants differ in their routing only, else `variant dynamic+2`."""
+    varied = list(scenario.get("vary") or ())
+    if varied and all(field.partition(".")[0] == _ROUTING for field in varied):
+        return f"{variant} routing"
+    return f"variant {variant}"
+
+
+def _speed(difference: float) -> str:
+    """A relative difference of delays in words."""
+    return f"{_percent(abs(difference))} {'faster' if difference < 0 else 'slower'}"
+
+
+def _percent(share: float) -> str:
+    """Whole percents from 10 on, because further digits would claim more than the interval bears."""
+    return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"

@@ -1,0 +1,86 @@
+"""The delivery verdict of a variant in words."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from analysis.report.sentences.text import capitalised
+from analysis.tables.summary import BROKER_DEFECT, CORRECT, STATE_LEFT, UNJUDGED, Delivery
+
+
+def delivery_sentence(delivery: Delivery) -> str:
+    """Verdict of the delivery oracle, in one sentence; of a best-effort protocol, after its delivery ratio."""
+    if delivery.best_effort is not UNSET and delivery.published:
+        ratio = capitalised(delivery.best_effort.in_words())
+        return f"{ratio}. {_best_effort_sentence(delivery)}"
+    if delivery.verdicts == [UNJUDGED]:
+        return "No client published anything, so there was nothing to deliver."
+    if delivery.verdicts == [BROKER_DEFECT]:
+        return "A broker failed by a defect of its own code, which ended the run, so deliveries are not judged."
+    if delivery.verdicts == [CORRECT]:
+        return (
+            f"Every subscriber received exactly what it should: all {delivery.expected:,} expected notifications of "
+            f"{delivery.published:,} publications arrived, none twice, and none at another client."
+            f"{_detected(delivery)}{_excused(delivery)}"
+        )
+    return _wrong(delivery)
+
+
+def _best_effort_sentence(delivery: Delivery) -> str:
+    """Everything but the ratio."""
+    wrong = delivery.lost or delivery.duplicate or delivery.spurious or delivery.reordered or delivery.against_streams
+    if wrong or any(_detections_wrong(delivery)):
+        return _wrong(delivery)
+    return (
+        f"None of {delivery.delivered:,} notifications arrived twice or at another client, and every broker notified "
+        f"its own clients of what it received.{_excused(delivery)}"
+    )
+
+
+def _wrong(delivery: Delivery) -> str:
+    found = [
+        f"{delivery.lost:,} of {delivery.expected:,} expected notifications never arrived" if delivery.lost else "",
+        f"{delivery.duplicate:,} arrived more than once" if delivery.duplicate else "",
+        f"{delivery.spurious:,} went to clients that must not get them" if delivery.spurious else "",
+        f"{delivery.reordered:,} arrived after a later one, although routing promises order"
+        if delivery.reordered
+        else "",
+        ""
+        if delivery.against_streams is UNSET
+        else f"{delivery.against_streams:,} arrived against their stream's order",
+        _starts_wrong(delivery),
+        *_detections_wrong(delivery),
+        "routing tables hold rows that no client stands for any more" if STATE_LEFT in delivery.verdicts else "",
+    ]
+    return capitalised("; ".join(part for part in found if part)) + "." + _excused(delivery)
+
+
+def _detected(delivery: Delivery) -> str:
+    """Detections of which none is wrong."""
+    found = delivery.detections
+    if found is UNSET:
+        return ""
+    return f" So did all {found.expected:,} expected detections of {found.composites:,} composite subscriptions."
+
+
+def _detections_wrong(delivery: Delivery) -> list[str]:
+    found = delivery.detections
+    if found is UNSET:
+        return []
+    dropped = f", {found.dropped:,} of them beside a drop at a bound" if found.dropped else ""
+    return [
+        f"{found.lost:,} of {found.expected:,} expected detections never arrived{dropped}" if found.lost else "",
+        f"{found.duplicate:,} detections arrived more than once" if found.duplicate else "",
+        f"{found.spurious:,} detections went to clients that must not get them" if found.spurious else "",
+    ]
+
+
+def _starts_wrong(delivery: Delivery) -> str:
+    found = delivery.starts
+    return f"{found.missing:,} subscriptions were not announced as started in time" if found and found.missing else ""
+
+
+def _excused(delivery: Delivery) -> str:
+    if not delivery.excused:
+        return ""
+    return f" {delivery.excused:,} optional notifications did not arrive, because something was in flight or broken."

@@ -1,0 +1,21 @@
+"""The fidelity verdict of a variant in words: the verdict, its reasons and the advice."""
+
+from __future__ import annotations
+
+from analysis.tables.summary import UNKNOWN_FIDELITY
+from record.fidelity import VariantFidelity
+
+FIDELITY_SENTENCES = {
+    "VALID": "Links, processors and logs were as requested, so the numbers describe the overlay.",
+    "DEGRADED": "Some requests were not quite met; the reasons below name the numbers that need care.",
+    "INVALID": "The emulation did not meet its requests: the numbers describe this host, not the overlay.",
+    UNKNOWN_FIDELITY: "The fidelity of the emulation was not measured.",
+}
+
+
+def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:
+    """The verdict on the emulation, the reasons why it is not VALID, and the advice."""
+    if fidelity is None:
+        return [FIDELITY_SENTENCES[UNKNOWN_FIDELITY]]
+    advice = [f"{fidelity.advice}."] if fidelity.advice else []
+    return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *fidelity.reasons, *advice]

@@ -1,0 +1,82 @@
+"""The settings of a run in words: overlay, links, routing, seed, runtime and host."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.report.data import ReportData
+from topology.model import MeshLinks, Overlay, range_of_rates
+
+
+def what_was_run(data: ReportData) -> list[tuple[str, str]]:
+    """Rows of the run's settings: label and value."""
+    run = data.run
+    scenario = run.scenario
+    return [
+        *_overlays(data),
+        ("Routing", ", ".join(f"{key} {value}" for key, value in _flat(scenario.get("routing")))),
+        *_pace(data),
+        ("Seed", str(run.seed)),
+        ("Runtime", f"{run.runtime.name} ({run.runtime.reason})"),
+        ("Link driver", f"{run.links.name} ({run.links.reason})"),
+        ("Host", f"{run.host.cpus} processors, {run.host.memory / 2**30:.1f} GiB, {run.host.system}"),
+        ("Made", f"{run.created}, revision {run.git_revision or 'unknown'}"),
+    ]
+
+
+def _overlays(data: ReportData) -> list[tuple[str, str]]:
+    """Rows of overlays and their links; one pair of rows where all variants have the same overlay."""
+    distinct = {name: overlay for name, overlay in data.overlays.items() if overlay != data.overlays[data.variants[0]]}
+    shown = {data.variants[0]: data.overlays[data.variants[0]], **distinct}
+    rows = []
+    for name, overlay in shown.items():
+        suffix = f", {name}" if distinct else ""
+        brokers, links = len(overlay.brokers), len(overlay.links)
+        size = f"{overlay.name}: {brokers} brokers, {links} links, mean degree {2 * links / brokers:.1f}"
+        rows += [(f"Overlay{suffix}", size), (f"Links{suffix}", _link_range(overlay))]
+    return rows
+
+
+def _pace(data: ReportData) -> list[tuple[str, str]]:
+    """Row of the time dilation; empty where every variant ran at the speed of its scenario."""
+    dilations = {variant.name: variant.time_dilation for variant in data.run.variants}
+    if set(dilations.values()) <= {1.0}:
+        return []
+    if len(set(dilations.values())) == 1:
+        shown = f"{next(iter(dilations.values())):g}"
+    else:
+        shown = ", ".join(f"{name} {dilation:g}" for name, dilation in dilations.items())
+    return [("Time dilation", f"{shown} times slower than the scenario; all times here are the scenario's")]
+
+
+def _flat(section: object) -> list[tuple[str, object]]:
+    return list(section.items()) if isinstance(section, dict) else []
+
+
+def _link_range(overlay: Overlay) -> str:
+    """The range of delays and rates of an overlay's links, each from its end `a`."""
+    if not overlay.links:
+        return "none"
+    delays, rates = _delays(overlay), _rates(overlay)
+    low, high = (f"{delay * 1000:.1f}" for delay in delays)
+    text = f"one-way delay {low if low == high else f'{low} to {high}'} ms"
+    if rates is not None:
+        slowest, fastest = (f"{rate / 1e6:g}" for rate in rates)
+        text += f", {slowest} Mbit/s" if slowest == fastest else f", {slowest}-{fastest} Mbit/s"
+    return text
+
+
+def _delays(overlay: Overlay) -> tuple[float, float]:
+    """The least and the greatest delay, in seconds."""
+    links = overlay.links
+    if isinstance(links, MeshLinks):
+        delays = links.delays()[np.triu_indices(len(links.brokers), 1)]
+        return float(delays.min()), float(delays.max())
+    delays_of_links = [link.forward.delay for link in links]
+    return min(delays_of_links), max(delays_of_links)
+
+
+def _rates(overlay: Overlay) -> tuple[float, float] | None:
+    """The least and the greatest rate, in bits per second; None where no link has one."""
+    links = overlay.links
+    return links.rates() if isinstance(links, MeshLinks) else range_of_rates(links)

@@ -1,0 +1,45 @@
+"""Figures of delays show the numbers of their tables."""
+
+from __future__ import annotations
+
+from analysis.report.figures.delays import SPREAD_OF_VARIANTS_AT_MOST, delay_over_time_figure, distribution_figure
+from analysis.tables.delays import DelayDistribution, DelayOverTime
+from analysis.tables.timeline import PhaseTimes
+
+
+def test_distribution_ends_at_everything_and_steps_at_the_classes() -> None:
+    rows = [
+        DelayDistribution(variant="fixed", lower_ms=1.0, upper_ms=2.0, notifications=1),
+        DelayDistribution(variant="fixed", lower_ms=4.0, upper_ms=8.0, notifications=3),
+    ]
+    (trace,) = distribution_figure(rows, ["fixed", "dynamic"]).data
+    assert list(zip(trace.x, trace.y, strict=True)) == [(1.0, 0.0), (2.0, 25.0), (4.0, 25.0), (8.0, 100.0)]
+
+
+def test_delay_over_time_is_on_a_log_axis_and_marks_the_end_of_the_run() -> None:
+    rows = [
+        DelayOverTime(variant=variant, second=second, notifications=2, mean_ms=3, p50_ms=second + 1, p95_ms=9, max_ms=9)
+        for variant in ("fixed", "dynamic")
+        for second in (0, 1)
+    ]
+    phases = [PhaseTimes(variant="fixed", phase="run", start_ns=0, end_ns=0, start_s=0.0, end_s=30.0)]
+    figure = delay_over_time_figure(rows, phases, ["fixed", "dynamic"])
+    assert figure.layout.yaxis.type == "log"
+    assert [trace.name for trace in figure.data] == [
+        "fixed",
+        "fixed, 95th percentile",
+        "dynamic",
+        "dynamic, 95th percentile",
+    ]
+    assert [trace.line.dash for trace in figure.data] == ["solid", "dot"] * 2
+    assert list(figure.data[0].y) == [1, 2]
+    assert figure.layout.shapes[0].x0 == 30.0
+
+
+def test_of_many_variants_only_the_median_is_shown() -> None:
+    names = [f"V{number}" for number in range(SPREAD_OF_VARIANTS_AT_MOST + 1)]
+    rows = [
+        DelayOverTime(variant=name, second=0, notifications=2, mean_ms=3, p50_ms=1, p95_ms=9, max_ms=9)
+        for name in names
+    ]
+    assert [trace.name for trace in delay_over_time_figure(rows, [], names).data] == names
