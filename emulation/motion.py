@@ -12,7 +12,7 @@ from broker_service.trace import Trace
 from emulation.live_overlay.contract import LiveOverlay
 from record.log import Event, TraceRecord
 from record.time_units import SECOND
-from topology.evolution import Appears, Change, Vanishes
+from topology.evolutions.evolution import Appears, Change, Vanishes
 
 
 class OverlayMotion:

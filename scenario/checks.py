@@ -25,7 +25,7 @@ from scenario.workload.placement import broker_problems
 from scenario.yaml_files.fields import FieldPath
 from topology.link_properties import OverlayError
 from topology.model import Overlay
-from topology.structures import structure_with
+from topology.structures.declared import structure_with
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from scenario.sections.units import DURATION, Duration, Share, Size
 from scenario.sections.vary import MOST_VARIANTS, axes
 from scenario.sections.workload import WorkloadSection
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
-from topology.evolution import Evolution
+from topology.evolutions.evolution import Evolution
 from topology.link_properties import BrokerId
 from topology.links import Range
 from topology.mobility import Trajectory

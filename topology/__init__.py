@@ -2,9 +2,11 @@
 
 The generators of the papers' overlays (docs/topologies.md lists the overlays by name, in the papers' sizes):
 
-- TID routing: `shapes.cyclic`, a random overlay of a mean degree; `planetlab` for its wide-area experiment
-- OctopiA: `shapes.scot`, the Cartesian product; `scot` has its clusters and regions, `recognition` finds one in a graph
-- MEDYM and content-based forwarding: `transit_stub` and `planetlab`, meshes; `mesh_overlays.minimum_spanning_tree`
+- TID routing: `shapes.cyclic`, a random overlay of a mean degree; `underlays.planetlab` for its wide-area experiment
+- OctopiA: `shapes.scot`, the Cartesian product; `structures.scot` has its clusters and regions,
+  `structures.recognition` finds one in a graph
+- MEDYM and content-based forwarding: `underlays.transit_stub` and `underlays.planetlab`, meshes;
+  `underlays.mesh_overlays.minimum_spanning_tree`
 - Gryphon: `shapes.redundant_tree`
 - semi-probabilistic routing: `shapes.random_regular`
 """

@@ -21,8 +21,8 @@ from topology.bounded_files import read_bounded
 from topology.full_mesh import DrawnLinks, drawn_full_mesh, full_mesh_on
 from topology.link_properties import BrokerId, Link, LinkProperties, OverlayError
 from topology.links import LinkTemplate, LinkTemplates
-from topology.mesh import Mesh
 from topology.model import LARGEST_MESH, AttributeValue, Broker, Delays, MeshLinks, Overlay, check_size
+from topology.underlays.mesh import Mesh
 
 SCHEMA = 1
 """Version of the JSON format; a file of another version is refused."""

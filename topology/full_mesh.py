@@ -9,8 +9,8 @@ import numpy as np
 
 from topology.link_properties import BrokerId, Link, OverlayError
 from topology.links import LinkTemplates
-from topology.mesh import Mesh
 from topology.model import Broker, Delays, LinkSource, MeshLinks, Overlay
+from topology.underlays.mesh import Mesh
 
 
 @dataclass(frozen=True, slots=True)

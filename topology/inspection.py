@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topology.link_properties import OverlayError
-from topology.mesh import ASYMMETRY, TRIANGLE_TOLERANCE, Mesh, examine, mesh_of
 from topology.model import Overlay
-from topology.structures import STRUCTURES, Structure
+from topology.structures.declared import STRUCTURES, Structure
+from topology.underlays.mesh import ASYMMETRY, TRIANGLE_TOLERANCE, Mesh, examine, mesh_of
 
 
 class Severity(enum.StrEnum):

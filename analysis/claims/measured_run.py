@@ -26,8 +26,8 @@ from record.manifest import PhaseName
 from topology.files import load
 from topology.link_properties import BrokerId
 from topology.model import Overlay
-from topology.underlay import Underlay
-from topology.underlay_files import load_underlay
+from topology.underlays.underlay import Underlay
+from topology.underlays.underlay_files import load_underlay
 
 _PUBLICATIONS = "routing.publications"
 

@@ -16,7 +16,7 @@ from analysis.reading.outages import link_ends
 from analysis.tables.motion import Connectivity, DegreeOverTime, LinkLifetime
 from record.manifest import PhaseName, VariantRecord
 from record.time_units import MILLISECOND, SECOND
-from topology.evolution import Appears, Change, Evolution, Vanishes
+from topology.evolutions.evolution import Appears, Change, Evolution, Vanishes
 from topology.link_properties import BrokerId, Link
 from topology.model import Overlay
 

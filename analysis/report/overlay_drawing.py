@@ -18,7 +18,7 @@ from analysis.report.figures.style import on_scale
 from analysis.tables.comparison import RelievedLink
 from analysis.tables.placements import Placement
 from analysis.tables.traffic import BrokerMessages, LinkLoad
-from topology.layout import Position, layout
+from topology.drawings.layout import Position, layout
 from topology.link_properties import Link
 from topology.model import Overlay
 

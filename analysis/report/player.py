@@ -15,7 +15,7 @@ from markupsafe import Markup
 from analysis.report.data import ReportData
 from analysis.tables.motion import LinkLifetime, Spread
 from record.manifest import PhaseName
-from topology.layout import Position, layout
+from topology.drawings.layout import Position, layout
 from topology.mobility import Trajectory
 from topology.model import Overlay
 

@@ -22,8 +22,8 @@ from topology.link_properties import BrokerId, OverlayError
 from topology.mobility import Trajectory
 from topology.mobility.movement_files import load_movements
 from topology.model import Overlay
-from topology.underlay import Underlay
-from topology.underlay_files import load_underlay
+from topology.underlays.underlay import Underlay
+from topology.underlays.underlay_files import load_underlay
 
 _Document = TypeVar("_Document", Manifest, Fidelity)
 _Network = TypeVar("_Network", Overlay, Underlay, dict[BrokerId, Trajectory])

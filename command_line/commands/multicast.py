@@ -20,7 +20,7 @@ from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from scenario.sections.section import suggestion
 from topology.link_properties import OverlayError
-from topology.mesh_files import load_matrix
+from topology.underlays.mesh_files import load_matrix
 
 ALGORITHMS = ("mst", "close", "balanced")
 ALL = "all"

@@ -20,14 +20,14 @@ from scenario.reference import fields_table
 from scenario.sections.section import suggestion
 from scenario.sections.topology import KINDS, PAPERS
 from scenario.sections.topology.meshes import LatencyMatrixTopology
-from topology.drawing import to_html, to_svg
-from topology.evolution import Appears, Evolution
-from topology.evolution_files import to_json_lines
+from topology.drawings.drawing import to_html, to_svg
+from topology.evolutions.evolution import Appears, Evolution
+from topology.evolutions.evolution_files import to_json_lines
 from topology.files import to_graphml, to_json
 from topology.inspection import Finding, Severity, inspect_mesh, inspect_overlay
-from topology.mesh_files import to_csv
 from topology.metrics import Metrics, metrics
-from topology.structures import descriptions, listed
+from topology.structures.declared import descriptions, listed
+from topology.underlays.mesh_files import to_csv
 
 LARGEST_DRAWING = 2000
 """Brokers; a larger drawing shows nothing, and forces take minutes to lay it out."""

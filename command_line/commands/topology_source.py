@@ -18,10 +18,10 @@ from scenario.sections.topology import KINDS, PAPERS, TopologyKind, TopologySect
 from scenario.yaml_files.fields import dotted, set_field
 from scenario.yaml_files.scalars import shortened
 from scenario.yaml_files.source import parse_setting
-from topology.evolution import Evolution
+from topology.evolutions.evolution import Evolution
 from topology.link_properties import OverlayError
-from topology.mesh import Mesh
 from topology.model import Overlay
+from topology.underlays.mesh import Mesh
 
 _SCENARIOS = frozenset((".yaml", ".yml"))
 _FILE_KINDS = {".json": "file", ".graphml": "file", ".csv": "latencies"}

@@ -42,7 +42,7 @@ from scenario.faults.times import Moment
 from scenario.model import Brokers, Routing, Scenario, Timeline
 from scenario.sections.faults import FaultItem, HeldBack
 from scenario.sections.service_time import ServiceTimeDistribution
-from topology.evolution import Appears, Evolution
+from topology.evolutions.evolution import Appears, Evolution
 from topology.link_properties import BrokerId, Link, LinkProperties
 from topology.links import Range
 from topology.model import Delays, LinkSource, MeshLinks, Overlay

@@ -26,7 +26,7 @@ from scenario.model import Scenario, Variant
 from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.workload import Workload
-from topology.evolution import Evolution
+from topology.evolutions.evolution import Evolution
 from topology.link_properties import BrokerId
 from topology.model import Overlay
 

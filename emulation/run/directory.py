@@ -22,7 +22,7 @@ from record.manifest import Manifest, PhaseName, RungChoice, VariantRecord
 from topology.files import save as save_overlay
 from topology.mobility.movement_files import to_bonnmotion
 from topology.model import Overlay
-from topology.underlay_files import save_underlay
+from topology.underlays.underlay_files import save_underlay
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
 from scenario.faults import Counts
-from topology.evolution import Appears, Change, Vanishes
+from topology.evolutions.evolution import Appears, Change, Vanishes
 
 _SHOWN = 4
 """Faults listed in one line."""

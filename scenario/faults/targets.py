@@ -27,7 +27,7 @@ from typing import TypeVar
 from scenario.faults.roles import BROKER_ROLES, LINK_ROLES, Demand, LinkEnds, links_between, links_order, overlay_order
 from topology.link_properties import BrokerId, LinkDirection
 from topology.model import Overlay
-from topology.redundant_tree import node_members
+from topology.structures.redundant_tree import node_members
 
 REST = "rest"
 """As a group of a partition: all brokers that no other group has."""

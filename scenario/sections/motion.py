@@ -16,14 +16,14 @@ from pydantic import Field, model_validator
 from scenario.sections.section import BrokerName, Count, Section
 from scenario.sections.topology import TopologyKind, UnitDiskTopology
 from scenario.sections.units import Duration, DurationRange, SpeedRange
-from topology.evolution import Appears, Change, Evolution, ReappearingLinks, Vanishes
+from topology.evolutions.evolution import Appears, Change, Evolution, ReappearingLinks, Vanishes
+from topology.evolutions.rewiring import Rewiring, rewired
 from topology.link_properties import BrokerId, OverlayError
 from topology.links import Range
 from topology.mobility import Area, Trajectory, Walk, moving, random_direction, random_waypoint
 from topology.mobility.models import Model
 from topology.mobility.unit_disk import at_positions
 from topology.model import Overlay
-from topology.rewiring import Rewiring, rewired
 
 
 class MotionKind(Section):

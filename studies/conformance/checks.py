@@ -11,7 +11,7 @@ from studies.conformance.model import LONGEST_WAIT, BrokerFault, Case, ClientSte
 from studies.conformance.protocols import PROTOCOLS
 from topology.link_properties import OverlayError
 from topology.model import Overlay
-from topology.recognition import require_structure
+from topology.structures.recognition import require_structure
 
 
 def problems(case: Case) -> Iterator[Problem]:

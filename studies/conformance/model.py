@@ -19,7 +19,7 @@ from studies.conformance.content import encode
 from studies.conformance.operands import left_operand, right_operand
 from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
-from topology.recognition import with_recognised_attributes
+from topology.structures.recognition import with_recognised_attributes
 
 MOST_BROKERS, MOST_LINKS, MOST_STEPS = 64, 512, 2000
 LONGEST_WAIT = 600.0
@@ -134,7 +134,7 @@ class Case(Section):
     attributes: dict[_NAME, dict[_NAME, Attribute]] = Field(default_factory=dict)
     """Attributes of brokers that a protocol needs, by broker: for OctopiA, `region` and `cluster`.
 
-    Where it is left out, attributes that the links alone imply are added (`topology.recognition`).
+    Where it is left out, attributes that the links alone imply are added (`topology.structures.recognition`).
     """
     protocols: Annotated[tuple[_NAME, ...], Field(min_length=1)] | None = None
     """Protocols that the case is for; all that can run on its overlay when None."""

@@ -54,11 +54,12 @@ ROOMS: Mapping[str, Floors] = {
     "topology": _floors(
         "link_properties",
         "model",
-        "bounded_files layers links paths redundant_tree scot shapes",
-        "layout mesh metrics recognition structures underlay",
-        "full_mesh",
-        "drawing evolution files inspection mesh_files mesh_overlays planetlab_selection transit_stub underlay_files",
-        "evolution_files mobility planetlab rewiring",
+        "bounded_files links paths shapes structures",
+        "metrics underlays",
+        "drawings full_mesh inspection",
+        "files",
+        "evolutions",
+        "mobility",
     ),
     "scenario": _floors(
         "faults yaml_files",

@@ -16,7 +16,7 @@ import networkx as nx
 from studies.conformance.model import Case, Declaration, Step, Withdrawal
 from tests.properties.content import CLASSES, PRICES, suits
 from tests.properties.oracle import NEVER, Published, Span, history
-from topology.scot import Scot, scot_of
+from topology.structures.scot import Scot, scot_of
 
 _PUBLICATIONS = [f"[class,'{name}'],[price,{price}]" for name, price in product(sorted(set(CLASSES)), PRICES)]
 """All there can be, for bounds are whole numbers."""

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from record.service_time import Distribution
 from topology import files, shapes
-from topology.drawing import to_svg
+from topology.drawings.drawing import to_svg
 from topology.files import load, save
 from topology.full_mesh import DrawnLinks, drawn_full_mesh, full_mesh_on
 from topology.inspection import inspect_overlay
 from topology.link_properties import JitterDistribution, OverlayError
 from topology.links import LinkTemplate, LinkTemplates, Range, SendTimes, build
-from topology.mesh import Mesh, mesh_of
 from topology.metrics import metrics
 from topology.model import LARGEST_MESH, Broker, MeshLinks, Overlay
+from topology.underlays.mesh import Mesh, mesh_of
 
 RANGES = st.builds(lambda low, more: Range(low, low + more), st.floats(0, 0.5), st.floats(0, 0.5))
 TEMPLATE = st.builds(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from topology.evolution import Appears, Change, Evolution, Vanishes
+from topology.evolutions.evolution import Appears, Change, Evolution, Vanishes
 from topology.link_properties import BrokerId, Link, OverlayError
 from topology.mobility.contacts import contacts
 from topology.mobility.models import Area

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from topology.link_properties import BrokerId
 from topology.model import Overlay
-from topology.underlay import Underlay
+from topology.underlays.underlay import Underlay
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from analysis.report.figures.style import blank_figure, colour
 from analysis.tables.placements import Placement
-from topology.layout import Position
+from topology.drawings.layout import Position
 
 COURSES_SHOWN = 20
 """Composite subscriptions whose join points are drawn over time: those that moved most."""

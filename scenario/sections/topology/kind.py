@@ -5,9 +5,9 @@ from __future__ import annotations
 from scenario.sections.section import Section
 from scenario.sections.topology.links import LinkSection
 from topology.full_mesh import DrawnLinks
-from topology.mesh import Mesh, mesh_of
 from topology.model import MOST_BROKERS, LinkSource, Overlay
-from topology.underlay import Underlay
+from topology.underlays.mesh import Mesh, mesh_of
+from topology.underlays.underlay import Underlay
 
 
 def check_total(brokers: int, most: int = MOST_BROKERS, what: str = "brokers") -> None:

@@ -14,15 +14,15 @@ from scenario.sections.section import Count, Degree, FilePath
 from scenario.sections.topology.kind import TopologyKind, check_total
 from scenario.sections.topology.links import LinkDirectionSection, LinkSection
 from scenario.sections.units import Duration, DurationRange, Share
-from topology import mesh_overlays
 from topology.full_mesh import DrawnLinks, full_mesh_on
 from topology.link_properties import BrokerId, OverlayError
-from topology.mesh import Mesh
-from topology.mesh_files import Unit, load_mesh
 from topology.model import LARGEST_MESH, MOST_LINKS, LinkSource, Overlay
-from topology.planetlab import DRAWS, WideArea, measured, planetlab
-from topology.transit_stub import LAN_DELAY, TransitStub, attach, routers, server_mesh
-from topology.underlay import Underlay
+from topology.underlays import mesh_overlays
+from topology.underlays.mesh import Mesh
+from topology.underlays.mesh_files import Unit, load_mesh
+from topology.underlays.planetlab import DRAWS, WideArea, measured, planetlab
+from topology.underlays.transit_stub import LAN_DELAY, TransitStub, attach, routers, server_mesh
+from topology.underlays.underlay import Underlay
 
 _WIDE_AREA = WideArea()
 _TRANSIT_STUB = TransitStub()

@@ -14,9 +14,9 @@ from scenario.sections.topology.kind import TopologyKind
 from scenario.sections.topology.meshes import MeshTopology, PlanetLabTopology, TransitStubTopology, refuse_delay
 from scenario.sections.topology.shaped import CyclicTopology, FullTopology, RandomRegularTopology
 from scenario.sections.topology.structured import RedundantTreeTopology, ScotTopology
-from topology.mesh import Mesh
 from topology.model import LinkSource, Overlay
-from topology.underlay import Underlay
+from topology.underlays.mesh import Mesh
+from topology.underlays.underlay import Underlay
 
 
 @dataclass(frozen=True, slots=True)

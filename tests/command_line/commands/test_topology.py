@@ -12,9 +12,9 @@ import pytest
 
 import command_line as cli
 from scenario.sections.topology import KINDS, PAPERS
-from topology.evolution_files import load_evolution
+from topology.evolutions.evolution_files import load_evolution
 from topology.files import load
-from topology.mesh_files import Unit, load_mesh
+from topology.underlays.mesh_files import Unit, load_mesh
 
 ROOT = Path(__file__).resolve().parents[3]
 CYCLIC_30 = str(ROOT / "scenarios" / "cyclic-30.yaml")

@@ -27,8 +27,8 @@ from record.service_time import Distribution, ServiceTime
 from scenario.faults import plan as plan_faults
 from scenario.loading import load
 from scenario.model import Scenario
-from topology.mesh import link_delays
 from topology.model import MeshLinks
+from topology.underlays.mesh import link_delays
 
 SCENARIO = """
 name: slower

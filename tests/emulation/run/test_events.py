@@ -17,7 +17,7 @@ from record.time_units import SECOND
 from scenario.loading import load
 from tests.contracts.protocols import registered
 from tests.emulation.simulation.test_run_faults import log
-from topology.evolution import Appears
+from topology.evolutions.evolution import Appears
 
 SCENARIO = """
 name: moving

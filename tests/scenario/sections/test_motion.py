@@ -17,7 +17,7 @@ from scenario.loading import load, load_to_view
 from scenario.model import Scenario
 from scenario.sections.motion import MOTIONS
 from scenario.yaml_files.errors import ScenarioError
-from topology.evolution import Appears, Evolution, Vanishes
+from topology.evolutions.evolution import Appears, Evolution, Vanishes
 from topology.mobility.movement_files import load_movements
 
 SCENARIO = """

@@ -20,11 +20,11 @@ from scenario.yaml_files.errors import ScenarioError
 from topology import shapes
 from topology.files import from_graphml, from_json, save, to_graphml, to_json
 from topology.links import LinkTemplates, build
-from topology.mesh_files import to_csv
 from topology.metrics import metrics
 from topology.model import Overlay
-from topology.planetlab import WideArea, planetlab
-from topology.scot import scot_of
+from topology.structures.scot import scot_of
+from topology.underlays.mesh_files import to_csv
+from topology.underlays.planetlab import WideArea, planetlab
 
 REST = """
 routing: {protocol: tid}

@@ -9,7 +9,7 @@ from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
 from record.log import Event
-from topology.scot import Scot, scot_of
+from topology.structures.scot import Scot, scot_of
 
 SPR = "SPR"
 

@@ -16,7 +16,7 @@ from analysis.judging.journeys import network as network_module
 from analysis.judging.journeys.network import Network, networks_of
 from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
-from topology.underlay import RouterLink, Underlay, UnderlayRouter
+from topology.underlays.underlay import RouterLink, Underlay, UnderlayRouter
 
 SERVERS = ("A", "B", "C")
 LINE = Underlay(

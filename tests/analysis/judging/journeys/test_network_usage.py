@@ -26,8 +26,8 @@ from analysis.tables.traffic import NetworkUsage
 from record.files import UNDERLAY
 from record.log import Event, TraceRecord
 from tests.analysis.history import History, write_run
-from topology.underlay import RouterLink, Underlay, UnderlayRouter
-from topology.underlay_files import save_underlay
+from topology.underlays.underlay import RouterLink, Underlay, UnderlayRouter
+from topology.underlays.underlay_files import save_underlay
 
 VARIANTS = ("first", "second", "bare")
 BROKERS = ("B1", "B2", "B3")

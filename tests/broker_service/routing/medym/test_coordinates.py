@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from broker_service.routing.medym.coordinates import DIMENSIONS, LANDMARKS, error, landmark_places, place
-from topology.planetlab import measured
+from topology.underlays.planetlab import measured
 
 
 def distances(places: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from analysis.tables.summary import Matching
 from record.log import Event, TraceRecord
 from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
-from topology.underlay import RouterLink, Underlay, UnderlayRouter
+from topology.underlays.underlay import RouterLink, Underlay, UnderlayRouter
 
 SERVERS = ("A", "B", "C")
 UNDERLAY = Underlay(

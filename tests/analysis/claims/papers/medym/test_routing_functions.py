@@ -14,7 +14,7 @@ from analysis.claims.papers.medym.routing_functions import SHORT
 from tests.analysis.claims.papers.medym.small_runs import measured, variant
 from topology.link_properties import Link
 from topology.model import Broker, Overlay
-from topology.underlay import Underlay, UnderlayRouter
+from topology.underlays.underlay import Underlay, UnderlayRouter
 
 
 def run_over(servers: int) -> MeasuredRun:

@@ -1,0 +1,1 @@
+"""Drawings of overlays: positions of brokers, and pictures."""

@@ -1,0 +1,1 @@
+"""Structures of overlays: SCOT (structured cyclic overlay topology) and redundant trees."""

@@ -1,0 +1,1 @@
+"""Networks under an overlay: latencies between all pairs of servers, and networks of routers, with their generators."""
