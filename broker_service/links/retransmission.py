@@ -11,8 +11,6 @@ some, and reports so when the next stream opens.
 
 from __future__ import annotations
 
-from collections import deque
-
 from broker_service.config import Limits
 from broker_service.messages import BrokerId, Message
 
@@ -34,7 +32,7 @@ class RetransmissionQueue:
     def __init__(self, neighbour: BrokerId, limits: Limits) -> None:
         self.window = limits.window
         self.window_bytes = limits.window_bytes
-        self.in_flight: deque[Message] = deque()
+        self.in_flight: list[Message] = []
         self.in_flight_bytes = 0
         self.repeats: list[Message] = []
         self.acknowledged = 0
@@ -74,9 +72,10 @@ class RetransmissionQueue:
                 f"{self._neighbour} acknowledged {total} messages, "
                 f"{acknowledged + len(in_flight)} were sent and {acknowledged} acknowledged before"
             )
-        for _ in range(total - acknowledged):
-            message = in_flight.popleft()
+        number = total - acknowledged
+        for message in in_flight[:number]:
             self.in_flight_bytes -= len(message.body) + len(message.header)
+        del in_flight[:number]
         self.acknowledged = total
 
     def check(self, handled: int) -> None:
@@ -98,7 +97,7 @@ class RetransmissionQueue:
 
     def recall_in_flight(self) -> list[Message]:
         """Takes back the messages in flight of a link that is down."""
-        messages = list(self.in_flight)
+        messages = self.in_flight.copy()
         self._recalled += len(messages)
         self._clear_in_flight()
         return messages

@@ -33,7 +33,7 @@ class Direction:
         self.up = True
         """True while frames arrive; `LinkEnd` keeps those that are sent while a direction is cut."""
         self._shaper = Shaper(properties, seed)
-        self._seed = f"{seed}:retransmission"
+        self._seed = seed
         self._random: random.Random | None = None
         """Made when it is needed first, because most links drop nothing."""
         self._properties = properties
@@ -98,7 +98,7 @@ class Direction:
         wait = self._round_trip + SHORTEST_TIMEOUT if alone else 2 * self._round_trip
         dropped = 1
         if self._random is None:
-            self._random = random.Random(self._seed)
+            self._random = random.Random(f"{self._seed}:retransmission")
         while self._random.random() < self._dropped and dropped < MOST_TIMEOUT_DOUBLINGS:
             wait += (self._round_trip + SHORTEST_TIMEOUT) << dropped
             dropped += 1

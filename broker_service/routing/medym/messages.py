@@ -109,18 +109,38 @@ decode_multicast: Callable[[bytes], Multicast] = header_decoder(Multicast)
 Decoded = Callable[[bytes], object]
 """Decodes predicates. Raises `MalformedMessageError`."""
 
-_DECODED = 64
+_BUNDLES = 64
 """Bundles that are decoded once for all servers of a process: the children of a server are sent the same one."""
-_decode: Callable[[bytes], Control] = header_decoder(Control)
+_ANNOUNCEMENTS = 4096
+"""Announcements that are decoded once for all servers of a process, in whichever bundles they travel. Decoded by each
+server for itself, the sums of a thousand servers would be a thousand times as many objects."""
 
 
-@lru_cache(maxsize=_DECODED)
+class _EncodedBundle(msgspec.Struct, frozen=True, array_like=True, tag="bundle"):
+    """A bundle whose announcements are yet to be decoded."""
+
+    announcements: tuple[msgspec.Raw, ...]
+
+
+_decode: Callable[[bytes], _EncodedBundle | Versions | Parting | Confirmation] = header_decoder(
+    _EncodedBundle | Versions | Parting | Confirmation
+)
+_decode_announcement: Callable[[bytes], Announcement] = header_decoder(Announcement)
+
+
+@lru_cache(maxsize=_BUNDLES)
 def decode_control(header: bytes, decoded: Decoded = decoded_subscription) -> Control:
     """Raises `MalformedMessageError` for a header that cannot be decoded, and for predicates in it, which `decoded`
     decodes."""
     control = _decode(header)
-    if isinstance(control, Bundle):
-        for announcement in control.announcements:
-            for content in announcement.added if isinstance(announcement, Change) else announcement.contents:
-                decoded(content)
+    if isinstance(control, _EncodedBundle):
+        return Bundle(tuple([_announcement(bytes(encoded), decoded) for encoded in control.announcements]))
     return control
+
+
+@lru_cache(maxsize=_ANNOUNCEMENTS)
+def _announcement(encoded: bytes, decoded: Decoded) -> Announcement:
+    announcement = _decode_announcement(encoded)
+    for content in announcement.added if isinstance(announcement, Change) else announcement.contents:
+        decoded(content)
+    return announcement

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -35,8 +35,11 @@ class Addressed(NamedTuple):
 class Neighbours(NamedTuple):
     """Servers that have become neighbours, and such that are neighbours no more."""
 
-    joined: set[int]
-    parted: set[int]
+    joined: Set[int]
+    parted: Set[int]
+
+
+_SAME_NEIGHBOURS: Final = Neighbours(frozenset(), frozenset())
 
 
 class Relay:
@@ -66,9 +69,11 @@ class Relay:
 
     def set_failed(self, server: int, failed: bool) -> Neighbours:
         """Takes note that a link has failed, or works again. Returns the neighbours that this server chooses anew."""
-        self._failed[server] = failed
+        had_failed, self._failed[server] = bool(self._failed[server]), failed
         if failed:
             self._guests.pop(server, None)
+        if failed == had_failed or (failed and server not in self._chosen):
+            return _SAME_NEIGHBOURS  # nearly always in a mesh, where most links are outside of the tree
         former, self._chosen = self._chosen, self._tree.working_neighbours(self._own, self._failed)
         return Neighbours(self._chosen - former, former - self._chosen - {server})
 

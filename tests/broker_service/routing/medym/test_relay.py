@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
+import numpy as np
+
 from broker_service.routing.medym.announcement_tree import AnnouncementTree
 from broker_service.routing.medym.messages import Change, State, Status, Version
 from broker_service.routing.medym.relay import MOST_BUNDLED, Addressed, Bundle, Relay, bundled
@@ -38,6 +42,17 @@ def test_the_neighbours_of_a_failed_one_take_its_place() -> None:
     assert relay.set_failed(0, True) == (siblings, set())
     assert relay.neighbours == siblings | set(CHILDREN)
     assert relay.set_failed(0, False) == ({0}, siblings)
+
+
+def test_whatever_fails_and_works_again_the_neighbours_are_those_of_the_tree() -> None:
+    relay, failed, draws = Relay(OWN, TREE), np.zeros(TREE.servers, np.bool_), random.Random(1)
+    for _ in range(2_000):
+        server = draws.choice([0, *range(2, TREE.servers)])
+        failed[server] = draws.random() < 0.5
+        former = relay.neighbours
+        joined, parted = relay.set_failed(server, bool(failed[server]))
+        assert relay.neighbours == TREE.working_neighbours(OWN, failed)
+        assert (joined, parted) == (relay.neighbours - former, former - relay.neighbours - {server})
 
 
 def test_guests_stay_until_they_part_or_fail() -> None:
