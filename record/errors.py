@@ -7,6 +7,7 @@ with the error's exit code. Any other exception that escapes is a defect of brok
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 from record.exit_codes import ExitCode
 
@@ -32,3 +33,13 @@ class HostError(UserError):
     """A resource that this host lacks: a privilege, a daemon, an image, a module, Java, room on the disk."""
 
     exit_code: int = ExitCode.HOST
+
+
+def unusable_directory(directory: Path, error: OSError) -> UserError:
+    """The error for a directory of the option `--out` in which nothing can be made.
+
+    Another directory mends it, so it is a wrong use of the option; only a full disk is a lack of this host.
+    """
+    if error.errno in DISK_IS_FULL:
+        return HostError(f"no space left on the disk of {directory}; make room, or use --out")
+    return BadInputError(f"--out {directory}: {error.strerror}; choose a directory that can be written")

@@ -39,6 +39,11 @@ def log_files(logs: Path) -> list[Path]:
     return sorted(logs.glob(f"*{_LOG_SUFFIX}"))
 
 
+def node_of(log: Path) -> str:
+    """The name of the broker or the driver that wrote a log."""
+    return log.name.removesuffix(_LOG_SUFFIX)
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Writes a file in one step, so that a reader sees the old content or the new. Raises `OSError`."""
     part = path.with_name(f".{path.name}.part")

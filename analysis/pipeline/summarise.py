@@ -44,7 +44,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
         fidelity=_fidelity(run),
         interrupted=run.manifest.interrupted,
         settle_seconds=SETTLE_SECONDS,
-        logs=findings.logs.loss,
+        logs=findings.logs.loss(run.brokers_without_log),
         variants=variants,
         comparison=comparison_of(run, findings, variants),
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from msgspec import UNSET
 
 from analysis.reading.log_events import BrokerDefect, ClientOperation, NeighbourChange, OutageEvent
 from analysis.reading.overlay_changes import LinkChange
@@ -52,6 +55,8 @@ class LogTally:
         self.placements += other.placements
         self.detected.merge(other.detected)
 
-    @property
-    def loss(self) -> LogLoss:
-        return LogLoss(records=self.records, torn=self.torn, malformed=self.malformed)
+    def loss(self, missing: Sequence[str]) -> LogLoss:
+        """The losses of the logs; `missing` are the brokers that ran and have no log file."""
+        return LogLoss(
+            records=self.records, torn=self.torn, malformed=self.malformed, missing=list(missing) if missing else UNSET
+        )

@@ -56,6 +56,8 @@ class FirstScreen:
     """The content of the first screen."""
 
     headline: Headline
+    log_losses: list[str]
+    """Damaged and missing logs, a sentence each."""
     verdicts: list[VerdictRow]
     """All of a few variants; of many, those that are not good before the others."""
     more_verdicts: int
@@ -73,6 +75,7 @@ def first_screen(data: ReportData, course: Course, drawings: list[Drawing]) -> F
     course.figure.update_layout(height=PLOT_HEIGHT)
     return FirstScreen(
         headline=headline(data),
+        log_losses=[capitalised(sentence) for sentence in data.summary.logs.in_words()],
         verdicts=rows[:ROWS_SHOWN],
         more_verdicts=max(0, len(rows) - ROWS_SHOWN),
         course=course,

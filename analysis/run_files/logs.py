@@ -20,6 +20,8 @@ from record.log import Event, TraceRecord
 
 BLOCK_BYTES = 256 << 10
 """Bytes decoded at once."""
+_MISSING_SHOWN = 5
+"""Brokers that are named where many have no log file."""
 _STARTED = Event.STARTED.value.encode()
 _decoder = msgspec.json.Decoder(TraceRecord)
 
@@ -30,7 +32,7 @@ NO_DILATION: Dilations = {}
 
 
 class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
-    """Records read from the logs, and lines that could not be read."""
+    """Records read from the logs, lines that could not be read, and logs that are missing."""
 
     records: int
     """Lines that could be read."""
@@ -38,13 +40,27 @@ class LogLoss(msgspec.Struct, frozen=True, kw_only=True):
     """Lines cut off because their writer was killed: the last of a file, or followed by the writer's next start."""
     malformed: int
     """Other lines that are not a record of the log schema."""
+    missing: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """Brokers that ran and have no log file, by name; not set where there is none."""
 
-    def in_words(self) -> str:
-        lines = self.records + self.torn + self.malformed
-        return (
-            f"logs: {self.malformed:,} of {lines:,} lines are not records of the log schema and were left out, so "
-            "numbers and verdicts may be wrong; run the scenario again"
-        )
+    def in_words(self) -> list[str]:
+        """One sentence for each kind of loss that casts doubt on the results. A torn line is none: its writer was
+        killed, and the faults of the run state that."""
+        sentences = []
+        if self.malformed:
+            lines = self.records + self.torn + self.malformed
+            sentences.append(
+                f"logs: {self.malformed:,} of {lines:,} lines are not records of the log schema and were left out, so "
+                "numbers and verdicts may be wrong; run the scenario again"
+            )
+        if self.missing:
+            shown = ", ".join(self.missing[:_MISSING_SHOWN])
+            more = f" and {len(self.missing) - _MISSING_SHOWN} more" if len(self.missing) > _MISSING_SHOWN else ""
+            sentences.append(
+                f"logs: {len(self.missing):,} of the brokers that ran have no log file ({shown}{more}), so numbers and "
+                "verdicts may be wrong; run the scenario again"
+            )
+        return sentences
 
 
 @dataclass(frozen=True, slots=True)

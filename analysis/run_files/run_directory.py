@@ -15,8 +15,8 @@ from analysis.run_files.clocks import Clocks, HostClock
 from analysis.run_files.logs import Dilations, scenario_time
 from record.errors import RunDirectoryError
 from record.fidelity import Fidelity
-from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, log_files
-from record.manifest import Manifest, PhaseRecord, VariantRecord
+from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, log_files, node_of
+from record.manifest import Manifest, PhaseName, PhaseRecord, VariantRecord
 from topology.files import load
 from topology.link_properties import BrokerId, OverlayError
 from topology.mobility import Trajectory
@@ -97,6 +97,20 @@ class RunDirectory:
     @cached_property
     def log_files(self) -> tuple[Path, ...]:
         return tuple(log_files(self.logs))
+
+    @cached_property
+    def brokers_without_log(self) -> list[BrokerId]:
+        """The brokers of variants that reached their run phase, as far as they have no log file; in order of name.
+
+        Every broker logs its start, so a file is missing because it was removed or was never copied from its host.
+        """
+        ran = {
+            broker.id
+            for variant in self.manifest.variants
+            if variant.phase(PhaseName.RUN) is not None
+            for broker in self.overlays[variant.name].brokers
+        }
+        return sorted(ran - {node_of(file) for file in self.log_files})
 
 
 def open_run(path: Path) -> RunDirectory:

@@ -90,8 +90,8 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
                 _print_indented(console, f"and {more} more, in fidelity.json")
             if found.advice:
                 _print_indented(console, f"{found.advice}.")
-    if summary.logs.malformed:
-        console.print(Text(f"\n{summary.logs.in_words()}", style="yellow"), soft_wrap=not console.is_terminal)
+    for sentence in summary.logs.in_words():
+        console.print(Text(f"\n{sentence}", style="yellow"), soft_wrap=not console.is_terminal)
 
 
 def print_comparison(console: Console, summary: Summary, run: Path) -> None:

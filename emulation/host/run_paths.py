@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.host.registry import ROOT
-from record.errors import HostError
+from record.errors import HostError, unusable_directory
 from record.files import JOURNAL, LOGS
 from topology.link_properties import BrokerId
 
@@ -57,14 +57,12 @@ class RunPaths:
         return self.sockets / broker / "broker.sock"
 
     def make(self) -> None:
-        """Makes the run directory. Raises `HostError` if that fails or the disk is full."""
+        """Makes the run directory. Raises `BadInputError` if it cannot be made, `HostError` if the disk is full."""
         try:
             self.logs.mkdir(parents=True)
             room = os.statvfs(self.directory)
         except OSError as error:
-            raise HostError(
-                f"cannot make the run directory {self.directory}: {error.strerror}; choose another directory with --out"
-            ) from error
+            raise unusable_directory(self.directory.parent, error) from error
         if room.f_bavail * room.f_frsize < _NEEDED:
             self.logs.rmdir()
             self.directory.rmdir()

@@ -15,7 +15,7 @@ from emulation.host import provenance
 from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import Plan, VariantPlan
 from record import fidelity, manifest
-from record.errors import DISK_IS_FULL, HostError
+from record.errors import DISK_IS_FULL, unusable_directory
 from record.fidelity import Fidelity, VariantFidelity, worst
 from record.files import MOVEMENTS, TOPOLOGY, UNDERLAY, log_files
 from record.manifest import Manifest, PhaseName, RungChoice, VariantRecord
@@ -117,7 +117,7 @@ def full_disk_in_words(directory: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in DISK_IS_FULL:
             raise
-        raise HostError(f"no space left on the disk of {directory}; make room, or use --out") from error
+        raise unusable_directory(directory, error) from error
 
 
 def conclude(

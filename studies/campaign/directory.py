@@ -26,7 +26,7 @@ import msgspec
 from emulation.host import provenance
 from emulation.host.archives import unpack_archive
 from emulation.run.directory import full_disk_in_words
-from record.errors import BadInputError, HostError, UserError
+from record.errors import BadInputError, UserError, unusable_directory
 from record.file_lock import take_lock
 from record.files import replace_file
 from record.manifest import Host
@@ -101,9 +101,7 @@ class CampaignDirectory:
             self._refuse_foreign_files()
             file = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise HostError(
-                f"cannot work in {self.path}: {error.strerror}; choose another directory with --out"
-            ) from error
+            raise unusable_directory(self.path, error) from error
         try:
             if not take_lock(file):
                 owner = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"

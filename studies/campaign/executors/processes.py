@@ -43,13 +43,16 @@ def process_executor(directory: CampaignDirectory, keep: Keep, jobs: int) -> Exe
     def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
         processes = WorkerProcesses(_run_in_worker, jobs, preload=[__name__])
         works = (_CellWork(_request(cell, directory, keep), directory.new_work(cell)) for cell in cells)
-        with closing(processes.run(works)) as done:
-            for work in done:
-                cell = work.request.cell
-                attempt = msgspec.json.decode(work.attempt.read_bytes(), type=Attempt)
-                directory.keep_run(cell, attempt, work.directory)
-                shutil.rmtree(work.directory)
-                yield AttemptedCell(cell, attempt)
+        try:
+            with closing(processes.run(works)) as done:
+                for work in done:
+                    cell = work.request.cell
+                    attempt = msgspec.json.decode(work.attempt.read_bytes(), type=Attempt)
+                    directory.keep_run(cell, attempt, work.directory)
+                    shutil.rmtree(work.directory)
+                    yield AttemptedCell(cell, attempt)
+        finally:
+            directory.tidy()  # all processes have ended by now
 
     return run
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.report import build_report
 from command_line.commands.verdicts import exit_code, fault_lines, print_comparison, print_verdicts
 from record.exit_codes import ExitCode
 from tests.analysis.history import History, joined, write_run
@@ -62,9 +63,33 @@ def test_damaged_lines_of_logs_are_told(tmp_path: Path, damaged: str) -> None:
     console = Console(width=200)
     with console.capture() as captured:
         print_verdicts(console, analyze(run, PlainEngine()), None)
-    told = [line for line in captured.get().splitlines() if line.startswith("logs: ")]
+    told = [line for line in captured.get().splitlines() if "not records of the log schema" in line]
     assert bool(told) == bool(damaged)
     assert not told or told[0].startswith("logs: 1 of ")
+
+
+@pytest.mark.parametrize("missing", [[], ["B2"]])
+def test_a_broker_that_ran_and_left_no_log_is_named(tmp_path: Path, missing: list[str]) -> None:
+    run = write_run(tmp_path / "run", [joined("base").publish().notify(at=110.2)])
+    for name in ("B1", "B2", "B3"):
+        (run / "logs" / f"{name}.jsonl").touch()
+    for name in missing:
+        (run / "logs" / f"{name}.jsonl").unlink()
+    summary = analyze(run, PlainEngine())
+    console = Console(width=200)
+    with console.capture() as captured:
+        print_verdicts(console, summary, None)
+    told = [line for line in captured.get().splitlines() if line.startswith("logs: ")]
+    page = build_report(run).read_text()
+    if missing:
+        assert told == [
+            "logs: 1 of the brokers that ran have no log file (B2), so numbers and verdicts may be wrong; "
+            "run the scenario again"
+        ]
+        assert "Logs: 1 of the brokers that ran have no log file (B2)" in page
+    else:
+        assert told == []
+        assert "no log file" not in page
 
 
 def closing(directory: Path, fidelity: str, *variants: History) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from emulation.host import run_paths as place_module
 from emulation.host.run_paths import BROKER_UID, RunPaths
-from record.errors import HostError
+from record.errors import BadInputError, HostError
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to the brokers' user, which takes root")
 
@@ -33,10 +34,21 @@ def test_a_full_disk_is_noticed_before_the_run(tmp_path: Path, monkeypatch: pyte
     assert not list(tmp_path.iterdir()), "nothing is left of a run that was not begun"
 
 
-def test_a_place_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_a_wrong_use_of_the_option(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(HostError, match="file/r1"):
+    with pytest.raises(
+        BadInputError, match=r"^--out .*/file: Not a directory; choose a directory that can be written$"
+    ):
         RunPaths.of("r1", tmp_path / "file").make()
+
+
+def test_a_disk_that_fills_up_is_no_wrong_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*_arguments: object, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "mkdir", no_space)
+    with pytest.raises(HostError, match=r"no space left on the disk of .* --out"):
+        RunPaths.of("r1", tmp_path).make()
 
 
 def test_socket_paths_fit_the_kernels_limit_even_for_long_names() -> None:

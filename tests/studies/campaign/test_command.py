@@ -117,6 +117,7 @@ def test_what_is_done_survives_the_end_of_the_command(
     if end is signal.SIGTERM:
         assert process.returncode == 130
         assert "the same command continues with the rest" in output
+        assert not list(out.glob("cells/*/work-*"))
     code, _, output = brokerlab(capfd, monkeypatch, file, "--out", out, "--jobs", str(os.cpu_count()))
     assert code == 0
     assert f"4 cells, {len(done)} of them done before" in output
