@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements
@@ -23,6 +24,18 @@ Deploy = Callable[[VariantPlan, Measurements], AbstractContextManager[Deployment
 """Gives a dilated variant its deployment. The receiver starts it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A variant in the order of a run."""
+
+    variant: VariantPlan
+    number: int
+    """Its place, from 1."""
+    files: OverlayFiles
+    left: float
+    """Seconds that it and the variants after it are expected to take."""
+
+
 def run_variants(
     context: RunContext, plan: Plan, overlays: Sequence[OverlayFiles], deploy: Deploy, *, around: float = 0.0
 ) -> list[Measurements]:
@@ -34,17 +47,9 @@ def run_variants(
     measurements: list[Measurements] = []
     durations = [variant.lasts + around for variant in plan.variants]
     for number, variant in enumerate(plan.variants):
-        dilated = dilate(variant)
-        measured = Measurements(variant=variant.name, time_dilation=variant.scenario.time_dilation)
+        turn = _Turn(variant, number + 1, overlays[number], sum(durations[number:]))
         try:
-            with deploy(dilated, measured) as deployment:
-                record = new_variant(variant.name, variant.settings, variant.scenario)
-                files = overlays[number]
-                record.topology, record.underlay, record.movements = files.topology, files.underlay, files.movements
-                context.manifest.variants.append(record)
-                measurements.append(measured)
-                _show(context, variant, deployment, number + 1, sum(durations[number:]))
-                VariantRun(replace(context, clock=deployment.clock), dilated, deployment, record, measured).execute()
+            _run(context, turn, deploy, measurements)
         except BrokerDefectError as defect:
             measurements[-1].defect = str(defect)
             context.cut_short(number)
@@ -57,11 +62,30 @@ def run_variants(
             context.cut_short(number)
             context.announce("interrupted: whatever ran has been ended in order")
             break
+        # A simulated network refers to itself, so that the networks of all variants would fill the memory one by one.
+        gc.collect()
     return measurements
 
 
-def _show(context: RunContext, variant: VariantPlan, deployment: Deployment, number: int, left: float) -> None:
+def _run(context: RunContext, turn: _Turn, deploy: Deploy, measurements: list[Measurements]) -> None:
+    """Runs one variant, and adds its measurements before it begins."""
+    variant, files = turn.variant, turn.files
+    dilated = dilate(variant)
+    measured = Measurements(variant=variant.name, time_dilation=variant.scenario.time_dilation)
+    with deploy(dilated, measured) as deployment:
+        record = new_variant(variant.name, variant.settings, variant.scenario)
+        record.topology, record.underlay, record.movements = files.topology, files.underlay, files.movements
+        context.manifest.variants.append(record)
+        measurements.append(measured)
+        _show(context, turn, deployment)
+        VariantRun(replace(context, clock=deployment.clock), dilated, deployment, record, measured).execute()
+    # The display may read the clock until the next variant begins, and must not keep this one's network for that.
+    ended = context.snapshot.clock()
+    context.snapshot.clock = lambda: ended
+
+
+def _show(context: RunContext, turn: _Turn, deployment: Deployment) -> None:
     snapshot, clock = context.snapshot, deployment.clock
     snapshot.clock = lambda: clock() / SECOND
-    snapshot.begin_variant(variant.name, number, snapshot.clock() + left)
-    snapshot.dilation = variant.scenario.time_dilation
+    snapshot.begin_variant(turn.variant.name, turn.number, snapshot.clock() + turn.left)
+    snapshot.dilation = turn.variant.scenario.time_dilation
