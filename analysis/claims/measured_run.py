@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -94,6 +94,9 @@ class MeasuredVariant:
         return tuple(row for row in self.notifications if row.second is not None and begin <= row.second < end)
 
 
+_Computed = TypeVar("_Computed")
+
+
 @dataclass(frozen=True)
 class MeasuredRun:
     """An analysed run directory."""
@@ -102,6 +105,17 @@ class MeasuredRun:
     variants: tuple[MeasuredVariant, ...]
     dilations: Dilations = field(default_factory=dict)
     """Time dilation by variant: the factor by which the variant ran slower than its scenario."""
+    _computed: dict[Callable[[MeasuredRun], Any], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def once(self, compute: Callable[[MeasuredRun], _Computed]) -> _Computed:
+        """The result of a function of this run, computed the first time alone, because several measures need what takes
+        long to read from logs. The measures must not change it."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        result: _Computed = self._computed[compute]
+        return result
 
     @property
     def brokers(self) -> tuple[BrokerId, ...]:

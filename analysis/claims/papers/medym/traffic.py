@@ -95,7 +95,11 @@ class _Collected:
 
 
 def traffic_of(run: MeasuredRun) -> Mapping[str, Traffic]:
-    """The copies of each variant, by the variant's name."""
+    """The copies of each variant, by the variant's name; those of sampled publications where logs hold a sample."""
+    return run.once(_read)
+
+
+def _read(run: MeasuredRun) -> Mapping[str, Traffic]:
     servers = {
         variant.name: {broker.id: number for number, broker in enumerate(variant.overlay.brokers)}
         for variant in run.variants
