@@ -158,8 +158,13 @@ class Detours:
             raise MalformedMessageError(f"{neighbour} sends a message of leaf {detour.sender}")
         end = self._end(neighbour, detour.receiver)
         if not self.is_up(end) or message.hops > MOST_PARTS:
-            return self._notify((neighbour,))
+            return self.turn_back(neighbour)
         return [Send(end, msgspec.structs.replace(message, hops=message.hops + 1))]
+
+    def turn_back(self, neighbour: BrokerId) -> list[Action]:
+        """A message ends here that is on more detours than its sender knew, because links went down while it was on its
+        way; its sender is notified."""
+        return self._notify((neighbour,))
 
     def sender_of(self, neighbour: BrokerId, detour: Detour) -> BrokerId | None:
         """The broker that sent a message to this broker on a detour; None when that incarnation of it has ended."""

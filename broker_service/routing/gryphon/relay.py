@@ -5,7 +5,9 @@
 2. The end of a stream is announced while some leaf has not acknowledged it, when a link comes up, and when one goes
    down. The publishers' broker begins that; every broker passes it on to the nodes with leaves that lack something.
 3. Leaves that cannot be reached are reported as such, so that the publishers' broker does not hurry for them.
-4. A publication whose vector did not arrive counts as lost, because nothing tells for whom it is.
+4. A publication whose vector did not arrive counts as lost, because nothing tells for whom it is. The end of the
+   stream that is announced from here stays before it: with an end goes the latest vector that is known, and leaves
+   that have no start in this vector ignore all before the end.
 """
 
 from __future__ import annotations
@@ -74,10 +76,10 @@ class Relay:
         encoded = EncodedVector(stamp.base, stamp.vector)
         vector = state.vectors.decode(stamp.digest, encoded, self._forwarding.view.source_of)
         start, position = stamp.silent_from, stamp.position
-        state.end = max(state.end, position + 1)
         state.silence(nodes, start, position)
         if vector is None:
             return self._reception.moved(stamp.stream)
+        state.end = max(state.end, position + 1)
         cached = Cached(message, stamp.digest, stamp.hash)
         self._caches.add(state, position, cached)
         actions: list[Action] = []

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError, RefusedPublicationError
+from broker_service.errors import RefusedPublicationError
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
 from broker_service.routing.common.dispatch import DispatchingRouter
@@ -220,7 +220,7 @@ class GryphonRouter(DispatchingRouter):
             if not isinstance(control, Detour):
                 return self._handle(sender, control)
             neighbour, detour = sender, control
-        raise MalformedMessageError(f"a message is on more than {MOST_PARTS} detours")
+        return self._detours.turn_back(neighbour)
 
     def _handle(self, neighbour: BrokerId, control: Control | StreamControl | Seek | Ways) -> Actions:
         match control:
