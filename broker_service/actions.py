@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from broker_service.composites import Composites, UnitDetection, lost_detection
+from broker_service.composites import INTERNAL, Composites, UnitDetection, lost_detection
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
 from broker_service.publisher_gate import PublisherGate
@@ -162,8 +162,14 @@ class ActionExecutor:
             self._pass_on(self._composites.arrive(message, action.clients))
 
     def _announce_start(self, action: AnnounceStart) -> None:
-        client = self._clients.get(action.client)
-        name = None if client is None else client.names.get(action.id)
+        owner, id = action.client, action.id
+        if owner.startswith(INTERNAL):
+            composite = self._composites.part_started(owner)
+            if composite is None:
+                return
+            owner, id = composite.client, composite.name
+        client = self._clients.get(owner)
+        name = None if client is None else client.names.get(id)
         if client is not None and name is not None:
             client.subscriptions[name].started = True
             self._notify_of_start(client, name)

@@ -17,6 +17,7 @@ from broker_service.declaring import Declarations
 from broker_service.errors import RefusedPublicationError, RejectedError
 from broker_service.messages import (
     OPERATION_KINDS,
+    SUBSCRIBING,
     ClientId,
     ClientRequest,
     Kind,
@@ -99,7 +100,7 @@ class ClientOperations:
             self._recorder.message(Event.RECEIVED, Message(kind, request.id, request.body), client=client.id)
         self._by_operation[operation](client, request)
         self._confirm(session, request)
-        if operation is Operation.SUBSCRIBE:
+        if operation in SUBSCRIBING:
             self._actions.repeat_announcement(client, request.id)
 
     def _attach(self, session: Session, request: ClientRequest) -> None:

@@ -8,7 +8,8 @@ routing protocol:
 2. A publication that the router delivers to internal clients fills the parts that these stand for. One that completes
    nothing ends here.
 3. An internal client has no session, does not count as a client or as a notification, and is not logged.
-4. Nothing is kept of a composite subscription that is withdrawn. One that is made again has other internal clients, so
+4. A composite subscription has started when all of its parts have, as far as the router announces that.
+5. Nothing is kept of a composite subscription that is withdrawn. One that is made again has other internal clients, so
    that publications which are still in flight do not reach it.
 
 A protocol that routes units (`CompositeUnit`) has them detected at a broker of its choice in the same way. It may have
@@ -18,7 +19,7 @@ parts of a unit detected elsewhere. Those have no internal clients here; their p
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from broker_service.config import Limits
@@ -82,6 +83,8 @@ class StandingComposite:
     """The parts to which this broker has subscribed."""
     unit: CompositeUnit | None = None
     """The unit that receives the detections; None where the client does, which is one of this broker then."""
+    started: set[ClientId] = field(default_factory=set)
+    """Internal clients of the parts whose start was announced."""
 
 
 class UnitDetection(NamedTuple):
@@ -144,6 +147,16 @@ class Composites:
     def remove(self, client: ClientId, name: str) -> Sequence[RoutedPart]:
         """Detects a composite subscription no more. Returns its parts; the router is to be unsubscribed from them."""
         return self._remove(self._ids.pop((client, name)))
+
+    def part_started(self, part: ClientId) -> StandingComposite | None:
+        """Notes that the start of an internal client's part is announced. Returns the composite subscription when that
+        was the last of its parts; None also for a part that is withdrawn."""
+        place = self._places.get(part)
+        if place is None:
+            return None
+        standing = self._standing[place.composite]
+        standing.started.add(part)
+        return standing if len(standing.started) == len(standing.parts) else None
 
     def make_unit(self, id: str, client: ClientId, name: str, composite: CompositeSubscription) -> CompositeUnit:
         """The unit of a composite subscription, whose window is this broker's when it has none."""

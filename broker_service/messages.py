@@ -94,6 +94,9 @@ OPERATION_KINDS: Mapping[Operation, Kind] = {
 }
 """Kinds of the messages that operations lead to; those about the client itself lead to none."""
 
+SUBSCRIBING: Final = frozenset((Operation.SUBSCRIBE, Operation.COMPOSE))
+"""The operations that make a subscription of either kind."""
+
 
 class Outcome(enum.IntEnum):
     """The kind of an event that a broker sends to clients. Values equal those of `Outcome` in proto/broker.proto."""

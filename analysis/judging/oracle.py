@@ -162,6 +162,7 @@ class Oracle:
         subscribed = self._subscribed(content.interests, flight)
         found = subscribed.found
         judgements = subscribed.judgements(entitled, flight.disturbed, notified)
+        matches = self._composites.matches(content.publication, flight, entitled)
         if self._history.promises.delivery is not Completeness.EVERY:
             promised = _promised(journey, found, flight, self._history.adjacency)
             judgements = _with_best_effort(judgements, promised)
@@ -170,7 +171,8 @@ class Oracle:
             entitled_even_so = any(made.certainly_holds(published.time, flight.until) for _, made in conforming)
             if not journey.rejected and self._duties.owing(flight, entitled_even_so):
                 judgements = self._duties.owed(judgements, found, flight)
-        return Verdict(judgements, tree, self._composites.matches(content.publication, flight, entitled))
+                self._composites.raise_announced(matches, flight, self._duties)
+        return Verdict(judgements, tree, matches)
 
     def _flight(self, journey: Journey, published: Published) -> Flight:
         until = max(published.time, journey.seen_last) + SETTLE

@@ -128,7 +128,8 @@ def _with_answers(under_name: Iterable[ClientOperation]) -> list[_Answered]:
 
 
 def _without_repetitions(accepted: Iterable[_Answered]) -> list[_Answered]:
-    """The operations without those that make a composite subscription again that stands already."""
+    """The operations without those that make a composite subscription again that stands already. What is announced
+    after such a repetition is the start of the one that stands."""
     found: list[_Answered] = []
     for answered in accepted:
         made = answered.operation
@@ -136,6 +137,8 @@ def _without_repetitions(accepted: Iterable[_Answered]) -> list[_Answered]:
         repeats = stands is not None and made.event is stands.event is Event.COMPOSE
         if not repeats or stands is None or (made.pattern, made.within) != (stands.pattern, stands.within):
             found.append(answered)
+        else:
+            found[-1].announced += answered.announced
     return found
 
 

@@ -10,8 +10,7 @@ the broker and the session of its client were up."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
-    """One row per variant and subscription of a client whose broker announces starts. Composite subscriptions have
-    none."""
+    """One row per variant and subscription of a client, composite ones included, whose broker announces starts."""
 
     variant: str
     client: str

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-from broker_service.client_library.client_requests import SessionLimits
+from broker_service.client_library.client_requests import SessionLimits, TooLargeError
 from broker_service.client_library.client_session import ClientSession
 from broker_service.client_library.starts import NotAnnouncedError, Starts
 from broker_service.language import Advertisement, ContentError, Publication, Subscription
@@ -225,16 +225,23 @@ class Client:
 
     async def subscribe(self, id: str, subscription: Subscription | CompositeSubscription) -> None:
         """Asks for notifications, or for detections of a composite subscription. Raises `RejectedError`."""
-        self.starts.forget(id)
-        if isinstance(subscription, CompositeSubscription):
-            await self._session.perform(self.id, Operation.COMPOSE, id, encode_composite(subscription))
-        else:
-            await self._session.perform(self.id, Operation.SUBSCRIBE, id, encode_predicates(subscription.predicates))
+        self.starts.begin(id)
+        try:
+            if isinstance(subscription, CompositeSubscription):
+                await self._session.perform(self.id, Operation.COMPOSE, id, encode_composite(subscription))
+            else:
+                body = encode_predicates(subscription.predicates)
+                await self._session.perform(self.id, Operation.SUBSCRIBE, id, body)
+        except (RejectedError, TooLargeError):
+            self.starts.end(id)
+            raise
 
     async def started(self, id: str) -> None:
-        """Waits until the broker has announced the start of a subscription in the present session.
+        """Waits until the broker has announced the start of a subscription of either kind in the present session.
 
-        Composite subscriptions are not announced. Raises `NotAnnouncedError` when the routing protocol announces none.
+        Raises `NotAnnouncedError` when the routing protocol announces none, and `NotStandingError` when the client has
+        no such subscription, or it ends meanwhile: it is refused or withdrawn, the client detaches, or its session
+        closes.
         """
         if not self._session.announces_starts:
             raise NotAnnouncedError("the routing protocol of this broker announces no starts of subscriptions")
@@ -242,7 +249,7 @@ class Client:
 
     async def unsubscribe(self, id: str) -> None:
         """Withdraws a subscription of either kind. Raises `RejectedError` when there is none of that name."""
-        self.starts.forget(id)
+        self.starts.end(id)
         await self._session.perform(self.id, Operation.UNSUBSCRIBE, id)
 
     async def detach(self) -> None:
@@ -271,9 +278,10 @@ class Client:
             del self.rejected[next(iter(self.rejected))]
 
     def end(self) -> None:
-        """Ends iteration once all notifications that wait were taken."""
+        """Ends iteration once all notifications that wait were taken, and all waiting for starts."""
         self._notifications.end()
         self.detections.end()
+        self.starts.end_all()
 
     def __aiter__(self) -> Self:
         return self

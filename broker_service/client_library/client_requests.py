@@ -19,7 +19,16 @@ from typing import Final
 import msgspec
 
 from broker_service.language.model import shortened
-from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation, Outcome, Welcome, answer
+from broker_service.messages import (
+    SUBSCRIBING,
+    ClientEvent,
+    ClientId,
+    ClientRequest,
+    Operation,
+    Outcome,
+    Welcome,
+    answer,
+)
 from broker_service.progress import REPEATABLE
 from broker_service.transport.wire import LONGEST_NAME
 from record.callbacks import do_nothing
@@ -35,8 +44,6 @@ _CHARACTER_BYTES: Final = 4
 _PUBLISH: Final = Operation.PUBLISH
 _NOTIFIED: Final = Outcome.NOTIFIED
 _STARTED: Final = Outcome.STARTED
-
-_SUBSCRIBING: Final = frozenset((Operation.SUBSCRIBE, Operation.COMPOSE))
 
 
 class TooLargeError(ValueError):
@@ -222,7 +229,7 @@ class ClientRequests:
         declared = self._declared.setdefault(request.client, _Declared())
         if request.operation is Operation.ADVERTISE:
             declared.advertisements[request.id] = request
-        elif request.operation in _SUBSCRIBING:
+        elif request.operation in SUBSCRIBING:
             declared.subscriptions[request.id] = request
         elif request.operation is Operation.UNADVERTISE:
             declared.advertisements.pop(request.id, None)
@@ -236,7 +243,7 @@ class ClientRequests:
             return
         if request.operation is Operation.ADVERTISE:
             declared.advertisements.pop(request.id, None)
-        elif request.operation in _SUBSCRIBING:
+        elif request.operation in SUBSCRIBING:
             declared.subscriptions.pop(request.id, None)
 
     def _stands(self, client: ClientId, name: str) -> bool:

@@ -65,8 +65,8 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
 class AnnounceStart(msgspec.Struct, frozen=True, gc=False):
     """Notify a client of this broker that a subscription of its has started, as `Promises.announces_starts` defines it.
 
-    Has no effect for a part of a composite subscription. Never an action of `Router.subscribe` itself, because the
-    client takes an announcement only for a subscription that was confirmed before.
+    A composite subscription starts when all of its parts have. Never an action of `Router.subscribe` itself, because
+    the client takes an announcement only for a subscription that was confirmed before.
     """
 
     client: ClientId

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tests.analysis.diamond import ANNOUNCING, LOST, MIDDLING, crossing
+from tests.analysis.history import History
 from tests.analysis.oracle_cases import Case
+from tests.analysis.oracle_cases_of_detections import PAIR, DetectionCase
 
 UNANNOUNCED = ["start not announced"]
 
@@ -125,7 +127,49 @@ ANNOUNCEMENTS = [
     Case(
         crossing("G5: never announced, the run ended", ANNOUNCING).subscribe(at=169).publish(at=105), ["correct"], 0, 0
     ),
+    Case(
+        crossing("G5: a composite one never announced", ANNOUNCING).compose(PAIR, at=110).publish(at=105),
+        UNANNOUNCED,
+        0,
+        0,
+    ),
+    Case(
+        crossing("G5: a composite one made again and then announced", ANNOUNCING)
+        .compose(PAIR, at=110)
+        .compose(PAIR, at=110.5)
+        .announce(110.9, id="c1")
+        .publish(at=105),
+        ["correct"],
+        0,
+        0,
+    ),
     Case(crossing("G5: never announced, nor promised").subscribe(at=110).publish(at=105), ["correct"], 0, 0),
 ]
 """G5 and G6 for a protocol that announces starts: an announcement counts for its session, its subscription and the
 brokers that it covers, and has to come in time."""
+
+
+def _pair_of_composite(variant: str, announced: float | None) -> History:
+    """A composite subscription made at 110, and a pair for it at 110.3 and 110.6 that is not detected."""
+    history = crossing(f"G6: a pair for a composite subscription {variant}").compose(PAIR, at=110)
+    if announced is not None:
+        history = history.announce(announced, id="c1")
+    return history.publish("P:1", 110.3, 100).publish("P:2", 110.6, 10)
+
+
+ANNOUNCED_COMPOSITES = [
+    DetectionCase(_pair_of_composite("that was announced", 110.2), ["detection lost"], {"expected": 1, "lost": 1}),
+    DetectionCase(_pair_of_composite("that was announced in between", 110.4), ["correct"], {"excused": 1}),
+    DetectionCase(_pair_of_composite("that was not announced", None), ["correct"], {"excused": 1}),
+    DetectionCase(
+        _pair_of_composite("whose session broke after it was announced", 110.2).session(110.25, 110.27, broker="B3"),
+        ["correct"],
+        {"excused": 1},
+    ),
+    DetectionCase(
+        _pair_of_composite("that was announced and withdrawn", 110.2).unsubscribe(110.61, "c1"),
+        ["correct"],
+        {"excused": 1},
+    ),
+]
+"""G6 for composite subscriptions: a set is owed whose publications were all made after the announced start."""

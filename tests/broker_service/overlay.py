@@ -70,6 +70,8 @@ class CoreOverlay:
         self.notified: dict[str, list[str]] = defaultdict(list)
         self.detected: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
         """Detections by client: the name of the composite subscription, and the publications."""
+        self.started: list[str] = []
+        """The clients' names of subscriptions whose starts were announced, in order."""
         self.rejected: list[str] = []
         self.cuts: list[set[str]] = []
         self.held: set[tuple[str, str]] = set()
@@ -255,5 +257,7 @@ class CoreOverlay:
             elif event.outcome is Outcome.NOTIFIED:
                 for name in event.clients:
                     self.notified[name].append(event.id)
+            elif event.outcome is Outcome.STARTED:
+                self.started.append(event.id)
             elif event.outcome is Outcome.REJECTED:
                 self.rejected.append(event.reason)

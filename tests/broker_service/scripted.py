@@ -1,9 +1,10 @@
 """A protocol for tests: its router does what publications ask for, and delivers them to clients of their own broker.
 
 Attribute `do` of a publication is a list of actions, separated by spaces: `await:KEY:SECONDS`, `tick:KEY:SECONDS`,
-`cancel:KEY`, `store:KEY:VALUE`, `erase:KEY`, `hold:REASON`, `release`, `refuse:REASON`, `deliver`. The timer `release`
-releases publishers when it runs out; others have no effect. The only table shows what is stored, and what was prepared:
-how many advertisements, subscriptions and links the protocol was shown.
+`cancel:KEY`, `store:KEY:VALUE`, `erase:KEY`, `hold:REASON`, `release`, `refuse:REASON`, `deliver`, and `start:NUMBER`,
+which announces the start of one of the subscriptions, the oldest of which has number 0. The timer `release` releases
+publishers when it runs out; others have no effect. The only table shows what is stored, and what was prepared: how many
+advertisements, subscriptions and links the protocol was shown.
 
 `python -m tests.broker_service.scripted CONFIG.json` runs a broker process that knows this protocol.
 """
@@ -23,6 +24,7 @@ from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.interface import (
     Action,
     Actions,
+    AnnounceStart,
     CancelTimer,
     Deliver,
     Erase,
@@ -130,6 +132,9 @@ class ScriptedRouter(Router):
                 return ReleasePublishers()
             case ["refuse", reason]:
                 raise RefusedPublicationError(reason)
+            case ["start", number]:
+                id, client = list(self._subscribers.items())[int(number)]
+                return AnnounceStart(client, id)
             case ["deliver"]:
                 return Deliver(tuple(dict.fromkeys(self._subscribers.values())), message)
         raise AssertionError(f"no action: {wanted}")

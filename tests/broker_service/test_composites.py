@@ -20,6 +20,7 @@ from broker_service.sessions import DECLARED_OVERHEAD, Session
 from record.log import Event
 from record.time_units import SECOND
 from tests.broker_service.overlay import CoreOverlay
+from tests.broker_service.scripted import SCRIPTED, SCRIPTS, registered
 
 STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
 NEWS = Predicate("class", Operator.STRING_EQUAL, "NEWS")
@@ -370,3 +371,22 @@ def test_the_end_of_a_broker_ends_the_timer() -> None:
     timers = len(overlay.timers)
     overlay.brokers["B3"].cancel_timers()
     assert len(overlay.timers) == timers - 1
+
+
+def test_a_composite_subscription_has_started_when_all_of_its_parts_have() -> None:
+    with registered():
+        overlay = CoreOverlay([], ["B1"], protocol=SCRIPTED)
+    overlay.attach("P", "B1")
+    overlay.advertise("P", "scripts", SCRIPTS.predicates)
+    overlay.attach("S", "B1")
+    compose(overlay)
+    for do, started in (("start:0", []), ("start:0", []), ("start:1", ["c"])):
+        overlay.publish("P", do, {"class": "SCRIPT", "do": do})
+        overlay.settle()
+        assert overlay.started == started
+    compose(overlay)  # it stands, and has started
+    assert overlay.started == ["c", "c"]
+    compose(overlay, SAME_SYMBOL)
+    overlay.publish("P", "again", {"class": "SCRIPT", "do": "start:1"})
+    overlay.settle()
+    assert overlay.started == ["c", "c"]

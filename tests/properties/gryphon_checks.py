@@ -43,6 +43,21 @@ def faulty(seed: int, kinds: Sequence[str], options: str = "", *, limits: str = 
     return text.replace("\nbrokers:", "\n" + "\n".join(_churn(rng)) + "\nbrokers:", 1) + f"\nseed: {seed}\n"
 
 
+def with_composites(text: str, seed: int) -> str:
+    """A scenario of `faulty` with composite subscriptions, too: at brokers where no subscription that stands covers
+    their parts, and made just before something is published. Others like them come and go later."""
+    rng = random.Random(seed)
+    pattern = "{[class,eq,'STOCK'],[odd,=,1]} & {[class,eq,'STOCK'],[odd,=,0]}"
+    operations = []
+    for number, broker in enumerate(("A2", "B2", "s3") * 3):
+        client = f"client: D{number}, broker: {broker}"
+        begin = 2 + number // 3 + rng.randrange(1, 8) / 8 - 0.012
+        operations.append(f'    - {{at: {begin:.3f}s, {client}, id: c, composite: "{pattern}", within: 200ms}}')
+        if number >= 3:
+            operations.append(f"    - {{at: {begin + 1:.3f}s, {client}, unsubscribe: c}}")
+    return text.replace("\nbrokers:", "\n" + "\n".join(operations) + "\nbrokers:", 1)
+
+
 def findings(text: str, directory: Path, router: type[GryphonRouter] = GryphonRouter) -> list[str]:
     """The oracle's verdicts on a scenario when all brokers run a router."""
     broken = {"gryphon": Protocol(router, GryphonOptions)}

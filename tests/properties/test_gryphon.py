@@ -29,7 +29,7 @@ Broken routers, and what notices each. *Runs* are those here, with the oracle's 
 | unknown positions count as silent | `TakesTheUnknownForSilent` | runs (lost) |
 | a retransmission has the latest vector | `RetransmitsWithTheLatestVector` | streams |
 | silences of one leaf count for all | `TakesSilencesOfALeafForAll` | runs (lost) |
-| starts are announced before others know of them | `AnnouncesStartsAtOnce` | runs (lost), streams |
+| starts are announced before others know of them | `AnnouncesStartsAtOnce` | runs (lost, detection lost), streams |
 | starts are not announced | `AnnouncesNoStarts` | runs (start not announced), streams |
 | news are acknowledged before those behind have them | `AcknowledgesNewsAtOnce` | streams |
 | a restarted broker forgets what it has acknowledged | `ForgetsWhatItAcknowledged` | streams |
@@ -44,7 +44,7 @@ import pytest
 
 from broker_service.routing.gryphon import GryphonRouter
 from tests.properties import gryphon_mutants as mutants
-from tests.properties.gryphon_checks import faulty, findings
+from tests.properties.gryphon_checks import faulty, findings, with_composites
 
 EVERY = ("kill", "kill edge", "reset", "cut", "disturb")
 LINKS = ("reset", "cut", "flap", "partition", "one way", "disturb")
@@ -64,6 +64,20 @@ def test_what_does_not_fit_in_queues_and_buffers_comes_later(resume: str, tmp_pa
     text = faulty(4, LINKS, options, limits=f"resume: {resume}, link_queue: 1")
     text = text.replace("delay: 8ms", "delay: 8ms, send_time: 10ms")
     assert findings(text, tmp_path) == ["correct"]
+
+
+@pytest.mark.source("a router of another class takes the place of the registered one")
+@pytest.mark.parametrize("kinds", [(), EVERY, LINKS], ids=["calm", "faults", "links"])
+def test_every_set_is_detected_from_the_announced_start_of_a_composite_subscription_on(
+    kinds: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert findings(with_composites(faulty(5, kinds, ", paths: message"), 5), tmp_path) == ["correct"]
+
+
+@pytest.mark.source("broken routers are interpreted subclasses")
+def test_composite_subscriptions_that_are_announced_at_once_lose_sets(tmp_path: Path) -> None:
+    text = with_composites(faulty(5, (), ", paths: message"), 5)
+    assert "detection lost" in findings(text, tmp_path, mutants.AnnouncesStartsAtOnce)
 
 
 @pytest.mark.source("broken routers are interpreted subclasses")

@@ -1,4 +1,4 @@
-"""Announced starts of subscriptions: their latencies, and those that never came.
+"""Announced starts of subscriptions of either kind: their latencies, and those that never came.
 
 Under a protocol that announces starts, a subscription has to be announced by the time at which it has settled
 (`analysis.judging.rights.standing`). The crash of another broker, which such a protocol survives, excuses no delay.
@@ -36,7 +36,7 @@ def starts_of(variant: VariantRecord, history: History, overlay: Overlay) -> lis
     return [
         _start(variant, lifetime, _due(standing_of(number, lifetime, history), history, overlay, end), distances)
         for number, lifetime in enumerate(history.lifetimes)
-        if lifetime.made is Event.SUBSCRIBE
+        if lifetime.made is not Event.ADVERTISE
     ]
 
 

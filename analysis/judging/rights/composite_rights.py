@@ -1,14 +1,19 @@
 """Rights to the parts of detections: a publication that matches a part of a composite subscription is judged as if the
-composite subscription were a plain one that it matches."""
+composite subscription were a plain one that it matches.
+
+Where starts of subscriptions are announced, a publication that comes after the announced start of a composite
+subscription is due as it is to a plain one (`analysis.judging.rights.duties`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from analysis.judging.histories.history import History
+from analysis.judging.rights.duties import Duties
 from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
 from analysis.judging.rights.subscribed import judged_right, moments_of, spurious_cause
 from analysis.tables.deliveries import Cause, Right
@@ -83,6 +88,7 @@ class CompositeRights:
                 attributes = tuple(predicate.attribute for predicate in variable_predicates(part))
                 self._index.add(len(self._leaves), relaxed(part))
                 self._leaves.append(_Leaf(made, place, attributes))
+        self._made = {leaf.made.number: leaf.made for leaf in self._leaves}
         self._moments = None if history.has_cuts else moments_of(leaf.made for leaf in self._leaves)
 
     def matches(self, content: Publication | None, flight: Flight, entitled: Status) -> Sequence[PartMatch]:
@@ -97,6 +103,12 @@ class CompositeRights:
         for match in matches:
             match.cause = Cause.REFUSED
         return matches
+
+    def raise_announced(self, matches: Iterable[PartMatch], flight: Flight, duties: Duties) -> None:
+        """Raises rights to must where the start of the composite subscription had been announced."""
+        for match in matches:
+            if match.right is Right.MAY and duties.is_announced(self._made[match.lifetime], flight):
+                match.right = Right.MUST
 
     def _matches(self, attributes: Mapping[str, Value], flight: Flight, entitled: Status) -> Iterator[PartMatch]:
         published = flight.published

@@ -73,6 +73,12 @@ class Duties:
             for judgement in judgements
         ]
 
+    def is_announced(self, made: Standing, flight: Flight) -> bool:
+        """True when a publication is due by a subscription whose start had been announced in the session in which it
+        was published."""
+        duty, published = self._duty(made, flight), flight.published.time
+        return duty.due and duty.announced <= published and not made.outages.overlaps(duty.announced, published)
+
     def _duty(self, made: Standing, flight: Flight) -> Duty:
         history, published = self.history, flight.published
         brokers = published.broker, made.broker

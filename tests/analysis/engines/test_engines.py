@@ -33,7 +33,7 @@ from tests.analysis.oracle_cases_of_best_effort import EXPECTED
 from tests.analysis.oracle_cases_of_crashes import CRASHES, TAILS
 from tests.analysis.oracle_cases_of_detections import PAIR, RIGHT, WRONG
 from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, STARTS
-from tests.analysis.oracle_cases_of_starts import ANNOUNCEMENTS
+from tests.analysis.oracle_cases_of_starts import ANNOUNCED_COMPOSITES, ANNOUNCEMENTS
 
 SCENARIO = """
 name: ring
@@ -139,7 +139,7 @@ def test_promises_of_every_kind(spark: SparkContext, tmp_path: Path, monkeypatch
     """Gaps are found by publisher, ratios over all of them, and detections by composite subscription. So the pieces
     must not matter."""
     cases = [*IN_ORDER, *GAPS, *STARTS, *ANNOUNCEMENTS, *TAILS, *CRASHES]
-    detections = [*RIGHT, *WRONG]
+    detections = [*RIGHT, *WRONG, *ANNOUNCED_COMPOSITES]
     histories = [
         *(case.history for case in cases),
         *(history for history, _, _ in EXPECTED),

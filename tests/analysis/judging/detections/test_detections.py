@@ -15,8 +15,9 @@ from analysis.tables.summary import Example, Summary
 from tests.analysis.history import joined, write_run
 from tests.analysis.judging.judged import delivery
 from tests.analysis.oracle_cases_of_detections import RIGHT, WRONG, DetectionCase, pair
+from tests.analysis.oracle_cases_of_starts import ANNOUNCED_COMPOSITES
 
-CASES = [*RIGHT, *WRONG]
+CASES = [*RIGHT, *WRONG, *ANNOUNCED_COMPOSITES]
 BY_NAME = {case.history.variant: case for case in CASES}
 COUNTS = ("expected", "delivered", "optional", "excused", "lost", "dropped", "duplicate", "spurious")
 
