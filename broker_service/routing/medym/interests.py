@@ -97,7 +97,8 @@ class KnownSums:
 
     def change(self, server: int, change: SumChange) -> None:
         """Applies the change of a server's sum. Raises `MalformedMessageError` for what cannot be decoded."""
-        self._set(server, self._sums[server].after(change))
+        if change.added or change.withdrawn:  # a server that announces its load alone has the same sum as before
+            self._set(server, self._sums[server].after(change))
 
     def replace(self, server: int, subscriptions: tuple[bytes, ...]) -> None:
         """Takes a whole sum in place of what is known of a server. Raises as `change`."""

@@ -89,14 +89,18 @@ class Locations:
         """Raises `MalformedMessageError` for anything but a round trip from 0, or none, for each server."""
         if len(location) != NUMBER.itemsize * len(self._round_trips):
             raise MalformedMessageError(f"{len(location)} bytes of round trips")
+        if not location:
+            return
         row = np.frombuffer(location, NUMBER)
         if ((row < 0) | (row > LONGEST)).any():
             raise MalformedMessageError("round trips that are no times")
 
     def learn(self, server: int, location: bytes) -> bool:
         """Takes another server's round trips, which `check` permits. True when they are others than before."""
+        if not location:
+            return False
         row = np.frombuffer(location, NUMBER)
-        if not len(row) or np.array_equal(row, self._round_trips[server], equal_nan=True):
+        if np.array_equal(row, self._round_trips[server], equal_nan=True):
             return False
         self._round_trips[server] = row
         self._distances = None
