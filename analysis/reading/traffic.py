@@ -113,23 +113,34 @@ class TrafficTables:
     """The time at which the run phase of each variant started; None where it did not."""
     scales: Sequence[float]
     """By variant, the number of publications for which each one stands that brokers logged; 1 where they logged all."""
+    _activities: dict[Event, list[tuple[Activity, Amount]]] = field(init=False, repr=False, default_factory=dict)
+    """By event, because each table needs few events; a mesh has hundreds of thousands of activities. Where brokers
+    logged a sample of publications, the amounts are those for which it stands."""
+
+    def __post_init__(self) -> None:
+        for activity, amount in self.traffic.activities():
+            scale = self.scales[activity.variant]
+            sampled = scale != 1 and activity.kind == _PUBLISH and activity.event in SAMPLED
+            of_event = self._activities.setdefault(activity.event, [])
+            of_event.append((activity, amount.times(scale) if sampled else amount))
 
     def messages(self) -> list[BrokerMessages]:
         """The table `messages`. A received record without a peer came from a client."""
         rows: dict[tuple[int, str, str], list[int]] = {}
-        for activity, amount in self._activities():
-            event, neighbour = activity.event, activity.peer is not None
-            if event not in (Event.RECEIVED, Event.SENT, Event.DELIVERED):
-                continue
-            row = rows.setdefault((activity.variant, activity.node, activity.kind or "control"), [0] * 6)
-            if event is Event.RECEIVED:
-                row[neighbour] += amount.records
-                row[4] += amount.bytes
-            elif event is Event.SENT:
-                row[2] += amount.records
-                row[5] += amount.bytes
-            else:
-                row[3] += amount.records
+
+        def row_of(activity: Activity) -> list[int]:
+            return rows.setdefault((activity.variant, activity.node, activity.kind or "control"), [0] * 6)
+
+        for activity, amount in self._of(Event.RECEIVED):
+            row = row_of(activity)
+            row[activity.peer is not None] += amount.records
+            row[4] += amount.bytes
+        for activity, amount in self._of(Event.SENT):
+            row = row_of(activity)
+            row[2] += amount.records
+            row[5] += amount.bytes
+        for activity, amount in self._of(Event.DELIVERED):
+            row_of(activity)[3] += amount.records
         return [
             BrokerMessages(
                 variant=self.variants[variant], broker=broker, kind=kind, from_clients=row[0], received=row[1],
@@ -141,14 +152,13 @@ class TrafficTables:
     def labels(self) -> list[LabelledMessages]:
         """The table `labels`."""
         rows: dict[tuple[int, str, str, str], list[int]] = {}
-        for activity, amount in self._activities():
-            if activity.label is None or activity.event not in (Event.RECEIVED, Event.SENT):
-                continue
-            key = activity.variant, activity.node, activity.kind or "control", activity.label
-            row = rows.setdefault(key, [0] * 4)
-            first = 0 if activity.event is Event.SENT else 2
-            row[first] += amount.records
-            row[first + 1] += amount.bytes
+        for event, first in ((Event.SENT, 0), (Event.RECEIVED, 2)):
+            for activity, amount in self._of(event):
+                if activity.label is not None:
+                    key = activity.variant, activity.node, activity.kind or "control", activity.label
+                    row = rows.setdefault(key, [0] * 4)
+                    row[first] += amount.records
+                    row[first + 1] += amount.bytes
         return [
             LabelledMessages(
                 variant=self.variants[variant], broker=broker, kind=kind, label=label, sent=row[0], sent_bytes=row[1],
@@ -243,15 +253,8 @@ class TrafficTables:
         """The table `buffers`, made row by row, because it may be long."""
         return self.traffic.buffers.rows(self.variants, self.run_starts)
 
-    def _activities(self) -> Iterator[tuple[Activity, Amount]]:
-        """All activities; where brokers logged a sample of publications, the amounts for which it stands."""
-        for activity, amount in self.traffic.activities():
-            scale = self.scales[activity.variant]
-            sampled = scale != 1 and activity.kind == _PUBLISH and activity.event in SAMPLED
-            yield activity, amount.times(scale) if sampled else amount
-
-    def _of(self, event: Event) -> Iterator[tuple[Activity, Amount]]:
-        return ((activity, amount) for activity, amount in self._activities() if activity.event is event)
+    def _of(self, event: Event) -> list[tuple[Activity, Amount]]:
+        return self._activities.get(event, [])
 
     def _summed(self, event: Event, key: Callable[[Activity], _Key]) -> dict[_Key, Amount]:
         rows: dict[_Key, Amount] = {}

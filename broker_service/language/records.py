@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from broker_service.language.model import ContentError, Predicate, operator_named
+from functools import lru_cache
+
+from broker_service.language.model import ContentError, Predicate, Value, operator_named
 from record.log import PredicateRecord
 
 
@@ -18,4 +20,10 @@ def recorded_predicate(record: PredicateRecord) -> Predicate:
     value = record.number if record.string is None else record.string
     if value is None:
         raise ContentError(f"the predicate on {record.attribute} has no value")
-    return Predicate(record.attribute, operator_named(record.operator, value), value)
+    return _predicate(record.attribute, record.operator, value)
+
+
+@lru_cache(maxsize=16_384, typed=True)
+def _predicate(attribute: str, operator: str, value: Value) -> Predicate:
+    """A predicate, the same object for equal ones: thousands of clients have the same few in a run's logs."""
+    return Predicate(attribute, operator_named(operator, value), value)

@@ -69,7 +69,8 @@ def interests_of(histories: Iterable[History]) -> list[Interests]:
             for lifetime in history.lifetimes
             if lifetime.predicates is not None and lifetime.made is Event.SUBSCRIBE
         )
-        if subscriptions not in made:
-            made[subscriptions] = Interests(subscriptions)
-        found.append(made[subscriptions])
+        interests = made.get(subscriptions)
+        if interests is None:
+            interests = made[subscriptions] = Interests(subscriptions)
+        found.append(interests)
     return found
