@@ -82,6 +82,9 @@ class _Timer(enum.Enum):
     REPETITION = enum.auto()
     """Subscriptions that have not been confirmed are sent again when it runs out."""
 
+    # The inherited hash is a Python call on every look whether a timer runs.
+    __hash__ = object.__hash__
+
 
 class MedymRouter(DispatchingRouter):
     """See the module."""
