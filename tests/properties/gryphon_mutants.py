@@ -265,6 +265,16 @@ class ForgetsWhatItAcknowledged(GryphonRouter):
         return {} if latest is None else latest[1]
 
 
+class AnnouncesEndsBehindLostVectors(GryphonRouter):
+    """Counts a publication among those whose end it announces, although its vector was lost."""
+
+    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        stamp = decode_stamp(message.header)
+        state = self._forwarding.state(stamp.stream)
+        state.end = max(state.end, stamp.position + 1)
+        return super()._receive_publication(neighbour, message)
+
+
 class FollowsFromWhatArrives(GryphonRouter):
     """Begins to follow a stream with the vector of the first publication that arrives, even if others were lost."""
 

@@ -33,6 +33,7 @@ Broken routers, and what notices each. *Runs* are those here, with the oracle's 
 | starts are not announced | `AnnouncesNoStarts` | runs (start not announced), streams |
 | news are acknowledged before those behind have them | `AcknowledgesNewsAtOnce` | streams |
 | a restarted broker forgets what it has acknowledged | `ForgetsWhatItAcknowledged` | streams |
+| ends are announced behind publications whose vectors were lost | `AnnouncesEndsBehindLostVectors` | streams |
 | a leaf follows a stream from what arrives first | `FollowsFromWhatArrives` | streams |
 """
 

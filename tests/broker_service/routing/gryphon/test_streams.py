@@ -177,6 +177,7 @@ def test_examples(example: Example) -> None:
         (mutants.KeepsSufficiency, one_broker_of_a_node_lags_behind),
         (mutants.RetransmitsWithTheLatestVector, a_publication_and_its_vector_are_lost),
         (mutants.ForgetsWhatItAcknowledged, a_publishers_broker_is_restarted_before_it_hears_of_anything),
+        (mutants.AnnouncesEndsBehindLostVectors, an_end_is_announced_behind_a_publication_whose_vector_was_lost),
     ],
 )
 def test_broken_routers_go_wrong_in_an_example(router: type[GryphonRouter], example: Example) -> None:
