@@ -92,12 +92,9 @@ class Broker:
         self._limits = config.limits
         self._send_times = config.send_times
         self._started_at = clock()
-        self.links: dict[BrokerId, OverlayLink] = {link.neighbour: self._make_link(link) for link in config.links}
+        self.links: dict[BrokerId, OverlayLink] = self._make_links(config, mesh)
         """All links; in a mesh those that were used."""
-        self._link_status: Mapping[BrokerId, LinkStatus] = self.links
-        if mesh is not None:
-            self.links = LinksOnDemand(self.links, mesh, self._make_link)
-            self._link_status = MeshStatus(mesh, self.links)
+        self._link_status: Mapping[BrokerId, LinkStatus] = self.links if mesh is None else MeshStatus(mesh, self.links)
         self._options = read_options(config.protocol, config.options)
         self._clients: dict[ClientId, Client] = {}
         self.gate = PublisherGate()
@@ -105,15 +102,7 @@ class Broker:
         self._storage = BoundedStorage({} if stored is None else stored, config.limits.stored_bytes)
         self._comparisons = Comparisons(self._stopwatch, decode, self._recorder)
         self._matchers: list[Matcher[Any]] = []
-        self._composites = Composites(
-            config.limits,
-            clock=clock,
-            schedule=schedule,
-            decode=self._comparisons.decode,
-            recorder=self._recorder,
-            defects=self._defects,
-            report_dropped=self._report_dropped,
-        )
+        self._composites = self._make_composites(schedule)
         self._actions = self._make_actions()
         self._disturber = Disturber(config, self.links, schedule, self._recorder, self._receive_late)
         for link in config.links:
@@ -121,18 +110,25 @@ class Broker:
         self._router = protocol_named(config.protocol).router(self._router_context(config, service))
         self._actions.router = self._router
         self._publishing = self._make_publishing()
-        self._operations = ClientOperations(
-            config,
-            self._router,
-            self._actions,
-            self._clients,
-            composites=self._composites,
-            publishing=self._publishing,
-            recorder=self._recorder,
-        )
+        self._operations = self._make_operations(config)
         self._actions.new_id = self._operations.new_id
         self.sessions = ClientSessions(config.limits, self.gate, self._operations, self._defects, self._report_dropped)
         """Sessions of the broker's clients."""
+
+    def _make_links(self, config: BrokerConfig, mesh: MeshPlace | None) -> dict[BrokerId, OverlayLink]:
+        configured = {link.neighbour: self._make_link(link) for link in config.links}
+        return configured if mesh is None else LinksOnDemand(configured, mesh, self._make_link)
+
+    def _make_composites(self, schedule: Schedule) -> Composites:
+        return Composites(
+            self._limits,
+            clock=self._clock,
+            schedule=schedule,
+            decode=self._comparisons.decode,
+            recorder=self._recorder,
+            defects=self._defects,
+            report_dropped=self._report_dropped,
+        )
 
     def _make_actions(self) -> ActionExecutor:
         return ActionExecutor(
@@ -154,6 +150,17 @@ class Broker:
             recorder=self._recorder,
             clock=self._clock,
             stopwatch=self._stopwatch,
+        )
+
+    def _make_operations(self, config: BrokerConfig) -> ClientOperations:
+        return ClientOperations(
+            config,
+            self._router,
+            self._actions,
+            self._clients,
+            composites=self._composites,
+            publishing=self._publishing,
+            recorder=self._recorder,
         )
 
     def _router_context(self, config: BrokerConfig, service: Callable[[], ServiceTotals]) -> RouterContext[Any]:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
@@ -23,6 +23,8 @@ from analysis.judging.detections.placements import PlacementTables
 from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
 from analysis.judging.fault_effects.tables import FaultTables
 from analysis.judging.histories.assembly import faults_of, histories_of, log_stage_of, session_breaks
+from analysis.judging.histories.faults import FaultTimes
+from analysis.judging.histories.history import History
 from analysis.judging.histories.variant_context import VariantContext, VariantFaults
 from analysis.judging.journeys.network import networks_of
 from analysis.judging.journeys.router_work import WorkTables
@@ -98,6 +100,17 @@ class _Mergeable(Protocol):
 _Tally = TypeVar("_Tally", bound=_Mergeable)
 
 
+@dataclass(frozen=True)
+class _Histories:
+    """The facts about each variant that stage 1 yields, and by which stage 2 judges."""
+
+    declared: list[DeclarationLifetime]
+    """Of all variants."""
+    faults: list[FaultTimes]
+    changes: list[OverlayChanges | None]
+    histories: Sequence[History]
+
+
 def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findings:
     """Runs the stages. Writes `results/notifications.parquet` and `results/expected.parquet`."""
     log_bytes = sum(file.stat().st_size for file in run.log_files)
@@ -109,27 +122,66 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     logs = _merged(read.tallies(counted("reading logs", progress)), LogTally())
     if not logs.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
-    declared = lifetimes(logs.operations)
+    found = _histories(run, logs)
+    composite_buckets = _composite_buckets(buckets, found.declared, logs)
     progress(f"judging deliveries, from {logs.records:,} records")
+    judged = read.then(_second(run, found, buckets, composite_buckets), buckets + composite_buckets)
+    publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
+    progress("writing notifications")
+    joined = join_points(logs.placements)
+    rounding = [0 if variant.time_dilation == 1 else ROUNDING for variant in run.manifest.variants]
+    composed = lifetimes_of(found.histories, publications.part_matches, rounding, joined)
+    context = _Context(_contexts(run, found, publications), buckets, composed, composite_buckets)
+    tally, delays = _third_and_fourth(run, judged, context, progress)
+    names = tuple(variant.name for variant in run.manifest.variants)
+    return Findings(
+        logs=logs,
+        lifetimes=found.declared,
+        publications=publications,
+        publishers=tally.publishers,
+        detections=tally.detections,
+        traffic=_traffic(run, logs, publications),
+        delays=DelayTables(delays, names),
+        faults=FaultTables(context.variants, publications.baselines, tally.publishers.faults, logs.neighbours),
+        work=WorkTables(publications.work, names),
+        changes=found.changes,
+        placements=PlacementTables(joined, logs.detected, run.manifest.variants),
+        starts=[
+            starts_of(variant, history, run.overlays[variant.name])
+            for variant, history in zip(run.manifest.variants, found.histories, strict=True)
+        ],
+    )
+
+
+def _histories(run: RunDirectory, logs: LogTally) -> _Histories:
     variants = run.manifest.variants
-    faults = [faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)]
-    overlays = [run.overlays[variant.name] for variant in variants]
-    changes = changes_of(variants, overlays, logs.changes)
-    histories = histories_of(run, declared, logs.outages, changes, logs.declared)
-    samples = [variant.sample or None for variant in variants]
-    composite_buckets = _composite_buckets(buckets, declared, logs)
-    changing = frozenset(number for number, found in enumerate(changes) if found is not None)
+    declared = lifetimes(logs.operations)
+    changes = changes_of(variants, [run.overlays[variant.name] for variant in variants], logs.changes)
+    return _Histories(
+        declared=declared,
+        faults=[faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)],
+        changes=changes,
+        histories=histories_of(run, declared, logs.outages, changes, logs.declared),
+    )
+
+
+def _second(run: RunDirectory, found: _Histories, buckets: int, composite_buckets: int) -> PublicationStage:
+    """Stage 2."""
+    variants = run.manifest.variants
     laid = {
         number: (run.underlays[variant.name], run.overlays[variant.name])
         for number, variant in enumerate(variants)
         if variant.name in run.underlays
     }
-    networks = networks_of(laid)
-    stage = PublicationStage(histories, faults, samples, buckets, composite_buckets, changing, networks)
-    judged = read.then(stage, buckets + composite_buckets)
-    publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
-    progress("writing notifications")
-    contexts = tuple(
+    samples = [variant.sample or None for variant in variants]
+    changing = frozenset(number for number, changes in enumerate(found.changes) if changes is not None)
+    return PublicationStage(
+        found.histories, found.faults, samples, buckets, composite_buckets, changing, networks_of(laid)
+    )
+
+
+def _contexts(run: RunDirectory, found: _Histories, publications: PublicationTally) -> tuple[VariantContext, ...]:
+    return tuple(
         VariantContext(
             name=variant.name,
             run_start=variant.run_start,
@@ -137,35 +189,19 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
             faults=VariantFaults(times, publications.baselines.late_from(number, times)),
             session_breaks=session_breaks(history),
         )
-        for number, (variant, times, history) in enumerate(zip(variants, faults, histories, strict=True))
+        for number, (variant, times, history) in enumerate(
+            zip(run.manifest.variants, found.faults, found.histories, strict=True)
+        )
     )
-    rounding = [0 if variant.time_dilation == 1 else ROUNDING for variant in variants]
-    joined = join_points(logs.placements)
-    composed = lifetimes_of(histories, publications.part_matches, rounding, joined)
-    context = _Context(contexts, buckets, composed, composite_buckets)
-    tally, delays = _third_and_fourth(run, judged, context, progress)
-    names = tuple(variant.name for variant in variants)
-    return Findings(
-        logs=logs,
-        lifetimes=declared,
-        publications=publications,
-        publishers=tally.publishers,
-        detections=tally.detections,
-        traffic=TrafficTables(
-            logs.traffic,
-            names,
-            run_starts=[variant.run_start for variant in variants],
-            scales=[publications.scale(number) for number in range(len(variants))],
-        ),
-        delays=DelayTables(delays, names),
-        faults=FaultTables(contexts, publications.baselines, tally.publishers.faults, logs.neighbours),
-        work=WorkTables(publications.work, names),
-        changes=changes,
-        placements=PlacementTables(joined, logs.detected, variants),
-        starts=[
-            starts_of(variant, history, run.overlays[variant.name])
-            for variant, history in zip(variants, histories, strict=True)
-        ],
+
+
+def _traffic(run: RunDirectory, logs: LogTally, publications: PublicationTally) -> TrafficTables:
+    variants = run.manifest.variants
+    return TrafficTables(
+        logs.traffic,
+        tuple(variant.name for variant in variants),
+        run_starts=[variant.run_start for variant in variants],
+        scales=[publications.scale(number) for number in range(len(variants))],
     )
 
 

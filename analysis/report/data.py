@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from analysis.report.figures.burst_recovery import BurstRecovery, read_burst_recoveries
-from analysis.report.figures.delay_penalty import DelayPenalties, read_delay_penalties
+from analysis.report.figures.delay_penalty import PenaltyDistribution, read_delay_penalties
 from analysis.report.figures.group_rates import GroupRates, read_group_rates
 from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad
@@ -78,7 +78,7 @@ class ReportData:
     phases: list[PhaseTimes]
     burst_recoveries: list[BurstRecovery]
     """One for each variant with notifications of a burst; empty for a scenario without bursts."""
-    delay_penalties: list[DelayPenalties]
+    delay_penalties: list[PenaltyDistribution]
     """One for each variant with a full mesh and notifications at other brokers than the publisher's."""
     group_rates: list[GroupRates]
     """One for each variant whose subscribers are in groups; empty for workloads of another kind than `topics`."""

@@ -1,38 +1,30 @@
-"""The section on relative delay penalty, for runs whose overlay is a full mesh.
-
-The *relative delay penalty* (RDP) of a notification at another broker than the publisher's is its delay over the
-latency of the direct link between the two brokers (MEDYM, section 6). Below 1, the publication's way over other brokers
-was faster than the direct one.
-"""
+"""The section on relative delay penalty (`analysis.judging.deliveries.delay_penalty`), for runs whose overlay is a full
+mesh."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from analysis.judging.deliveries.delay_penalty import DelayPenalties, DirectLinks
 from analysis.report.figures.style import blank_figure, colour, dash, log_axis
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_columns
-from topology.link_properties import BrokerId
 from topology.model import Overlay
 
 POINTS = 400
 """Largest number of points of each variant's curve."""
 _COLUMNS = ("repeat", "delay_ms", "path")
-_ROUNDING = 1e-6
-"""Largest relative error of a delay, because logs have whole nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class DelayPenalties:
+class PenaltyDistribution:
     """The distribution of the penalties of one variant's notifications."""
 
     variant: str
@@ -50,7 +42,7 @@ class DelayPenalties:
 
 def read_delay_penalties(
     results: Path, overlays: Mapping[str, Overlay], variants: Sequence[str]
-) -> list[DelayPenalties]:
+) -> list[PenaltyDistribution]:
     """The penalties of each variant whose overlay is a full mesh with delays, in the order of `variants`."""
     if not any(overlays[variant].is_full_mesh for variant in variants):
         return []
@@ -62,41 +54,28 @@ def read_delay_penalties(
     return [penalties for variant in variants if (penalties := found.get(variant)) is not None]
 
 
-def delay_penalties(variant: str, batches: Iterable[pa.RecordBatch], overlay: Overlay) -> DelayPenalties | None:
+def delay_penalties(variant: str, batches: Iterable[pa.RecordBatch], overlay: Overlay) -> PenaltyDistribution | None:
     """The penalties of one variant, from the columns `_COLUMNS` of its notifications.
 
-    None without a notification at another broker over a link with a delay. Memory: eight bytes a notification.
+    None without a notification at another broker over a link with a delay. Memory: sixteen bytes a notification.
     """
-    latencies: dict[tuple[BrokerId, BrokerId], float] = {}
-    collected = [np.empty(0)]
+    links = DirectLinks(overlay)
+    collected = [links.penalties((), ())]
     for batch in batches:
         known = pc.and_(pc.equal(batch["repeat"], 0), pc.is_valid(batch["delay_ms"]))
         travelled = batch.filter(
             pc.and_(known, pc.fill_null(pc.greater(pc.list_value_length(batch["path"]), 1), False))
         )
-        direct = [_latency(path[0], path[-1], overlay, latencies) for path in travelled["path"].to_pylist()]
-        collected.append(_ratios(travelled["delay_ms"].to_numpy(), np.array(direct, np.float64)))
-    penalties = np.sort(np.concatenate(collected))
-    if not len(penalties):
+        collected.append(links.penalties(travelled["delay_ms"].to_pylist(), travelled["path"].to_pylist()))
+    found = DelayPenalties(*map(np.concatenate, zip(*collected, strict=True)))
+    if not len(found.penalties):
         return None
-    shown = penalties if len(penalties) <= POINTS else np.quantile(penalties, np.linspace(0, 1, POINTS))
-    return DelayPenalties(variant, len(penalties), shown.tolist(), float((penalties < 1 - _ROUNDING).mean()))
+    ordered = np.sort(found.penalties)
+    shown = ordered if len(ordered) <= POINTS else np.quantile(ordered, np.linspace(0, 1, POINTS))
+    return PenaltyDistribution(variant, len(ordered), shown.tolist(), found.below_direct)
 
 
-def _latency(a: BrokerId, b: BrokerId, overlay: Overlay, known: dict[tuple[BrokerId, BrokerId], float]) -> float:
-    """Delay of the link from one broker to another, in milliseconds; kept in `known`, because links are made anew."""
-    found = known.get((a, b))
-    if found is None:
-        found = known[a, b] = 1000 * overlay.link(a, b).properties_from(a).delay
-    return found
-
-
-def _ratios(delays: NDArray[np.float64], direct: NDArray[np.float64]) -> NDArray[Any]:
-    with_delay = direct > 0
-    return delays[with_delay] / direct[with_delay]
-
-
-def penalty_figure(found: Sequence[DelayPenalties], variants: Sequence[str]) -> go.Figure:
+def penalty_figure(found: Sequence[PenaltyDistribution], variants: Sequence[str]) -> go.Figure:
     """Cumulative distribution of the penalty: the share of notifications up to each."""
     figure = blank_figure()
     for penalties in found:

@@ -1,14 +1,11 @@
-"""Relative delay penalty (MEDYM, section 6): the delay of an event on its path over the latency of the direct path.
+"""Relative delay penalty (MEDYM, section 6), as `analysis.judging.deliveries.delay_penalty` defines it.
 
-A path is a notification of a client at another server than the publisher's. Its delay counts from the time at which the
-publication was due, and the direct latency is that of the overlay's link between the two servers.
+A path is a notification of a client at another server than the publisher's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import fmean, median
-from typing import NamedTuple
+from statistics import fmean
 
 import numpy as np
 
@@ -16,33 +13,23 @@ from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.medym.variants import CLOSE, MST, MULTICASTS
 from analysis.claims.verdict import Measurement
+from analysis.judging.deliveries.delay_penalty import DelayPenalties, DirectLinks
 
 COORDINATES = "GNP-"
 """Beginning of the names of variants in which servers locate each other by network coordinates; in the others of MEDYM
 they measure round trips."""
 HIGH = 3.0
 """Penalty from which a path counts as one of high penalty."""
-_ROUNDING = 1e-6
-"""Largest relative error of a delay, because logs have whole nanoseconds."""
 
 
-class PathDelay(NamedTuple):
-    """A path of an event."""
-
-    penalty: float
-    latency: float
-    """Of the direct path, in seconds."""
-
-
-def delays_of(variant: MeasuredVariant) -> list[PathDelay]:
-    """The paths of a variant. Needs an overlay in which all servers are linked."""
-    found = []
-    for row in variant.notifications:
-        if row.delay_ms is None or row.path is None or len(row.path) < 2:
-            continue
-        latency = variant.overlay.link(row.path[0], row.path[-1]).properties_from(row.path[0]).delay
-        found.append(PathDelay(row.delay_ms / 1000 / latency, latency))
-    return found
+def penalties_of(variant: MeasuredVariant) -> DelayPenalties:
+    """The penalties of a variant's paths. Needs an overlay in which all servers are linked."""
+    travelled = [
+        (row.delay_ms, row.path)
+        for row in variant.notifications
+        if row.delay_ms is not None and row.path is not None and len(row.path) > 1
+    ]
+    return DirectLinks(variant.overlay).penalties((delay for delay, _ in travelled), (path for _, path in travelled))
 
 
 def share_below_direct(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -50,10 +37,10 @@ def share_below_direct(run: MeasuredRun, recipe: Recipe) -> Measurement:
     shares = []
     for variant in run.variants:
         if variant.name in MULTICASTS:
-            penalties = [path.penalty for path in delays_of(variant)]
-            if not penalties:
+            found = penalties_of(variant)
+            if not len(found.penalties):
                 return Measurement(values=(None,))
-            shares.append(fmean(penalty < 1 - _ROUNDING for penalty in penalties))
+            shares.append(found.below_direct)
     return Measurement(values=(fmean(shares) if shares else None,))
 
 
@@ -64,20 +51,19 @@ def locations(run: MeasuredRun, recipe: Recipe) -> Measurement:
     minus 1. Then 1 minus the median direct latency of paths with a penalty of `HIGH` or more over that of all paths,
     with CloseMST and coordinates, as in figure 13.
     """
-    paths = {variant.name: delays_of(variant) for variant in run.variants}
+    paths = {variant.name: penalties_of(variant) for variant in run.variants}
     for name in (MST, CLOSE, COORDINATES + MST, COORDINATES + CLOSE):
-        if not paths.get(name):
+        if name not in paths or not len(paths[name].penalties):
             raise ClaimsError(f"{run.directory}: no event came to another server in a variant {name}")
     located = paths[COORDINATES + CLOSE]
-    high = [path.latency for path in located if path.penalty >= HIGH]
-    typical = median(path.latency for path in located)
+    high = located.latencies[located.penalties >= HIGH]
     return Measurement(
         values=(
             *(_tail(paths[COORDINATES + scheme]) / _tail(paths[scheme]) - 1 for scheme in (MST, CLOSE)),
-            1 - median(high) / typical if high else None,
+            float(1 - np.median(high) / np.median(located.latencies)) if len(high) else None,
         )
     )
 
 
-def _tail(paths: Sequence[PathDelay]) -> float:
-    return float(np.percentile([path.penalty for path in paths], 90))
+def _tail(paths: DelayPenalties) -> float:
+    return float(np.percentile(paths.penalties, 90))

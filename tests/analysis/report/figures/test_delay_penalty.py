@@ -10,7 +10,7 @@ import pytest
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
-from analysis.report.figures.delay_penalty import POINTS, DelayPenalties, delay_penalties, penalty_figure
+from analysis.report.figures.delay_penalty import POINTS, PenaltyDistribution, delay_penalties, penalty_figure
 from analysis.report.page import render
 from emulation.planning.plan import make_plan
 from emulation.simulation.calibration import Calibration
@@ -74,7 +74,7 @@ def test_a_long_curve_is_thinned_to_quantiles_and_counts_stay_exact() -> None:
 
 
 def test_the_curve_reaches_all_notifications() -> None:
-    (curve,) = penalty_figure([DelayPenalties("b", 3, [0.5, 1.0, 2.0], 1 / 3)], ["a", "b"]).data
+    (curve,) = penalty_figure([PenaltyDistribution("b", 3, [0.5, 1.0, 2.0], 1 / 3)], ["a", "b"]).data
     assert (list(curve.x), list(curve.y)) == ([0.5, 1.0, 2.0], [0.0, 50.0, 100.0])
 
 
