@@ -1,4 +1,4 @@
-"""Files of strangers, read within bounds."""
+"""Reading of files that users bring, with a bound on their size."""
 
 from __future__ import annotations
 

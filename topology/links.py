@@ -1,4 +1,4 @@
-"""Giving links their properties: fixed values, or seeded draws from ranges, one draw a link."""
+"""Assignment of properties to links: fixed values, or seeded draws from ranges, one draw a link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewiring: every so often a link vanishes, and some time later another one appears elsewhere.
+"""Rewiring: at intervals a link vanishes, and some time later another one appears elsewhere.
 
 The rules are those of semi-probabilistic routing (section 4, "Dynamic network"), for a wanted degree of all brokers:
 

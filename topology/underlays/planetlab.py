@@ -1,4 +1,4 @@
-"""Wide-area meshes of PlanetLab: 56 sites, 44 in the United States and 12 elsewhere. (MEDYM, section 6)
+"""Wide-area meshes of PlanetLab: 56 sites, 44 in the United States and 12 elsewhere (MEDYM, section 6).
 
 The paper lists neither its sites nor their round trips. Two substitutes are here:
 

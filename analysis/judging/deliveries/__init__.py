@@ -1,1 +1,1 @@
-"""The deliveries to clients: counts, ratios and gaps, starts of subscriptions, and recovery from bursts."""
+"""The deliveries to clients: counts, ratios, gaps and delays, starts of subscriptions, and recovery from bursts."""

@@ -1,4 +1,4 @@
-"""The context of each variant for the stages: its clock and brokers, the operations of its clients, its faults."""
+"""Assembly of the histories of all variants, and of the facts about them by which the logs of a run are read."""
 
 from __future__ import annotations
 

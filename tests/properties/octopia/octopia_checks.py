@@ -17,7 +17,7 @@ from broker_service.routing.common.identifiers import split_id
 from studies.conformance.model import BrokerFault, Case
 from tests.properties.checks import BrokenError, Property, ended
 from tests.properties.content import suits
-from tests.properties.octopia_truth import Truth, is_of
+from tests.properties.octopia.octopia_truth import Truth, is_of
 from tests.properties.oracle import violations
 from tests.properties.trial import Arrival, Outcome
 

@@ -1,6 +1,6 @@
 """Semi-probabilistic routing over generated overlays, and routers that are broken on purpose.
 
-Each broken router of `semi_probabilistic_mutants`, and one of the conformance cases (without the prefix `semi-`) that
+Each broken router of `mutants`, and one of the conformance cases (without the prefix `semi-`) that
 it fails. The right router passes all of them (`tests/conformance`). No case depends on chance, so routers that draw
 wrongly fail none; the distribution of choices catches them, or their independence of each other.
 
@@ -71,8 +71,8 @@ from studies.conformance.result import CaseVerdict
 from studies.conformance.running import run_case
 from studies.conformance.simulated import SimulatedCaseRunner
 from tests.properties.checks import delivered_once_at_each_broker
-from tests.properties.semi_probabilistic_mutants.every import MUTANTS
-from tests.properties.semi_probabilistic_mutants.mutant import in_place_of_the_right
+from tests.properties.semi_probabilistic.mutants.every import MUTANTS
+from tests.properties.semi_probabilistic.mutants.mutant import in_place_of_the_right
 from tests.properties.strategies import cases
 from tests.properties.trial import Arrivals, run
 

@@ -15,8 +15,8 @@ from analysis.pipeline import analyze
 from emulation.planning.plan import Plan, make_plan
 from emulation.simulation.run import simulate
 from scenario.loading import load
-from tests.properties.semi_probabilistic_mutants.every import MUTANTS
-from tests.properties.semi_probabilistic_mutants.mutant import in_place_of_the_right
+from tests.properties.semi_probabilistic.mutants.every import MUTANTS
+from tests.properties.semi_probabilistic.mutants.mutant import in_place_of_the_right
 
 SCENARIO = """
 name: verdicts

@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 
 from studies.conformance.model import Case
 from tests.contracts.properties import no_broker_receives_in_vain
-from tests.properties import checks, medym_checks
-from tests.properties.medym_checks import ALL, MST, SOURCE
-from tests.properties.medym_strategies import (
+from tests.properties import checks
+from tests.properties.medym import medym_checks
+from tests.properties.medym.medym_checks import ALL, MST, SOURCE
+from tests.properties.medym.medym_strategies import (
     crowds,
     crowds_that_grow_without_a_link,
     crowds_with_cut_links,

@@ -14,7 +14,7 @@ from broker_service.routing.semi_probabilistic import choice as choice_module
 from broker_service.routing.semi_probabilistic import router as router_module
 from broker_service.routing.semi_probabilistic.choice import Choice
 from broker_service.routing.semi_probabilistic.messages import EventHeader
-from tests.properties.semi_probabilistic_mutants.mutant import Context, Mutant
+from tests.properties.semi_probabilistic.mutants.mutant import Context, Mutant
 
 
 class CeilingInFloatingPoint(Mutant):

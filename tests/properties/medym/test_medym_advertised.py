@@ -11,18 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studies.conformance.model import Case
-from tests.properties import checks, medym_checks, medym_mutants
-from tests.properties.medym_checks import ADVERTISED
-from tests.properties.medym_mutants import Variant, in_place_of_the_right
-from tests.properties.medym_strategies import (
+from tests.properties import checks
+from tests.properties.medym import medym_checks, medym_mutants
+from tests.properties.medym.medym_checks import ADVERTISED
+from tests.properties.medym.medym_mutants import Variant, in_place_of_the_right
+from tests.properties.medym.medym_strategies import (
     crowds,
     crowds_with_cut_links,
     crowds_with_dead_brokers,
     crowds_with_dying_brokers,
     crowds_with_restarts,
 )
+from tests.properties.medym.test_medym import unhurried
 from tests.properties.strategies import ALL_FAULTS, cases, cases_with_faults
-from tests.properties.test_medym import unhurried
 from tests.properties.test_mutants import caught
 
 FAULTY = cases_with_faults(ALL_FAULTS)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
-from tests.properties.semi_probabilistic_mutants import choice, events, subscriptions, times_to_live
-from tests.properties.semi_probabilistic_mutants.mutant import Mutant
+from tests.properties.semi_probabilistic.mutants import choice, events, subscriptions, times_to_live
+from tests.properties.semi_probabilistic.mutants.mutant import Mutant
 
 
 def _defined_in(module: ModuleType) -> Iterator[type[Mutant]]:

@@ -29,18 +29,24 @@ from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.overlap import Overlap
 from broker_service.routing.tid.placement.units import Units
 from studies.conformance.model import Case
-from tests.properties import checks, composite_checks, drawing
-from tests.properties import movement_mutants as broken
-from tests.properties.composite_moves import (
+from tests.properties import checks, drawing
+from tests.properties.composites import composite_checks
+from tests.properties.composites import movement_mutants as broken
+from tests.properties.composites.composite_moves import (
     MisdetectedError,
     MovesAtEveryPublication,
     Steps,
     moves_and_pauses,
     moves_and_time,
 )
-from tests.properties.composite_strategies import ALL_FAULTS, CUTS, composite_cases, composite_cases_with_faults
+from tests.properties.composites.composite_strategies import (
+    ALL_FAULTS,
+    CUTS,
+    composite_cases,
+    composite_cases_with_faults,
+)
+from tests.properties.composites.test_composites import unhurried
 from tests.properties.mutants import in_place_of
-from tests.properties.test_composites import unhurried
 from tests.properties.test_mutants import caught
 
 pytestmark = pytest.mark.source("routers move units on purpose, by a subclass")

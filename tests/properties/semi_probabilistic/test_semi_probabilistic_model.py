@@ -20,7 +20,7 @@ from emulation.simulation.run import simulate
 from record.files import RESULTS
 from scenario.loading import load
 from scenario.workload.operations import OperationKind, PlannedOperation
-from tests.properties.semi_probabilistic_model import PlainModel
+from tests.properties.semi_probabilistic.semi_probabilistic_model import PlainModel
 
 SCENARIO = """
 name: model

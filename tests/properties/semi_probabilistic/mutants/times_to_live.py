@@ -12,7 +12,7 @@ from broker_service.routing.interface import Action, Actions, Send
 from broker_service.routing.semi_probabilistic import router as router_module
 from broker_service.routing.semi_probabilistic.messages import EventHeader, decode_event, encode
 from broker_service.routing.semi_probabilistic.subscriptions import Pattern
-from tests.properties.semi_probabilistic_mutants.mutant import Mutant
+from tests.properties.semi_probabilistic.mutants.mutant import Mutant
 
 
 class _HopsOff(Mutant):

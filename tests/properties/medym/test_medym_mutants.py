@@ -15,16 +15,17 @@ from broker_service.routing.medym.server_states import ServerStates
 from studies.conformance.model import Case
 from tests.broker_service.routing.medym.test_server_states import sums_are_those_of_their_versions
 from tests.contracts.properties import no_broker_receives_in_vain
-from tests.properties import checks, drawing, medym_mutants
-from tests.properties.medym_checks import (
+from tests.properties import checks, drawing
+from tests.properties.medym import medym_mutants
+from tests.properties.medym.medym_checks import (
     MST,
     crowds_are_notified_once,
     destinations_alone_receive_once,
     nothing_remains,
     trees_are_minimum,
 )
-from tests.properties.medym_mutants import Variant, in_place_of_the_right
-from tests.properties.medym_strategies import (
+from tests.properties.medym.medym_mutants import Variant, in_place_of_the_right
+from tests.properties.medym.medym_strategies import (
     crowds,
     crowds_that_grow_without_a_link,
     crowds_with_cut_links,

@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from studies.conformance.model import Case
-from tests.properties import checks, octopia_checks
-from tests.properties.octopia_checks import BEYOND, BOTH, IDR, SPR, Fickle, Steady, UnderCongestion
-from tests.properties.octopia_strategies import (
+from tests.properties import checks
+from tests.properties.octopia import octopia_checks
+from tests.properties.octopia.octopia_checks import BEYOND, BOTH, IDR, SPR, Fickle, Steady, UnderCongestion
+from tests.properties.octopia.octopia_strategies import (
     cases_with_a_broker_cut_off,
     cases_with_a_dead_broker,
     churning_cases,

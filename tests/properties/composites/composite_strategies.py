@@ -15,7 +15,7 @@ from studies.conformance.model import Case
 from studies.conformance.protocols import PROTOCOLS
 from tests.properties.content import advertisements, subscriptions
 from tests.properties.drawing import integers, one_of
-from tests.properties.octopia_strategies import scots
+from tests.properties.octopia.octopia_strategies import scots
 from tests.properties.strategies import ALL_FAULTS, CUTS, DELAYS, JITTERS, WAITS, Clients, Storm, overlays
 
 MOST_PARTS = 4

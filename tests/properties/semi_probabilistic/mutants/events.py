@@ -12,7 +12,7 @@ from broker_service.routing.interface import Actions, Deliver, Send
 from broker_service.routing.semi_probabilistic.messages import EventHeader
 from broker_service.routing.semi_probabilistic.seen import SeenEvents
 from broker_service.routing.semi_probabilistic.subscriptions import Pattern
-from tests.properties.semi_probabilistic_mutants.mutant import Context, Mutant
+from tests.properties.semi_probabilistic.mutants.mutant import Context, Mutant
 
 
 class _NoMemory(SeenEvents):

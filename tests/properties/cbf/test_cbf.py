@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from broker_service.routing.cbf import CbfRouter
 from broker_service.routing.cbf.sums import CoveringSum
 from studies.conformance.model import Case
-from tests.properties import cbf_checks as checks
-from tests.properties import cbf_mutants as mutants
+from tests.properties.cbf import cbf_checks as checks
+from tests.properties.cbf import cbf_mutants as mutants
 from tests.properties.checks import Property, delivered_once_at_each_broker
 from tests.properties.strategies import ALL_FAULTS, CUTS, DEATHS, cases, cases_with_faults
 from tests.properties.test_mutants import caught

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from record.faults import FaultKind
 from record.promises import Loss
 from studies.conformance.protocols import PROTOCOLS
-from tests.properties import composite_checks
-from tests.properties.composite_strategies import (
+from tests.properties.composites import composite_checks
+from tests.properties.composites.composite_strategies import (
     ALL_FAULTS,
     CUTS,
     composite_cases,

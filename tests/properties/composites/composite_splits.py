@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from studies.conformance.model import Case
-from tests.properties.composite_strategies import VARIABLES, Composers, pattern_of
+from tests.properties.composites.composite_strategies import VARIABLES, Composers, pattern_of
 from tests.properties.drawing import integers, one_of
 from tests.properties.strategies import JITTERS, WAITS, Storm
 

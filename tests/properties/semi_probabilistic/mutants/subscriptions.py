@@ -8,7 +8,7 @@ from unittest import mock
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Actions, Recall, Send
 from broker_service.routing.semi_probabilistic import router as router_module
-from tests.properties.semi_probabilistic_mutants.mutant import Context, Mutant
+from tests.properties.semi_probabilistic.mutants.mutant import Context, Mutant
 
 
 class KeepsRoutesOfDeadLinks(Mutant):

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from broker_service.routing.octopia import OctopiaRouter
 from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, Relay
 from studies.conformance.model import Case
-from tests.properties import checks, detour_mutants, octopia_checks, octopia_mutants
-from tests.properties.detour_mutants import in_place_of_detours
-from tests.properties.octopia_checks import BEYOND, IDR, SPR
-from tests.properties.octopia_mutants import in_place_of_octopia
-from tests.properties.octopia_strategies import (
+from tests.properties import checks
+from tests.properties.octopia import detour_mutants, octopia_checks, octopia_mutants
+from tests.properties.octopia.detour_mutants import in_place_of_detours
+from tests.properties.octopia.octopia_checks import BEYOND, IDR, SPR
+from tests.properties.octopia.octopia_mutants import in_place_of_octopia
+from tests.properties.octopia.octopia_strategies import (
     cases_with_a_broker_cut_off,
     cases_with_a_dead_broker,
     churning_cases,

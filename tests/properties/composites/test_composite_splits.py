@@ -25,19 +25,20 @@ from broker_service.detection import Detector
 from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.units import Units
 from studies.conformance.model import Case
-from tests.properties import checks, composite_checks, drawing
-from tests.properties import sub_unit_mutants as broken
-from tests.properties.composite_moves import (
+from tests.properties import checks, drawing
+from tests.properties.composites import composite_checks
+from tests.properties.composites import sub_unit_mutants as broken
+from tests.properties.composites.composite_moves import (
     SPLIT_PATTERN,
     MisdetectedError,
     Steps,
     moves_and_pauses,
     moves_and_time,
 )
-from tests.properties.composite_splits import split_cases
-from tests.properties.composite_strategies import ALL_FAULTS, CUTS
-from tests.properties.test_composite_moves import moving
-from tests.properties.test_composites import unhurried
+from tests.properties.composites.composite_splits import split_cases
+from tests.properties.composites.composite_strategies import ALL_FAULTS, CUTS
+from tests.properties.composites.test_composite_moves import moving
+from tests.properties.composites.test_composites import unhurried
 from tests.properties.test_mutants import caught
 
 pytestmark = pytest.mark.source("routers move units on purpose, by a subclass")

@@ -9,8 +9,9 @@ from broker_service.language.formatting import format_composite
 from broker_service.language.notation import parse_composite
 from studies.conformance.model import Case, Step
 from tests.broker_service.language.strategies import rearranged
-from tests.properties import composite_oracle, oracle
+from tests.properties import oracle
 from tests.properties.checks import BrokenError, ended
+from tests.properties.composites import composite_oracle
 
 
 def detected_exactly_once(case: Case, protocol: str) -> None:

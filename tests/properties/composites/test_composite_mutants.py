@@ -26,8 +26,9 @@ from broker_service.composites import Composites
 from broker_service.detection import Detector
 from studies.conformance.model import Case
 from tests.broker_service.detection import broken_variants as broken
-from tests.properties import checks, composite_checks, composite_mutants, composite_oracle, drawing, mutants
-from tests.properties.composite_strategies import composite_cases
+from tests.properties import checks, drawing, mutants
+from tests.properties.composites import composite_checks, composite_mutants, composite_oracle
+from tests.properties.composites.composite_strategies import composite_cases
 from tests.properties.test_mutants import caught
 
 SETTLED = composite_cases(settled=True)

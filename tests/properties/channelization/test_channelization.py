@@ -30,8 +30,8 @@ from broker_service.routing.channelization import options as module
 from broker_service.routing.channelization.plan import plans
 from broker_service.routing.preparation import Preparation
 from studies.conformance.model import Case
-from tests.properties import channelization_checks as checks
-from tests.properties import channelization_mutants as mutants
+from tests.properties.channelization import channelization_checks as checks
+from tests.properties.channelization import channelization_mutants as mutants
 from tests.properties.checks import Property, delivered_once_at_each_broker, no_broker_receives_twice
 from tests.properties.mutants import in_place_of
 from tests.properties.strategies import DEATHS, cases, cases_with_faults
