@@ -118,13 +118,13 @@ class PublisherLog:
         return id in self._recognised.get(client, ())
 
     def append(self, client: ClientId, message: Message, vector: Vector) -> list[Action]:
-        """Gives a publication the next position. The actions store it."""
+        """Gives a publication the next position. The actions store it. A vector must not change afterwards."""
         position = self.next
         self.next += 1
         actions: list[Action] = []
         latest = self._vectors.latest()
         if latest is None or (latest[1] is not vector and latest[1] != vector):
-            self._vectors.add(position, dict(vector))
+            self._vectors.add(position, vector)
             actions.append(Store(f"{_VECTOR}{position}", encode_vector(vector)))
             for leaf in vector:
                 self._acknowledged.setdefault(leaf, position)

@@ -141,8 +141,8 @@ class GryphonRouter(DispatchingRouter):
         for start, end in self._log.silent:
             stream.silence(stream.downstream, start, end)
         self._log.acknowledge(view.leaf, self._log.next, 0.0)
-        self._given = self._vector_given_before(stream)
-        """The vector that no publication of this broker's stream may be below."""
+        self._given = maximum(self._propagation.known, self._vector_given_before(stream))
+        """The vector that no publication of this broker's stream may be below, as of this version of V_b."""
         self._stored_version = self._propagation.version
         self._awaited: AwaitedStarts[Interest] = AwaitedStarts()
         self._log_bytes = min(options.log_bytes, context.stored_bytes // 2)
@@ -178,17 +178,18 @@ class GryphonRouter(DispatchingRouter):
         self._matched = (message, self._matcher.match_decoded(message.id, publication))
         leaf = self._view.leaf
         state = self._forwarding.state(leaf)
-        vector = self._given = maximum(self._propagation.known, self._given)
+        if self._stored_version != self._propagation.version:
+            self._given = maximum(self._propagation.known, self._given)
         position = self._log.next
-        actions += self._log.append(client, message, vector)
+        actions += self._log.append(client, message, self._given)
         state.end = self._log.next
         logged = self._log.get(position)
         assert logged is not None
         by = self._context.options.hash_by
         cached = Cached(message, logged.digest, hash_of(publication.attributes.get(by)) if by else leaf)
         others = [node for node in state.downstream if node != leaf]
-        actions += self._forwarding.send_on(leaf, position, cached, vector, others)
-        actions += self.notify(leaf, Held(position, message, vector))
+        actions += self._forwarding.send_on(leaf, position, cached, self._given, others)
+        actions += self.notify(leaf, Held(position, message, self._given))
         self._log.acknowledge(leaf, self._log.next, 0.0)
         return self._completed([*actions, *self._tend_log()])
 
@@ -314,13 +315,13 @@ class GryphonRouter(DispatchingRouter):
         return given if stored is None else maximum(given, decode_vector(stored))
 
     def _completed(self, actions: Actions) -> Actions:
-        """Actions with what follows from the state that they leave: V_b is stored before them, and subscriptions that
-        have started are announced behind them. Messages to the other ends of detours are wrapped."""
+        """Actions with V_b stored before them if it has changed, subscriptions that have started announced behind them,
+        and messages to the other ends of detours wrapped."""
         propagation = self._propagation
         if self._stored_version != propagation.version:
             self._stored_version = propagation.version
-            known = maximum(propagation.known, self._given)
-            actions = [Store(_KNOWN, encode_vector(known)), *actions]
+            self._given = maximum(propagation.known, self._given)
+            actions = [Store(_KNOWN, encode_vector(self._given)), *actions]
         if self._awaited and (started := self._awaited.take(propagation.settled_time)):
             actions = [*actions, *(AnnounceStart(interest.client, interest.id) for interest in started)]
         return self._detours.carried(actions)
