@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import combinations, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 
 from analysis.claims import ClaimsError
 from analysis.claims.measured_run import MeasuredRun
-from analysis.claims.papers.medym.replication import replications
+from analysis.claims.papers.medym.replication import MEDYM, replications
+from analysis.claims.papers.medym.variants import CBF
 from record.log import Event, PredicateRecord, TraceRecord
 from tests.analysis.claims.papers.medym.small_runs import measured, variant
 from topology.link_properties import Link
@@ -29,36 +31,51 @@ Advertised = Mapping[int, tuple[int, int]]
 
 
 def run_on(directory: Path, tree: nx.Graph[int], points: Mapping[str, tuple[Wanted, Advertised]]) -> MeasuredRun:
-    """A run with a variant for each point, in which subscriptions went along all paths to servers that advertise."""
+    """A run with two variants for each point. Under content-based forwarding subscriptions went along all paths to
+    servers that advertise, under MEDYM directly to these, all of them twice, because servers repeat some."""
     logs: dict[str, list[TraceRecord]] = {"subscribers": [], "publishers": [], **{f"B{node}": [] for node in tree}}
-
-    def log(node: str, point: str, event: Event, **fields: object) -> None:
-        record = {"time": 0, "node": node, "variant": point, "event": event, **fields}
-        logs[node].append(msgspec.convert(record, TraceRecord))
-
+    routes: Mapping[str, Route] = {CBF: partial(nx.shortest_path, tree), MEDYM: _direct}
     for point, (wanted, advertised) in points.items():
-        for server, (low, high) in advertised.items():
-            bounds = [_predicate(">=", low), _predicate("<=", high)]
-            log("publishers", point, Event.ADVERTISE, client=f"P{server}", id="a1", predicates=bounds)
-            log(f"B{server}", point, Event.RECEIVED, kind=Event.ADVERTISE, client=f"P{server}", id="a1")
-        for server, values in wanted.items():
-            for number, value in enumerate(values, start=1):
-                client, id = f"S{server}", f"s{number}"
-                log("subscribers", point, Event.SUBSCRIBE, client=client, id=id, predicates=[_predicate("=", value)])
-                log(f"B{server}", point, Event.RECEIVED, kind=Event.SUBSCRIBE, client=client, id=id)
-                message = f"B{server}.1.{number + (server in advertised)}"
-                for publisher, (low, high) in advertised.items():
-                    if low <= value <= high:
-                        path = nx.shortest_path(tree, server, publisher)
-                        for sender, receiver in pairwise(f"B{node}" for node in path):
-                            log(receiver, point, Event.RECEIVED, kind=Event.SUBSCRIBE, id=message, peer=sender)
+        for scheme, route in routes.items():
+            for record in _records(f"{point}+{scheme}", route, wanted, advertised):
+                logs[record.node].append(record)
     (directory / "logs").mkdir(parents=True)
     for node, records in logs.items():
         lines = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
         (directory / "logs" / f"{node}.jsonl").write_bytes(lines)
-    links = tuple(Link(f"B{a}", f"B{b}") for a, b in tree.edges)
-    overlay = Overlay("tree", tuple(Broker(f"B{node}") for node in tree), links)
-    return MeasuredRun(directory, tuple(replace(variant(point), overlay=overlay) for point in points))
+    brokers = tuple(Broker(f"B{node}") for node in tree)
+    overlays = {
+        CBF: Overlay("tree", brokers, tuple(Link(f"B{a}", f"B{b}") for a, b in tree.edges)),
+        MEDYM: Overlay("mesh", brokers, tuple(Link(f"B{a}", f"B{b}") for a, b in combinations(tree, 2))),
+    }
+    names = [(f"{point}+{scheme}", overlay) for point in points for scheme, overlay in overlays.items()]
+    return MeasuredRun(directory, tuple(replace(variant(name), overlay=overlay) for name, overlay in names))
+
+
+Route = Callable[[int, int], Sequence[int]]
+"""The servers that a subscription crosses from one to another."""
+
+
+def _direct(source: int, destination: int) -> Sequence[int]:
+    return source, destination
+
+
+def _records(name: str, route: Route, wanted: Wanted, advertised: Advertised) -> Iterator[TraceRecord]:
+    def record(node: str, event: Event, **fields: object) -> TraceRecord:
+        return msgspec.convert({"time": 0, "node": node, "variant": name, "event": event, **fields}, TraceRecord)
+
+    for server in advertised:
+        yield record(f"B{server}", Event.RECEIVED, kind=Event.ADVERTISE, client=f"P{server}", id="a1")
+    for server, values in wanted.items():
+        for number, value in enumerate(values, start=1):
+            client, id = f"S{server}", f"s{number}"
+            yield record("subscribers", Event.SUBSCRIBE, client=client, id=id, predicates=[_predicate("=", value)])
+            yield record(f"B{server}", Event.RECEIVED, kind=Event.SUBSCRIBE, client=client, id=id)
+            message = f"B{server}.1.{number + (server in advertised)}"
+            for publisher, (low, high) in (*advertised.items(), *advertised.items()):
+                if low <= value <= high and publisher != server:
+                    for sender, receiver in pairwise(f"B{node}" for node in route(server, publisher)):
+                        yield record(receiver, Event.RECEIVED, kind=Event.SUBSCRIBE, id=message, peer=sender)
 
 
 def _predicate(operator: str, value: int) -> dict[str, object]:
@@ -70,7 +87,8 @@ def chain(servers: int) -> nx.Graph[int]:
 
 
 def test_servers_on_the_way_store_what_they_do_not_need(tmp_path: Path) -> None:
-    """B0 and B2 want 1, and B2 advertises it: B1 and B2 store it for B0, and nobody stores anything for B2."""
+    """B0 and B2 want 1, and B2 advertises it: B2 stores it for B0, and B1 does, too, under content-based forwarding.
+    Nobody stores anything for B2."""
     run = run_on(tmp_path, chain(3), {"10+50": ({0: [1], 2: [1]}, {2: (1, 1)})})
     ((point, found),) = replications(run).items()
     assert point == (10, 50)
