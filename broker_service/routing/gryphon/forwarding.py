@@ -21,6 +21,7 @@ from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.detours import Detours
+from broker_service.routing.gryphon.gap_requests import GapRequests
 from broker_service.routing.gryphon.horizon import HORIZONS, Held
 from broker_service.routing.gryphon.local_view import LocalView
 from broker_service.routing.gryphon.options import GryphonOptions
@@ -101,7 +102,8 @@ class Forwarding:
             leaves = [view.leaf, *view.peers.values()]
             downstream = [node for node in (*view.members, *leaves) if node != source]
             horizon = HORIZONS[self.options.order](self.options.reorder_bytes)
-            state = self.streams[stream] = StreamState(source, downstream, horizon)
+            requests = GapRequests(self.options.gap_after, self.options.nack_again)
+            state = self.streams[stream] = StreamState(source, downstream, horizon, requests)
         return state
 
     def send_on(

@@ -39,9 +39,7 @@ class Horizon:
     def __init__(self, most_bytes: int) -> None:
         self.next: int | None = None
         """The first position that is not processed; None while the leaf does not follow the stream."""
-        self.attempts = 0
-        """Negative acknowledgements since the horizon moved."""
-        self._end = 0
+        self.end = 0
         """Behind the last position that is known to have been given."""
         self._held: dict[int, Held] = {}
         self._early = RangeSet()
@@ -60,7 +58,11 @@ class Horizon:
     @property
     def lacks(self) -> bool:
         """True when positions before known ones are unknown, once all that is ready has been taken."""
-        return self.next is not None and self.next < self._end
+        return self.next is not None and self.next < self.end
+
+    def knows(self, position: int) -> bool:
+        """True for a position that needs not arrive any more."""
+        return self.next is None or position < self.next or position in self._held or position in self._silent
 
     def follow(self, position: int) -> None:
         """Begins to follow, if the leaf does not already."""
@@ -80,7 +82,7 @@ class Horizon:
         """A publication has arrived."""
         if self.next is None:
             return
-        self._end = max(self._end, held.position + 1)
+        self.end = max(self.end, held.position + 1)
         fits = self.bytes + held.message.size <= self._most_bytes or held.position == self.next
         if held.position < self.next or held.position in self._held or not fits:
             return
@@ -93,11 +95,11 @@ class Horizon:
         """Positions hold nothing for this leaf."""
         if self.next is not None:
             self._silent.add(max(start, self.next), end)
-            self._end = max(self._end, end)
+            self.end = max(self.end, end)
 
     def head(self, end: int) -> None:
         """All positions before one have been given."""
-        self._end = max(self._end, end)
+        self.end = max(self.end, end)
 
     def ready(self) -> Iterator[Held]:
         """Moves the horizon as far as everything is known, and yields the publications that it passes."""
@@ -106,7 +108,7 @@ class Horizon:
             held = self._held.pop(position, None)
             if held is not None:
                 self.bytes -= held.message.size
-                self.next, self.attempts = position + 1, 0
+                self.next = position + 1
                 yield held
                 continue
             end = self._silent.end_of(position)
@@ -114,7 +116,7 @@ class Horizon:
                 self._early.forget_below(position)
                 return
             self._silent.forget_below(end)
-            self.next, self.attempts = end, 0
+            self.next = end
 
     def unknown(self, most: int) -> list[Range]:
         """The first ranges of unknown positions before known ones."""
@@ -126,8 +128,8 @@ class Horizon:
             if place < start:
                 yield place, start
             place = max(place, end)
-        if place < self._end:
-            yield place, self._end
+        if place < self.end:
+            yield place, self.end
 
 
 class UnorderedHorizon(Horizon):

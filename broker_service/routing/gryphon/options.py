@@ -51,9 +51,9 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     silence_after: float = 0.002
     """Seconds after which silent positions are announced that no publication has carried, unless `single_path`."""
     gap_after: float = 0.02
-    """Seconds that an unknown position is waited for."""
+    """Seconds that an unknown position is waited for, at least (`gap_requests`)."""
     nack_again: float = 0.1
-    """Seconds until a request is repeated; they double up to 2 s."""
+    """Seconds until a request is repeated, at least; they double up to 2 s."""
     head_every: float = 0.25
     """Seconds between announcements of the end of a stream, while positions are not acknowledged."""
     acknowledge_every: float = 0.1

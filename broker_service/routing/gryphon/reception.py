@@ -1,23 +1,19 @@
 """Reception of streams by the broker's own leaf: gaps that are asked for, and acknowledgements (section 3.6).
 
-1. A leaf that lacks positions before known ones asks for them after `gap_after`, and again until it has them, another
-   broker each time.
+1. A leaf that lacks positions before known ones asks for them (`gap_requests`).
 2. It acknowledges its horizon. On the way to the publishers' broker, acknowledgements are collected for
    `acknowledge_every`.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
 from broker_service.routing.gryphon.forwarding import Forwarding
+from broker_service.routing.gryphon.horizon import Held
 from broker_service.routing.gryphon.routing_tree import NodeNumber
-from broker_service.routing.gryphon.stream_messages import MOST_RANGES, Acknowledge, Nack
+from broker_service.routing.gryphon.stream_messages import Acknowledge, Nack
+from broker_service.routing.gryphon.stream_state import StreamState
 from broker_service.routing.gryphon.timer_keys import Collect, Gap
 from broker_service.routing.interface import Action, CancelTimer, SetTimer
-
-_LAST_NACK: Final = 2.0
-"""Seconds between two requests, at most."""
 
 
 class Reception:
@@ -42,31 +38,61 @@ class Reception:
                 self.notified += 1
                 self.waited += self._forwarding.now() - held.arrived
                 actions += notifications
-        lacks = horizon.lacks
-        if lacks and not state.waits_for_gap and self._forwarding.upstream(state, 0):
-            state.waits_for_gap = True
-            actions.append(SetTimer(Gap(stream), self._forwarding.options.gap_after, awaited=True))
-        elif not lacks and state.waits_for_gap:
-            state.waits_for_gap = False
-            actions.append(CancelTimer(Gap(stream)))
         if horizon.next is not None and horizon.next != former:
             actions += self.collect(stream, self._forwarding.view.leaf, horizon.next)
-        return actions
+        return [*actions, *self._see_to_gaps(stream, state)]
+
+    def publication(self, state: StreamState, held: Held, again: bool) -> None:
+        """A publication has arrived; `again` for a retransmission."""
+        horizon, requests = state.horizon, state.requests
+        if not requests.is_active:
+            horizon.publication(held)
+            return
+        if not again:
+            requests.came_by_itself(held.position, horizon.knows(held.position), held.arrived)
+        horizon.publication(held)
+        if horizon.knows(held.position):
+            requests.known(held.position, held.position + 1, 1, held.arrived)
+
+    def silence(self, state: StreamState, start: int, end: int) -> None:
+        """Positions hold nothing for the own leaf."""
+        state.horizon.silence(start, end)
+        if state.requests.is_active:
+            state.requests.known(start, end, 0, self._forwarding.now())
 
     def ask(self, stream: NodeNumber) -> list[Action]:
         """The timer of unknown positions has run out."""
         state = self._forwarding.state(stream)
         state.waits_for_gap = False
-        unknown = state.horizon.unknown(MOST_RANGES)
-        target = self._forwarding.upstream(state, state.horizon.attempts)
-        if not unknown or not target:
+        return self._ask(stream, state) if state.horizon.lacks else []
+
+    def _see_to_gaps(self, stream: NodeNumber, state: StreamState) -> list[Action]:
+        """Notes what is lacking, and asks for more once a request has been answered.
+
+        A timer that waits for gaps to close by themselves is left to run out, because on several paths gaps open and
+        close with almost every publication.
+        """
+        horizon, requests = state.horizon, state.requests
+        if horizon.lacks:
+            requests.missed(horizon.end, self._forwarding.now())
+            if requests.answered or not state.waits_for_gap:
+                return self._ask(stream, state)
+        elif requests.answered:
+            requests.answered = state.waits_for_gap = False
+            return [CancelTimer(Gap(stream))]
+        return []
+
+    def _ask(self, stream: NodeNumber, state: StreamState) -> list[Action]:
+        """Asks for what is due, and looks again later; when no broker can be asked, a link that comes up leads here."""
+        now, requests = self._forwarding.now(), state.requests
+        if not self._forwarding.upstream(state, 0):
             return []
-        again = min(self._forwarding.options.nack_again * 2**state.horizon.attempts, _LAST_NACK)
-        state.horizon.attempts = min(state.horizon.attempts + 1, 30)
+        unknown = requests.next(state.horizon, now)
+        target = self._forwarding.upstream(state, requests.turn)
         state.waits_for_gap = True
         return [
-            self._forwarding.control(target, Nack(stream, tuple(unknown))),
-            SetTimer(Gap(stream), again, awaited=True),
+            *([self._forwarding.control(target, Nack(stream, tuple(unknown)))] if unknown else []),
+            SetTimer(Gap(stream), requests.wait(now), awaited=True),
         ]
 
     def collect(self, stream: NodeNumber, leaf: NodeNumber, position: int) -> list[Action]:

@@ -82,7 +82,7 @@ class Relay:
         state.end = max(state.end, position + 1)
         cached = Cached(message, stamp.digest, stamp.hash)
         self._caches.add(state, position, cached)
-        actions: list[Action] = []
+        sent: list[Action] = []
         if not stamp.again and position not in state.relayed:
             if not stamp.sideways:
                 state.relayed.add(position, position + 1)
@@ -90,16 +90,16 @@ class Relay:
             if not self._forwarding.options.single_path:
                 for node in others:
                     state.unannounced[node].add(start, position)
-            actions += self._forwarding.send_on(stamp.stream, position, cached, vector, others)
-        actions += self._retransmission.answer_waiting(stamp.stream, position, cached)
+            sent = self._forwarding.send_on(stamp.stream, position, cached, vector, others)
+        answers = self._retransmission.answer_waiting(stamp.stream, position, cached, sent)
         if self._forwarding.view.leaf in nodes:
             if self._forwarding.clients.follows_from(vector):
                 state.follow(self._forwarding.view.leaf)
             elif state.horizon.next is None:
                 state.silent_for[self._forwarding.view.leaf].add(position, position + 1)
-            state.horizon.silence(start, position)
-            state.horizon.publication(Held(position, cached.message, vector, self._forwarding.now()))
-        return [*actions, *self._reception.moved(stamp.stream)]
+            self._reception.silence(state, start, position)
+            self._reception.publication(state, Held(position, message, vector, self._forwarding.now()), stamp.again)
+        return [*sent, *answers, *self._reception.moved(stamp.stream)]
 
     def _receive_silence(self, neighbour: BrokerId, silence: Silence) -> list[Action]:
         require_ranges(silence.ranges)
@@ -115,7 +115,7 @@ class Relay:
                 if other != self._forwarding.view.leaf and not self._forwarding.options.single_path:
                     actions += self._forwarding.announce_later(silence.stream, other, start, end)
             if self._forwarding.view.leaf in nodes:
-                state.horizon.silence(start, end)
+                self._reception.silence(state, start, end)
         for asking, wanted in () if silence.sideways else state.asked.items():
             found = [part for start, end in silence.ranges for part in wanted.within(start, end)]
             for start, end in found:
@@ -187,7 +187,7 @@ class Relay:
             elif horizon.next is None:
                 state.base = max(state.base, head.end)
             horizon.head(head.end)
-            horizon.silence(head.end - head.silent, head.end)
+            self._reception.silence(state, head.end - head.silent, head.end)
             actions += self._reception.moved(head.stream)
             actions += self._reception.collect(head.stream, self._forwarding.view.leaf, horizon.next or head.end)
         return actions

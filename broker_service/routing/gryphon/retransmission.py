@@ -1,22 +1,27 @@
 """Retransmission: answers to brokers that lack positions.
 
-A broker answers from its cache, the publishers' broker from its log. What a broker does not know it asks for further
-up, and remembers who asked. An answer is filtered like every publication, and goes to those who asked. Brokers of the
-same node may pass on requests of others, so that nothing is filtered for them, and only those positions are silent for
-them that hold nothing for anybody further down.
+1. A broker answers from its cache, the publishers' broker from its log. What a broker does not know it asks for further
+   up, and remembers who asked.
+2. An answer is filtered like every publication, and goes to those who asked. Brokers of the same node may pass on
+   requests of others, so that nothing is filtered for them, and only those positions are silent for them that hold
+   nothing for anybody further down.
+3. Positions that another neighbour waits for are not asked for further up again, unless the one who asks repeats its
+   request, because then an answer may have been lost. A publication that is on its way to a neighbour anyway is no
+   answer to it as well.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from broker_service.messages import BrokerId
+from broker_service.messages import BrokerId, Kind
 from broker_service.routing.gryphon.forwarding import Forwarding
 from broker_service.routing.gryphon.ranges import Range, RangeSet
 from broker_service.routing.gryphon.routing_tree import NodeNumber
 from broker_service.routing.gryphon.stream_messages import MOST_RANGES, Nack, require, require_ranges
 from broker_service.routing.gryphon.stream_state import Cached, StreamState
-from broker_service.routing.interface import Action
+from broker_service.routing.interface import Action, Send
 
 _MOST_ANSWERED: Final = 500
 """Publications sent in answer for one range; the rest is asked for again."""
@@ -53,15 +58,19 @@ class Retransmission:
             actions += self._ask_further_up(nack.stream, state, neighbour, unknown)
         return actions
 
-    def answer_waiting(self, stream: NodeNumber, position: int, cached: Cached) -> list[Action]:
-        """A publication has come that brokers may have asked for."""
+    def answer_waiting(self, stream: NodeNumber, position: int, cached: Cached, sent: Iterable[Action]) -> list[Action]:
+        """A publication has come that brokers may have asked for; `sent` is what passes it on."""
         forwarding = self._forwarding
+        asked = forwarding.state(stream).asked
+        if not asked:
+            return []
+        reached = {each.neighbour for each in sent if isinstance(each, Send) and each.message.kind is Kind.PUBLISH}
         actions: list[Action] = []
-        for neighbour, wanted in forwarding.state(stream).asked.items():
+        for neighbour, wanted in asked.items():
             if position not in wanted:
                 continue
             wanted.remove(position, position + 1)
-            if forwarding.is_up(neighbour):
+            if forwarding.is_up(neighbour) and neighbour not in reached:
                 silent: list[Range] = []
                 actions += self._answer(stream, neighbour, position, cached, silent)
                 actions += forwarding.silences(stream, neighbour, silent)
@@ -73,10 +82,18 @@ class Retransmission:
         asked = state.asked[neighbour]
         if asked.count > _MOST_ASKED:
             asked = state.asked[neighbour] = RangeSet()
+        joined = RangeSet()
+        for other, wanted in state.asked.items():
+            for start, end in unknown if other != neighbour else ():
+                for part in wanted.within(start, end):
+                    joined.add(*part)
         for start, end in unknown:
+            for part in asked.within(start, end):
+                joined.remove(*part)
             asked.add(start, end)
+        new = [part for start, end in unknown for part in joined.absent(start, end)]
         target = self._forwarding.upstream(state, 0)
-        return [self._forwarding.control(target, Nack(stream, tuple(unknown[:MOST_RANGES])))] if target else []
+        return [self._forwarding.control(target, Nack(stream, tuple(new[:MOST_RANGES])))] if target and new else []
 
     def _silent(self, state: StreamState, neighbour: BrokerId, start: int, end: int) -> RangeSet:
         """Positions of a range that hold nothing for a neighbour, as far as this broker knows."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from broker_service.messages import BrokerId, Message
+from broker_service.routing.gryphon.gap_requests import GapRequests
 from broker_service.routing.gryphon.horizon import Horizon
 from broker_service.routing.gryphon.ranges import RangeSet
 from broker_service.routing.gryphon.routing_tree import NodeNumber
@@ -27,13 +28,17 @@ class StreamState:
     """See the module. Knowledge only grows: a position that was lost, or did not fit somewhere, is unknown and no
     more."""
 
-    def __init__(self, upstream: NodeNumber, downstream: Iterable[NodeNumber], horizon: Horizon) -> None:
+    def __init__(
+        self, upstream: NodeNumber, downstream: Iterable[NodeNumber], horizon: Horizon, requests: GapRequests
+    ) -> None:
         self.upstream = upstream
         """The source behind which the publishers' broker is; the own leaf at that broker itself."""
         self.downstream = tuple(downstream)
         """The nodes, and leaves at the own node, that are served from here."""
         self.vectors = VectorDigests()
         self.horizon = horizon
+        self.requests = requests
+        """Requests of the broker's own leaf for what it lacks."""
         self.silent = RangeSet()
         """Positions that hold nothing for anybody further down."""
         self.silent_for: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)
@@ -76,6 +81,7 @@ class StreamState:
         """Has the broker's own leaf follow the stream no more."""
         self.base = max(self.base, self.horizon.next or 0)
         self.horizon.leave()
+        self.requests.leave()
 
     def forget_below(self, position: int) -> list[Cached]:
         """Forgets positions that nobody can ask for any more; returns the publications among them."""
