@@ -107,11 +107,17 @@ class Forwarding:
         return state
 
     def send_on(
-        self, stream: NodeNumber, position: int, cached: Cached, vector: Vector, nodes: Iterable[NodeNumber]
+        self,
+        stream: NodeNumber,
+        position: int,
+        cached: Cached,
+        vector: Vector,
+        nodes: Iterable[NodeNumber],
+        *,
+        wanting: Collection[NodeNumber],
     ) -> list[Action]:
-        """Routes a publication to nodes (rule 1)."""
+        """Routes a publication to nodes (rule 1), of which these have a root that matches it."""
         state = self.state(stream)
-        wanting = self.clients.wanting(cached.message)
         actions: list[Action] = []
         for node in nodes:
             sufficient = self.is_sufficient(stream, node, cached.digest, vector)
@@ -134,7 +140,8 @@ class Forwarding:
         if not target:
             return []
         start = state.silent_for[node].start_of(position)
-        state.unannounced[node].remove(start, position)
+        if start < position:
+            state.unannounced[node].remove(start, position)
         if to:
             vector = state.vectors.get(cached.digest)
             assert vector is not None

@@ -82,14 +82,15 @@ class Horizon:
         """A publication has arrived."""
         if self.next is None:
             return
-        self.end = max(self.end, held.position + 1)
-        fits = self.bytes + held.message.size <= self._most_bytes or held.position == self.next
-        if held.position < self.next or held.position in self._held or not fits:
+        position, size = held.position, held.message.size
+        self.end = max(self.end, position + 1)
+        fits = self.bytes + size <= self._most_bytes or position == self.next
+        if position < self.next or position in self._held or not fits:
             return
-        self._held[held.position] = held
-        if held.position > self.next:
-            self._early.add(held.position, held.position + 1)
-        self.bytes += held.message.size
+        self._held[position] = held
+        if position > self.next:
+            self._early.add(position, position + 1)
+        self.bytes += size
 
     def silence(self, start: int, end: int) -> None:
         """Positions hold nothing for this leaf."""

@@ -49,6 +49,8 @@ class LeafSubscriptions(Generic[Subscriber]):
         self._graph: ConjunctionGraph[_Standing[Subscriber]] = ConjunctionGraph(covering)
         self._conjunctions: dict[Subscriber, tuple[Conjunction, ...]] = {}
         self._starts: dict[Subscriber, VirtualTime] = {}
+        self._first_start: VirtualTime | None = None
+        """Kept, because every publication of a stream that the leaf does not follow asks for it."""
         self._announced = ConjunctionSet()
         self._begun = False
         """True when a conjunction starts at the present time."""
@@ -64,7 +66,7 @@ class LeafSubscriptions(Generic[Subscriber]):
     @property
     def first_start(self) -> VirtualTime | None:
         """The earliest start of a subscription; None when there is none."""
-        return min(self._starts.values(), default=None)
+        return self._first_start
 
     @property
     def graph(self) -> ConjunctionGraph[_Standing[Subscriber]]:
@@ -79,11 +81,13 @@ class LeafSubscriptions(Generic[Subscriber]):
         wanted = self._conjunctions[subscriber] = tuple({each.body: each for each in conjunctions}.values())
         start = max([self._join(conjunction, subscriber) for conjunction in wanted], default=0)
         self._starts[subscriber] = start
+        self._first_start = start if self._first_start is None else min(self._first_start, start)
         return start
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         """Removes a subscription that stands."""
-        del self._starts[subscriber]
+        if self._starts.pop(subscriber) == self._first_start:
+            self._first_start = min(self._starts.values(), default=None)
         for conjunction in self._conjunctions.pop(subscriber):
             node = self._graph.get(conjunction.body)
             assert node is not None

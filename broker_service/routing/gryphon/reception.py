@@ -31,6 +31,8 @@ class Reception:
         state = self._forwarding.state(stream)
         horizon = state.horizon
         former = horizon.next
+        if former is None:
+            return []
         actions: list[Action] = []
         for held in horizon.ready():
             notifications = self._forwarding.clients.notify(stream, held)
@@ -38,8 +40,8 @@ class Reception:
                 self.notified += 1
                 self.waited += self._forwarding.now() - held.arrived
                 actions += notifications
-        if horizon.next is not None and horizon.next != former:
-            actions += self.collect(stream, self._forwarding.view.leaf, horizon.next)
+        if horizon.next != former:
+            actions += self.collect(stream, self._forwarding.view.leaf, horizon.next or former)
         return [*actions, *self._see_to_gaps(stream, state)]
 
     def publication(self, state: StreamState, held: Held, again: bool) -> None:

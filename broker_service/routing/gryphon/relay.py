@@ -72,11 +72,13 @@ class Relay:
         stamp = decode_stamp(message.header)
         state, nodes = self._served(neighbour, stamp.stream, stamp.sideways)
         message = msgspec.structs.replace(message, header=b"")
-        self._forwarding.clients.wanting(message)  # before any change, because its content may be malformed
+        forwarding, leaf = self._forwarding, self._forwarding.view.leaf
+        wanting = forwarding.clients.wanting(message)  # before any change, because its content may be malformed
         encoded = EncodedVector(stamp.base, stamp.vector)
-        vector = state.vectors.decode(stamp.digest, encoded, self._forwarding.view.source_of)
+        vector = state.vectors.decode(stamp.digest, encoded, forwarding.view.source_of)
         start, position = stamp.silent_from, stamp.position
-        state.silence(nodes, start, position)
+        if start < position:
+            state.silence(nodes, start, position)
         if vector is None:
             return self._reception.moved(stamp.stream)
         state.end = max(state.end, position + 1)
@@ -86,19 +88,21 @@ class Relay:
         if not stamp.again and position not in state.relayed:
             if not stamp.sideways:
                 state.relayed.add(position, position + 1)
-            others = [node for node in nodes if node != self._forwarding.view.leaf]
-            if not self._forwarding.options.single_path:
+            others = [node for node in nodes if node != leaf]
+            if start < position and not forwarding.options.single_path:
                 for node in others:
                     state.unannounced[node].add(start, position)
-            sent = self._forwarding.send_on(stamp.stream, position, cached, vector, others)
+            sent = forwarding.send_on(stamp.stream, position, cached, vector, others, wanting=wanting)
         answers = self._retransmission.answer_waiting(stamp.stream, position, cached, sent)
-        if self._forwarding.view.leaf in nodes:
-            if self._forwarding.clients.follows_from(vector):
-                state.follow(self._forwarding.view.leaf)
-            elif state.horizon.next is None:
-                state.silent_for[self._forwarding.view.leaf].add(position, position + 1)
-            self._reception.silence(state, start, position)
-            self._reception.publication(state, Held(position, message, vector, self._forwarding.now()), stamp.again)
+        if leaf in nodes:
+            if state.horizon.next is None:
+                if not forwarding.clients.follows_from(vector):
+                    state.silent_for[leaf].add(position, position + 1)
+                    return [*sent, *answers]
+                state.follow(leaf)
+            if start < position:
+                self._reception.silence(state, start, position)
+            self._reception.publication(state, Held(position, message, vector, forwarding.now()), stamp.again)
         return [*sent, *answers, *self._reception.moved(stamp.stream)]
 
     def _receive_silence(self, neighbour: BrokerId, silence: Silence) -> list[Action]:

@@ -188,7 +188,7 @@ class GryphonRouter(DispatchingRouter):
         by = self._context.options.hash_by
         cached = Cached(message, logged.digest, hash_of(publication.attributes.get(by)) if by else leaf)
         others = [node for node in state.downstream if node != leaf]
-        actions += self._forwarding.send_on(leaf, position, cached, self._given, others)
+        actions += self._forwarding.send_on(leaf, position, cached, self._given, others, wanting=self.wanting(message))
         actions += self.notify(leaf, Held(position, message, self._given))
         self._log.acknowledge(leaf, self._log.next, 0.0)
         return self._completed([*actions, *self._tend_log()])

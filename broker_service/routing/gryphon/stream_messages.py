@@ -114,10 +114,9 @@ decode_any: Callable[[bytes], Control | StreamControl | DetourControl] = header_
 def decode_stamp(header: bytes) -> Stamp:
     """The header of a publication. Raises `MalformedMessageError` for one that no correct neighbour sends."""
     stamp = _decode_stamp(header)
-    require(0 < stamp.position < MOST_POSITION, "position")
-    require(ALL_BEFORE <= stamp.silent < stamp.position and 0 <= stamp.age < stamp.position, "distance")
-    require(0 <= stamp.base <= stamp.digest, "base")
-    require(0 <= stamp.hash < MOST_HASH, "hash")
+    position, age = stamp.position, stamp.age
+    require(0 < position < MOST_POSITION and ALL_BEFORE <= stamp.silent < position and 0 <= age < position, "position")
+    require(0 <= stamp.base <= position - age and 0 <= stamp.hash < MOST_HASH, "base or hash")
     return stamp
 
 
