@@ -64,6 +64,36 @@ ANNOUNCEMENTS = [
         {"excused": 1},
     ),
     Case(
+        crossing("G6: announced before the overlay had recovered from the cut of the publisher's broker")
+        .fault(105)
+        .fault(105, peer="B4")
+        .heal(109)
+        .heal(109, peer="B4")
+        .subscribe(at=109.1)
+        .announce(109.3)
+        .publish("P:1", 109.4)
+        .publish("P:2", 115.5)
+        .notify("P:2", at=115.6),
+        ["correct"],
+        1,
+        1,
+        {"excused": 1},
+    ),
+    Case(
+        crossing("G6: announced after the overlay had recovered from the cut of the publisher's broker")
+        .fault(105)
+        .fault(105, peer="B4")
+        .heal(109)
+        .heal(109, peer="B4")
+        .subscribe(at=115.1)
+        .announce(115.3)
+        .publish("P:1", 115.4),
+        ["lost"],
+        1,
+        0,
+        LOST,
+    ),
+    Case(
         crossing("G6: announced while another broker was down")
         .fault(105)
         .subscribe(at=110)

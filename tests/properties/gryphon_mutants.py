@@ -228,8 +228,34 @@ class AnnouncesStartsAtOnce(GryphonRouter):
     """Announces starts at the end of the batch, before others know of the subscription."""
 
     def _completed(self, actions: Actions) -> Actions:
-        self._propagation._dissemination.settled_time = MOST_TIME
+        self._propagation._dissemination._settled_time = MOST_TIME
         return super()._completed(actions)
+
+
+class AnnouncesOldStartsAtOnce(GryphonRouter):
+    """Announces a start at a time that every broker had acknowledged which could be reached once."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        dissemination = self._propagation._dissemination
+        original = dissemination.take_settled_time
+        greatest = 0
+
+        def take_settled_time() -> int:
+            nonlocal greatest
+            greatest = max(greatest, original())
+            return greatest
+
+        dissemination.take_settled_time = take_settled_time  # type: ignore[method-assign]
+
+
+class ForgetsThoseThatComeUp(GryphonRouter):
+    """Announces a start though a neighbour that has come up may not have acknowledged it."""
+
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        dissemination = self._propagation._dissemination
+        dissemination._holds_back = lambda _: False  # type: ignore[method-assign]
 
 
 class AnnouncesNoStarts(GryphonRouter):

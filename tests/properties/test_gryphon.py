@@ -1,7 +1,7 @@
 """Gryphon keeps its promises through every fault, in runs that the delivery oracle judges.
 
-Broken routers, and what notices each. *Runs* are those here, with the oracle's finding; *streams* and *propagation* are
-`test_streams` and `test_propagation` in `tests/broker_service/routing/gryphon`.
+Broken routers, and what notices each. *Runs* are those here, with the oracle's finding; *streams*, *starts* and
+*propagation* are `test_streams`, `test_starts` and `test_propagation` in `tests/broker_service/routing/gryphon`.
 
 | defect | router or part | noticed by |
 |---|---|---|
@@ -30,6 +30,8 @@ Broken routers, and what notices each. *Runs* are those here, with the oracle's 
 | a retransmission has the latest vector | `RetransmitsWithTheLatestVector` | streams |
 | silences of one leaf count for all | `TakesSilencesOfALeafForAll` | runs (lost) |
 | starts are announced before others know of them | `AnnouncesStartsAtOnce` | runs (lost, detection lost), streams |
+| a start time that settled once is announced at once | `AnnouncesOldStartsAtOnce` | starts |
+| a start is announced before a neighbour that has come up knows of it | `ForgetsThoseThatComeUp` | starts |
 | starts are not announced | `AnnouncesNoStarts` | runs (start not announced), streams |
 | news are acknowledged before those behind have them | `AcknowledgesNewsAtOnce` | streams |
 | a restarted broker forgets what it has acknowledged | `ForgetsWhatItAcknowledged` | streams |

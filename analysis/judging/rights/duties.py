@@ -5,7 +5,7 @@ matches. The oracle cannot see the start in brokers. It learns of it from client
 
 1. A notification proves the start of a subscription if no other subscription of its client may have caused it.
 2. A broker may announce a start. That only adds to its duties. It covers the publications of a broker that was cut
-   off at that time from the end of the cut and of the recovery from it on.
+   off at that time, or from whose cut the overlay had not recovered, from the end of that recovery on.
 3. A subscription that has settled has started. Without any outage that concerns its client or the publisher, a
    publication that it matches is a `must` in the first place.
 

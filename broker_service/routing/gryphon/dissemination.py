@@ -6,8 +6,10 @@
 2. News are acknowledged when this broker has them and all these parties have acknowledged them. A party that lacks them
    and is not sent them already is offered this broker's vector.
 3. A node of which no broker can be reached, not by a detour either, is not waited for, once the search for a detour has
-   had its time. But news of the broker's own
-   leaf wait while none of the parties can be reached.
+   had its time. But news of the broker's own leaf wait while none of the parties can be reached.
+4. News of the own leaf have *settled* when no party lacks them, and no neighbour that has come up either. That is true
+   of one moment only: a party that was not waited for may be reached again. So a time of the own leaf that was
+   announced before can be awaited again, which costs messages only where somebody lacks it.
 """
 
 from __future__ import annotations
@@ -68,9 +70,10 @@ class Dissemination:
         """True once a neighbour could be reached."""
         self._requests: list[Request] = []
         self._own: Request | None = None
-        """The latest news of the own leaf; the parties that have acknowledged these have acknowledged all before."""
-        self.settled_time: VirtualTime = 0
-        """Time of the own leaf that all parties which can be reached have acknowledged."""
+        """The latest news of the own leaf, until they have settled; the parties that have acknowledged these have
+        acknowledged all before."""
+        self._settled_time: VirtualTime = 0
+        """The greatest time of the own leaf that has settled and was not taken; 0 when there is none."""
 
     @property
     def is_settled(self) -> bool:
@@ -80,10 +83,25 @@ class Dissemination:
     def request(self, request: Request) -> None:
         """Awaits the parties of a request. `evaluate` brings them on their way."""
         self._requests.append(request)
-        if self._view.leaf in request.needed:
+        leaf, own = self._view.leaf, self._own
+        if leaf in request.needed and (own is None or own.needed[leaf] <= request.needed[leaf]):
             self._own = request
         if len(self._requests) > MOST_REQUESTS:
             self._requests.remove(next(each for each in self._requests if each is not self._own))
+
+    def await_again(self, times: Iterable[VirtualTime]) -> list[Action]:
+        """Awaits those of some times of the own leaf that were announced before and are not awaited already."""
+        leaf = self._view.leaf
+        announced, awaited = self._known.get(leaf, 0), {request.needed.get(leaf) for request in self._requests}
+        old = [time for time in times if time <= announced and time not in awaited]
+        for time in old:
+            self.request(Request("", {leaf: time}, self.others("")))
+        return self.evaluate() if old else []
+
+    def take_settled_time(self) -> VirtualTime:
+        """The greatest time of the own leaf that has settled since this was asked last; 0 when none has."""
+        time, self._settled_time = self._settled_time, 0
+        return time
 
     def acknowledged(self, neighbour: BrokerId, node: NodeNumber, known: Vector) -> list[Action]:
         """A neighbour has acknowledged a vector."""
@@ -157,10 +175,11 @@ class Dissemination:
                 continue
             lacking = [party for party in request.parties if not self._advance(party, request, actions)]
             is_own = self._view.leaf in request.needed
-            if lacking or (is_own and request.parties and not any(map(self._target, request.parties))):
+            if lacking or (is_own and self._holds_back(request)):
                 waiting.append(request)
             elif is_own:
-                self.settled_time = max(self.settled_time, request.needed[self._view.leaf])
+                self._settled_time = max(self._settled_time, request.needed[self._view.leaf])
+                self._own = None if request is self._own else self._own
             elif request.requester:
                 actions.append(send(request.requester, Settled(encode_vector(request.needed))))
         self._requests = waiting
@@ -176,6 +195,15 @@ class Dissemination:
         if not exchanges.is_owed(party, request.needed):
             actions += self._owe(party, request.needed)
         return False
+
+    def _holds_back(self, request: Request) -> bool:
+        """True while news of the own leaf that no party lacks have not settled: no party can be reached, or a neighbour
+        that has come up has not acknowledged what was offered to it then (rule 4)."""
+        if request.parties and not any(map(self._target, request.parties)):
+            return True
+        leaf = self._view.leaf
+        time, offered = request.needed[leaf], [self._exchanges[party] for party in self._exchanges if party.member]
+        return any(each.acknowledged.get(leaf, 0) < min(time, each.owed.get(leaf, 0)) for each in offered)
 
     def pass_on(self, party: Party, news: News) -> list[Action]:
         """Sends a change to a party if it can be reached."""

@@ -160,10 +160,14 @@ class Propagation:
         """True when all that can be reached has acknowledged all news that came through this broker."""
         return self._dissemination.is_settled
 
-    @property
-    def settled_time(self) -> VirtualTime:
-        """Time of the own leaf that every broker has which can be reached."""
-        return self._dissemination.settled_time
+    def await_again(self, times: Iterable[VirtualTime]) -> Actions:
+        """Awaits that every broker which can be reached has those of these times that were announced before."""
+        return self._dissemination.await_again(times)
+
+    def take_settled_time(self) -> VirtualTime:
+        """The greatest time of the own leaf that has been found with every broker which can be reached since this was
+        asked last; 0 when there is none."""
+        return self._dissemination.take_settled_time()
 
     def want(self, source: NodeNumber, needed: Vector) -> Actions:
         """Asks for the state of a source after a moment, unless news come that reach a vector before."""

@@ -263,9 +263,8 @@ class GryphonRouter(DispatchingRouter):
         return [Buffer("log", self._log.bytes, self._log.publications), *self._relay.buffers()]
 
     def tables(self) -> Mapping[str, object]:
-        names = self._brokers
         return {
-            "vector": {names[leaf]: time for leaf, time in sorted(self._propagation.known.items())},
+            "vector": {self._brokers[leaf]: time for leaf, time in sorted(self._propagation.known.items())},
             "roots": {str(node): len(self._roots.received(node)) for node in self._view.behind},
             "log": self._log.next - self._log.first,
             "bytes": {
@@ -322,7 +321,7 @@ class GryphonRouter(DispatchingRouter):
             self._stored_version = propagation.version
             self._given = maximum(propagation.known, self._given)
             actions = [Store(_KNOWN, encode_vector(self._given)), *actions]
-        if self._awaited and (started := self._awaited.take(propagation.settled_time)):
+        if started := self._awaited.take(propagation.take_settled_time()):
             actions = [*actions, *(AnnounceStart(interest.client, interest.id) for interest in started)]
         return self._detours.carried(actions)
 
@@ -359,11 +358,12 @@ class GryphonRouter(DispatchingRouter):
         self._batching = True
         return (SetTimer(Batch(), self._context.options.batch, awaited=True),)
 
-    def _end_batch(self) -> list[Action]:
-        """Announces the effect of the operations so far."""
+    def _end_batch(self) -> Actions:
+        """Announces the effect of the operations so far, and awaits their old start times again."""
         self._batching = False
-        change = self._subscriptions.flush()
-        return [] if change is None else list(self._propagation.announce(change))
+        propagation, change = self._propagation, self._subscriptions.flush()
+        again = propagation.await_again(self._awaited.take_new_times())
+        return again if change is None else [*again, *propagation.announce(change)]
 
     def _tend_log(self) -> list[Action]:
         """Forgets what is owed to nobody, holds or releases publishers, and sees to the end of the stream."""

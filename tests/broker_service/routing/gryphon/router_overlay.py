@@ -38,6 +38,9 @@ from tests.broker_service.overlay import ListTrace
 
 LINES = RoutingTree((("a",), ("b1", "b2"), ("c1", "c2"), ("d",)), ((0, 1), (1, 2), (2, 3)))
 """A broker, two nodes of two brokers in a row, and a broker."""
+FIGURE_7 = RoutingTree((("pb",), ("i1", "i2", "i3"), ("s1",), ("s2",)), ((0, 1), (1, 2), (1, 3)))
+COMPLETE = RoutingTree((("a", "b", "c"),), ())
+"""One node, whose brokers are all linked with each other."""
 LONGEST = 30.0
 """Seconds of virtual time in which an overlay settles."""
 
@@ -49,15 +52,15 @@ class Timer(NamedTuple):
     awaited: bool
 
 
-@dataclass
-class Starting:
-    """A subscription, and the announcement of its start."""
+@dataclass(frozen=True)
+class Announcement:
+    """The announced start of a subscription."""
 
-    broker: str
-    reached: frozenset[str]
-    """Brokers to which there was a path of links that worked, from the subscription to the announcement."""
-    published: int | None = None
-    """Publications made before the announcement; None while there was none."""
+    published: int
+    """Publications made before."""
+    covered: frozenset[str]
+    """The brokers whose publications it covers: those at the other ends of links that worked, and those to which there
+    was a path of such links for as long as the protocol takes to recover."""
 
 
 class StuckError(AssertionError):
@@ -88,8 +91,10 @@ class RouterOverlay:
         self.sent: list[tuple[str, str, Message, str]] = []
         """Sender, receiver, message and label, in the order of sending."""
         self.notified: defaultdict[str, list[str]] = defaultdict(list)
-        self.starts: dict[str, Starting] = {}
+        self.starts: dict[str, Announcement] = {}
         """By client."""
+        self.parted: dict[frozenset[str], float] = {}
+        """The latest time at which no path of links that worked joined two brokers, which had one at first."""
         self.publishers_held: set[str] = set()
         self.up: dict[frozenset[str], bool] = {}
         self.brokers: dict[str, Running] = {}
@@ -114,11 +119,11 @@ class RouterOverlay:
         for a, b in self.pairs:
             self._connect(a, b)
         self.settle()
+        self.parted.clear()
 
     # Clients
 
     def subscribe(self, client: str, broker: str, text: str = "[class,eq,'E']") -> None:
-        self.starts[client] = Starting(broker, self._reached_from(broker))
         self.perform(broker, self.brokers[broker].router.subscribe(client, "s", parse_subscription(text)))
 
     def unsubscribe(self, client: str, broker: str) -> None:
@@ -213,7 +218,7 @@ class RouterOverlay:
                     for client in clients:
                         self.notified[client].append(message.id)
                 case AnnounceStart(client):
-                    self.starts[client].published = self._published
+                    self.starts[client] = Announcement(self._published, self._covered_from(broker))
                 case SetTimer(key, after, awaited):
                     timers[key] = Timer(self.now + after, awaited)
                 case CancelTimer(key):
@@ -252,6 +257,14 @@ class RouterOverlay:
             found |= set(ends)
         return frozenset(found)
 
+    def _covered_from(self, broker: str) -> frozenset[str]:
+        """The brokers that an announcement which this one makes now covers."""
+        since = self.now - self._options.reconciles_within
+        ends = {other: frozenset((broker, other)) for other in self._reached_from(broker)}
+        return frozenset(
+            other for other, pair in ends.items() if self.up.get(pair) or self.parted.get(pair, since) <= since
+        )
+
     def _start(self, broker: str) -> None:
         self.incarnations[broker] += 1
         neighbours = [other for pair in self.pairs if broker in pair for other in pair if other != broker]
@@ -276,15 +289,14 @@ class RouterOverlay:
         self.brokers[broker] = Running(self._router(context))
 
     def _connect(self, a: str, b: str) -> None:
+        near, far = self._reached_from(a), self._reached_from(b)
+        self.parted |= {frozenset(ends): self.now for ends in product(near - far, far - near)}
         self.up[frozenset((a, b))] = True
         for one, other in ((a, b), (b, a)):
             self.perform(one, self.brokers[one].router.link_up(other, self.incarnations[other]))
 
     def _disconnect(self, a: str, b: str) -> None:
         was_up, self.up[frozenset((a, b))] = self.up[frozenset((a, b))], False
-        for start in self.starts.values():
-            if start.published is None:
-                start.reached &= self._reached_from(start.broker)
         for one, other in ((a, b), (b, a)):
             self._channels[one, other].clear()
             if one in self.brokers and was_up:

@@ -137,14 +137,14 @@ class Trial:
 
     def _missed(self, made: Subscribed, broker: str, missed: list[str]) -> bool:
         """True when some of these publications of a broker were made after the announced start of a subscription."""
-        start = self.overlay.starts[made.client]
-        if start.published is None or broker not in start.reached:
+        start = self.overlay.starts.get(made.client)
+        if start is None or broker not in start.covered:
             return False
         return any(each.id in missed for each in self.published[start.published :])
 
     def unannounced(self) -> list[str]:
         """Clients whose subscription stands, and has not been announced as started."""
-        return [made.client for made in self.standing if self.overlay.starts[made.client].published is None]
+        return [made.client for made in self.standing if made.client not in self.overlay.starts]
 
 
 def findings(

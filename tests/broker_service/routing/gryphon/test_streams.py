@@ -16,12 +16,10 @@ from broker_service.routing.gryphon import GryphonRouter
 from broker_service.routing.gryphon.routing_tree import RoutingTree
 from broker_service.routing.gryphon.stream_messages import decode_any
 from broker_service.routing.interface import RouterContext
-from tests.broker_service.routing.gryphon.router_overlay import LINES, RouterOverlay
+from tests.broker_service.routing.gryphon.router_overlay import COMPLETE, FIGURE_7, LINES, RouterOverlay
 from tests.broker_service.routing.gryphon.stream_checks import NUMBERS, Trial, findings
 from tests.properties import gryphon_mutants as mutants
 
-FIGURE_7 = RoutingTree((("pb",), ("i1", "i2", "i3"), ("s1",), ("s2",)), ((0, 1), (1, 2), (1, 3)))
-COMPLETE = RoutingTree((("a", "b", "c"),), ())
 FIVE = RoutingTree((("a", "b", "c", "d", "e"),), ())
 TREES = {"lines": LINES, "figure 7": FIGURE_7, "complete": COMPLETE}
 PATHS = ("hash", "message", "least-loaded")
