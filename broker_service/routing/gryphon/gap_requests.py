@@ -6,7 +6,8 @@
    answer has come for the `AnswerTime`. The rest follows once the whole answer is there.
 3. A request is for so many positions that its answer brings about `_MOST_PUBLICATIONS`, so that retransmissions do not
    take the place of new publications: twice as many after an answer that was mostly silence, half as many after one
-   that was more, or late.
+   that was more, or late. After nothing but silence it is many times as many, because the positions of a publishers'
+   broker that was restarted begin far behind its former ones.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from typing import Final
 from broker_service.routing.gryphon.gap_times import AnswerTime, Patience
 from broker_service.routing.gryphon.horizon import Horizon
 from broker_service.routing.gryphon.ranges import Range, RangeSet
-from broker_service.routing.gryphon.stream_messages import MOST_RANGES
+from broker_service.routing.gryphon.stream_messages import MOST_POSITION, MOST_RANGES
 
 _MOST_PUBLICATIONS: Final = 500
-_MOST_POSITIONS: Final = 1 << 20
-"""Positions of one request."""
 _LEAST_POSITIONS: Final = 16
+"""Positions of one request."""
+_GROWTH_BY_SILENCE: Final = 64
+"""Growth of a request after an answer without any publication."""
 _REMEMBERED: Final = 1.0
 """Seconds for which it is known since when positions are missed: twice the longest patience."""
 _MARKS: Final = 4
@@ -112,7 +114,7 @@ class GapRequests:
                 return []
             self._repetitions += 1
             self.turn += 1
-            self._positions = max(_LEAST_POSITIONS, self._positions // 2)
+            self._shrink()
         self._patience.renew(now)
         place = bisect_right(self._times, now - self._patience.seconds + _ROUNDING)
         ripe = self._ends[place - 1] if place else 0
@@ -138,9 +140,12 @@ class GapRequests:
 
     def _resize(self) -> None:
         if 2 * self._brought <= _MOST_PUBLICATIONS:
-            self._positions = min(2 * self._positions, _MOST_POSITIONS)
+            self._positions = min(self._positions * (2 if self._brought else _GROWTH_BY_SILENCE), MOST_POSITION)
         elif self._brought > _MOST_PUBLICATIONS:
-            self._positions = max(_LEAST_POSITIONS, self._positions // 2)
+            self._shrink()
+
+    def _shrink(self) -> None:
+        self._positions = max(_LEAST_POSITIONS, min(self._positions // 2, _MOST_PUBLICATIONS))
 
 
 def _first(ranges: list[Range], end: int, positions: int) -> list[Range]:

@@ -131,10 +131,27 @@ def test_silence_makes_requests_longer_and_publications_make_them_shorter() -> N
     leaf = Leaf()
     leaf.arrives(10_000)
     leaf.pass_time(0.02)
-    leaf.is_silent(1, 501)
+    leaf.arrives(1, again=True)
+    leaf.is_silent(2, 501)
     assert leaf.ask() == [(501, 1_501)]
     leaf.arrives(*range(501, 1_501), again=True)
     assert leaf.ask() == [(1_501, 2_001)]
+
+
+def test_positions_far_ahead_as_after_a_restart_are_reached_in_few_requests() -> None:
+    leaf = Leaf()
+    leaf.arrives(1 << 61)
+    leaf.pass_time(0.02)
+    while leaf.horizon.lacks:
+        ((start, end),) = leaf.asked[-1][1]
+        leaf.is_silent(start, end)
+        leaf.ask()
+    assert len(leaf.asked) <= 10
+    leaf.arrives((1 << 61) + 10_000)
+    leaf.pass_time(0.02)
+    leaf.pass_time(0.3)
+    ((start, end),) = leaf.asked[-1][1]
+    assert end - start <= 500, "a late answer may be one of too many publications"
 
 
 def test_a_leaf_that_leaves_asks_for_nothing() -> None:
