@@ -300,6 +300,6 @@ class LinkEnd:
                 self._events.background(at, self._open.wake)
 
     def wake_session(self, stream: int) -> None:
-        if stream == self.stream and not self.hold(partial(self.wake_session, stream)):
+        if stream == self.stream and not self.hold(self._open.wake):
             self._session.wake(self._events.now)
             self._attend(stream)

@@ -179,7 +179,8 @@ class Dissemination:
                 waiting.append(request)
             elif is_own:
                 self._settled_time = max(self._settled_time, request.needed[self._view.leaf])
-                self._own = None if request is self._own else self._own
+                if request is self._own:
+                    self._own = None
             elif request.requester:
                 actions.append(send(request.requester, Settled(encode_vector(request.needed))))
         self._requests = waiting
@@ -201,8 +202,8 @@ class Dissemination:
         that has come up has not acknowledged what was offered to it then (rule 4)."""
         if request.parties and not any(map(self._target, request.parties)):
             return True
-        leaf = self._view.leaf
-        time, offered = request.needed[leaf], [self._exchanges[party] for party in self._exchanges if party.member]
+        leaf, offered = self._view.leaf, (self._exchanges[party] for party in self._exchanges if party.member)
+        time = request.needed[leaf]
         return any(each.acknowledged.get(leaf, 0) < min(time, each.owed.get(leaf, 0)) for each in offered)
 
     def pass_on(self, party: Party, news: News) -> list[Action]:

@@ -4,8 +4,8 @@
    asked for once it has been missed for the `Patience`, which follows the lateness of those that came by themselves.
 2. One request is under way at a time. What it still lacks is asked for again, of another broker, when nothing of the
    answer has come for the `AnswerTime`. The rest follows once the whole answer is there.
-3. A request is for so many positions that its answer brings about `_MOST_PUBLICATIONS`, so that retransmissions do not
-   take the place of new publications: twice as many after an answer that was mostly silence, half as many after one
+3. A request is for so many positions that its answer brings about `MOST_ANSWERED` publications, so that these do not
+   take the place of new ones: twice as many after an answer that was mostly silence, half as many after one
    that was more, or late. After nothing but silence it is many times as many, because the positions of a publishers'
    broker that was restarted begin far behind its former ones.
 """
@@ -18,9 +18,8 @@ from typing import Final
 from broker_service.routing.gryphon.gap_times import AnswerTime, Patience
 from broker_service.routing.gryphon.horizon import Horizon
 from broker_service.routing.gryphon.ranges import Range, RangeSet
-from broker_service.routing.gryphon.stream_messages import MOST_POSITION, MOST_RANGES
+from broker_service.routing.gryphon.stream_messages import MOST_ANSWERED, MOST_POSITION, MOST_RANGES
 
-_MOST_PUBLICATIONS: Final = 500
 _LEAST_POSITIONS: Final = 16
 """Positions of one request."""
 _GROWTH_BY_SILENCE: Final = 64
@@ -57,7 +56,7 @@ class GapRequests:
         """Moment at which something of the answer came last, or that of the request if nothing did."""
         self._repetitions = 0
         """Requests since something of an answer came, but the first."""
-        self._positions = _MOST_PUBLICATIONS
+        self._positions = MOST_ANSWERED
         """Positions of one request, at most."""
         self._brought = 0
         """Publications that the request under way has brought."""
@@ -139,13 +138,13 @@ class GapRequests:
         return self._heard_at + self._answer_time.seconds(self._repetitions)
 
     def _resize(self) -> None:
-        if 2 * self._brought <= _MOST_PUBLICATIONS:
+        if 2 * self._brought <= MOST_ANSWERED:
             self._positions = min(self._positions * (2 if self._brought else _GROWTH_BY_SILENCE), MOST_POSITION)
-        elif self._brought > _MOST_PUBLICATIONS:
+        elif self._brought > MOST_ANSWERED:
             self._shrink()
 
     def _shrink(self) -> None:
-        self._positions = max(_LEAST_POSITIONS, min(self._positions // 2, _MOST_PUBLICATIONS))
+        self._positions = max(_LEAST_POSITIONS, min(self._positions // 2, MOST_ANSWERED))
 
 
 def _first(ranges: list[Range], end: int, positions: int) -> list[Range]:

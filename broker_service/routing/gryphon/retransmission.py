@@ -19,12 +19,10 @@ from broker_service.messages import BrokerId, Kind
 from broker_service.routing.gryphon.forwarding import Forwarding
 from broker_service.routing.gryphon.ranges import Range, RangeSet
 from broker_service.routing.gryphon.routing_tree import NodeNumber
-from broker_service.routing.gryphon.stream_messages import MOST_RANGES, Nack, require, require_ranges
+from broker_service.routing.gryphon.stream_messages import MOST_ANSWERED, MOST_RANGES, Nack, require, require_ranges
 from broker_service.routing.gryphon.stream_state import Cached, StreamState
 from broker_service.routing.interface import Action, Send
 
-_MOST_ANSWERED: Final = 500
-"""Publications sent in answer for one range; the rest is asked for again."""
 _MOST_ASKED: Final = 4_000
 """Ranges that a neighbour may wait for. Beyond, all are forgotten: it asks again."""
 
@@ -83,8 +81,8 @@ class Retransmission:
         if asked.count > _MOST_ASKED:
             asked = state.asked[neighbour] = RangeSet()
         joined = RangeSet()
-        for other, wanted in state.asked.items():
-            for start, end in unknown if other != neighbour else ():
+        for wanted in (ranges for other, ranges in state.asked.items() if other != neighbour):
+            for start, end in unknown:
                 for part in wanted.within(start, end):
                     joined.add(*part)
         for start, end in unknown:
@@ -107,10 +105,10 @@ class Retransmission:
     def _held(self, stream: NodeNumber, state: StreamState, start: int, end: int) -> list[tuple[int, Cached]]:
         """Publications of a range that this broker has, the first ones."""
         if stream == self._forwarding.view.leaf:
-            return self._forwarding.clients.kept(start, end)[:_MOST_ANSWERED]
+            return self._forwarding.clients.kept(start, end)[:MOST_ANSWERED]
         positions = range(start, end) if end - start <= len(state.cache) else sorted(state.cache)
         found = [(place, state.cache[place]) for place in positions if start <= place < end and place in state.cache]
-        return [(place, cached) for place, cached in found if cached.digest in state.vectors][:_MOST_ANSWERED]
+        return [(place, cached) for place, cached in found if cached.digest in state.vectors][:MOST_ANSWERED]
 
     def _answer(
         self, stream: NodeNumber, neighbour: BrokerId, position: int, cached: Cached, silent: list[Range]

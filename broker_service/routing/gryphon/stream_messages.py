@@ -22,6 +22,8 @@ from broker_service.routing.gryphon.ranges import Range
 MOST_POSITION = 1 << 62
 MOST_RANGES = 256
 """Ranges in one message."""
+MOST_ANSWERED = 500
+"""Publications sent in answer for one range; the rest is asked for again."""
 
 ALL_BEFORE: Final = -1
 """The number of silent positions where nobody can ask for any position before them."""

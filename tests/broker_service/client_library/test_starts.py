@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from broker_service.client_library.client import Session
+from broker_service.client_library.client import Client, Session
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.client_library.starts import NotAnnouncedError, NotStandingError, Starts
 from broker_service.language.composite_subscription import CompositeSubscription
@@ -24,8 +26,10 @@ RISING = CompositeSubscription(
 PAIR = encode_header(RoutingTree((("B1",), ("B2",)), ((0, 1),)))
 
 
-async def test_publications_of_any_broker_arrive_from_the_announced_start_on(tmp_path: Path) -> None:
-    async with Loopback(tmp_path) as overlay:
+@asynccontextmanager
+async def publisher_and_subscriber(directory: Path) -> AsyncIterator[tuple[Client, Client]]:
+    """A publisher of quotes and a subscriber at two linked brokers, for a limited time."""
+    async with Loopback(directory) as overlay:
         overlay.link("B1", "B2")
         for broker in ("B2", "B1"):
             await overlay.start(broker, protocol="gryphon", prepared=PAIR)
@@ -34,36 +38,33 @@ async def test_publications_of_any_broker_arrive_from_the_announced_start_on(tmp
             publisher, subscriber = await there.client("P"), await here.client("S")
             await publisher.advertise("a", QUOTES)
             async with asyncio.timeout(WITHIN):
-                for number in range(5):
-                    await subscriber.subscribe("s", STOCKS)
-                    await subscriber.started("s")
-                    publisher.publish(f"P:{number}", quote(1))
-                    assert (await anext(subscriber)).id == f"P:{number}"
-                    await subscriber.subscribe("s", STOCKS)  # it stands, and has started
-                    await subscriber.started("s")
-                    await subscriber.unsubscribe("s")
+                yield publisher, subscriber
+
+
+async def test_publications_of_any_broker_arrive_from_the_announced_start_on(tmp_path: Path) -> None:
+    async with publisher_and_subscriber(tmp_path) as (publisher, subscriber):
+        for number in range(5):
+            await subscriber.subscribe("s", STOCKS)
+            await subscriber.started("s")
+            publisher.publish(f"P:{number}", quote(1))
+            assert (await anext(subscriber)).id == f"P:{number}"
+            await subscriber.subscribe("s", STOCKS)  # it stands, and has started
+            await subscriber.started("s")
+            await subscriber.unsubscribe("s")
 
 
 async def test_sets_for_a_composite_subscription_are_detected_from_its_announced_start_on(tmp_path: Path) -> None:
-    async with Loopback(tmp_path) as overlay:
-        overlay.link("B1", "B2")
-        for broker in ("B2", "B1"):
-            await overlay.start(broker, protocol="gryphon", prepared=PAIR)
-        await overlay.linked()
-        async with Session(overlay.address("B1")) as here, Session(overlay.address("B2")) as there:
-            publisher, subscriber = await there.client("P"), await here.client("S")
-            await publisher.advertise("a", QUOTES)
-            async with asyncio.timeout(WITHIN):
-                for number in range(5):
-                    await subscriber.subscribe("c", RISING)
-                    await subscriber.started("c")
-                    publisher.publish(f"L:{number}", quote(1))
-                    publisher.publish(f"H:{number}", quote(9))
-                    found = await anext(subscriber.detections)
-                    assert {each.id for each in found.publications} == {f"L:{number}", f"H:{number}"}
-                    await subscriber.subscribe("c", RISING)  # it stands, and has started
-                    await subscriber.started("c")
-                    await subscriber.unsubscribe("c")
+    async with publisher_and_subscriber(tmp_path) as (publisher, subscriber):
+        for number in range(5):
+            await subscriber.subscribe("c", RISING)
+            await subscriber.started("c")
+            publisher.publish(f"L:{number}", quote(1))
+            publisher.publish(f"H:{number}", quote(9))
+            found = await anext(subscriber.detections)
+            assert {each.id for each in found.publications} == {f"L:{number}", f"H:{number}"}
+            await subscriber.subscribe("c", RISING)  # it stands, and has started
+            await subscriber.started("c")
+            await subscriber.unsubscribe("c")
 
 
 async def test_waiting_for_a_start_ends_with_the_subscription(tmp_path: Path) -> None:
