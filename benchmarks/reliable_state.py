@@ -29,8 +29,8 @@ from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import Kind, Message, Operation
-from broker_service.routing.gryphon.publisher_log import PublisherLog
-from broker_service.routing.gryphon.vector_digests import VectorDigests
+from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
+from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.interface import Erase, Store
 from broker_service.storage import BoundedStorage, FileStorage
 from broker_service.trace_writer import NullTrace

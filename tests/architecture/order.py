@@ -122,6 +122,13 @@ ROOMS: Mapping[str, Floors] = {
         "cbf channelization gryphon medym octopia semi_probabilistic tid",
         "registry",
     ),
+    "broker_service.routing.gryphon": _floors(
+        "overlay virtual_time",
+        "options subscriptions timer_keys",
+        "detours propagation streams",
+        "messages relaying",
+        "router",
+    ),
     "studies.campaign": _floors(
         "model result",
         "cell matrix",

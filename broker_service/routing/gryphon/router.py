@@ -25,26 +25,27 @@ from broker_service.errors import RefusedPublicationError
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
 from broker_service.routing.common.dispatch import DispatchingRouter
-from broker_service.routing.gryphon.conjunctions import EVERYTHING, Conjunction
-from broker_service.routing.gryphon.control_messages import Control
-from broker_service.routing.gryphon.covering import Covering, ExactCovering, IdentityCovering
-from broker_service.routing.gryphon.detour_messages import Detour, Seek, Ways
-from broker_service.routing.gryphon.detours import MOST_PARTS, Detours
-from broker_service.routing.gryphon.exchanges import Exchanges
-from broker_service.routing.gryphon.forwarding import Forwarding
-from broker_service.routing.gryphon.horizon import Held
-from broker_service.routing.gryphon.leaf_subscriptions import LeafSubscriptions
-from broker_service.routing.gryphon.local_view import LocalView
+from broker_service.routing.gryphon.detours.detours import MOST_PARTS, Detours
+from broker_service.routing.gryphon.detours.messages import Detour, Seek, Ways
+from broker_service.routing.gryphon.messages import decode_any
 from broker_service.routing.gryphon.options import GryphonOptions
-from broker_service.routing.gryphon.paths import hash_of
-from broker_service.routing.gryphon.propagation import Propagation
-from broker_service.routing.gryphon.publisher_log import PublisherLog, size_of
-from broker_service.routing.gryphon.relay import Relay
-from broker_service.routing.gryphon.root_sets import RootSets
-from broker_service.routing.gryphon.routing_tree import NodeNumber, RoutingTree
-from broker_service.routing.gryphon.starts import AwaitedStarts
-from broker_service.routing.gryphon.stream_messages import Acknowledge, Head, Nack, Silence, StreamControl, decode_any
-from broker_service.routing.gryphon.stream_state import Cached, StreamState
+from broker_service.routing.gryphon.overlay.local_view import LocalView
+from broker_service.routing.gryphon.overlay.paths import hash_of
+from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber, RoutingTree
+from broker_service.routing.gryphon.propagation.exchanges import Exchanges
+from broker_service.routing.gryphon.propagation.messages import Control
+from broker_service.routing.gryphon.propagation.propagation import Propagation
+from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.relaying.relay import Relay
+from broker_service.routing.gryphon.streams.horizon import Held
+from broker_service.routing.gryphon.streams.messages import Acknowledge, Head, Nack, Silence, StreamControl
+from broker_service.routing.gryphon.streams.publisher_log import PublisherLog, size_of
+from broker_service.routing.gryphon.streams.state import Cached, StreamState
+from broker_service.routing.gryphon.subscriptions.conjunctions import EVERYTHING, Conjunction
+from broker_service.routing.gryphon.subscriptions.covering import Covering, ExactCovering, IdentityCovering
+from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafSubscriptions
+from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
+from broker_service.routing.gryphon.subscriptions.starts import AwaitedStarts
 from broker_service.routing.gryphon.timer_keys import (
     Announce,
     AnnounceEnd,
@@ -56,8 +57,8 @@ from broker_service.routing.gryphon.timer_keys import (
     Party,
     SeekDetours,
 )
-from broker_service.routing.gryphon.vectors import Vector, decode_vector, encode_vector, maximum
-from broker_service.routing.gryphon.virtual_time import VirtualClock
+from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
+from broker_service.routing.gryphon.virtual_time.vectors import Vector, decode_vector, encode_vector, maximum
 from broker_service.routing.interface import (
     Action,
     Actions,

@@ -13,8 +13,8 @@ from broker_service.language.notation import parse_publication
 from broker_service.language.wire import encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.gryphon.detour_messages import Detour, DetourControl, Seek, Ways
-from broker_service.routing.gryphon.stream_messages import (
+from broker_service.routing.gryphon.detours.messages import Detour, DetourControl, Seek, Ways
+from broker_service.routing.gryphon.streams.messages import (
     MOST_POSITION,
     MOST_RANGES,
     Acknowledge,
@@ -24,7 +24,7 @@ from broker_service.routing.gryphon.stream_messages import (
     Stamp,
     StreamControl,
 )
-from broker_service.routing.gryphon.vectors import encode_vector
+from broker_service.routing.gryphon.virtual_time.vectors import encode_vector
 from tests.broker_service.routing.gryphon.router_overlay import LINES, RouterOverlay
 
 LEAF = LINES.leaves

@@ -1,6 +1,6 @@
 """Streams over redundant trees, in order and without gaps, under any schedule of messages, timers and faults.
 
-Broken routers show that this can fail; `tests/properties/test_gryphon.py` has others, and the table of both.
+Broken routers show that this can fail; `tests/properties/gryphon/test_gryphon.py` has others, and the table of both.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import pytest
 
 from broker_service.messages import Kind
 from broker_service.routing.gryphon import GryphonRouter
-from broker_service.routing.gryphon.routing_tree import RoutingTree
-from broker_service.routing.gryphon.stream_messages import decode_any
+from broker_service.routing.gryphon.messages import decode_any
+from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
 from broker_service.routing.interface import RouterContext
 from tests.broker_service.routing.gryphon.router_overlay import COMPLETE, FIGURE_7, LINES, RouterOverlay
 from tests.broker_service.routing.gryphon.stream_checks import NUMBERS, Trial, findings
-from tests.properties import gryphon_mutants as mutants
+from tests.properties.gryphon import gryphon_mutants as mutants
 
 FIVE = RoutingTree((("a", "b", "c", "d", "e"),), ())
 TREES = {"lines": LINES, "figure 7": FIGURE_7, "complete": COMPLETE}

@@ -1,0 +1,389 @@
+"""Propagation of subscriptions over the redundant tree, at one broker (sections 3.4 and 4).
+
+1. The broker's state is, for each source around it, the source's roots, and V_b, with an element for each leaf behind
+   the source. At all times the roots cover every active subscription that V_b stands for.
+2. A change of a leaf travels away from it over the whole tree, because every leaf is the root of a tree for
+   publishers. It goes to one broker of each neighbouring node. That one passes it to the other brokers of its node as
+   it is, and makes a change of its own roots for each further node; one that is empty travels as well, because it
+   carries the time.
+3. A change that only adds roots and was aggregated nowhere is an *addition*; it applies to every state that has the
+   leaf's former changes. Any other change names the state that it starts from, by vector and fingerprint, and applies
+   to this one only. The paper has a lower bound in its place, which is unsafe (`messages`).
+4. A broker that cannot apply a change asks its sender for the source's state, and repeats that with other brokers that
+   may have it. It takes a state whose vector is not below its own in any element. Until then its V_b stays as it is, so
+   that publications are sent regardless of its roots.
+5. *(Not in the paper.)* A receiver acknowledges news when it and all that it has passed them to have them. A sender
+   that gets no acknowledgement offers its vector to the next broker of the node, which asks for what it lacks. The
+   paper's leaves look at the vectors of publications for that, which takes publications. Nodes of which no broker can
+   be reached are waited for no longer.
+6. When a link comes up, both ends offer their vectors. A broker that was restarted recovers by that: it starts with
+   an empty V_b. The V_b element of its own leaf starts with the time before its clock's, for which there is no
+   subscription.
+7. *(Not in the paper.)* When a node's brokers have lost what they knew of a leaf whose broker has failed, no broker of
+   that node has a state that its neighbours could take (rule 4). A neighbour that has asked in vain reminds the broker
+   that answers of what it knows. That one adds the roots to each source behind which it has missed a leaf, and raises
+   V_b: what covers the subscriptions of the whole node covers those of the source.
+8. A broker that gets a publication whose vector is ahead of its V_b for some source waits for the news a moment, and
+   asks for them then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from broker_service.errors import MalformedMessageError
+from broker_service.messages import BrokerId
+from broker_service.routing.gryphon.overlay.local_view import LocalView
+from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.propagation.dissemination import Dissemination, Request, send
+from broker_service.routing.gryphon.propagation.exchanges import Exchanges
+from broker_service.routing.gryphon.propagation.messages import (
+    Addition,
+    Ask,
+    Change,
+    Control,
+    News,
+    Offer,
+    Reminder,
+    Settled,
+    State,
+)
+from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, decode_conjunction
+from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafChange
+from broker_service.routing.gryphon.subscriptions.root_sets import Difference, RootSets
+from broker_service.routing.gryphon.timer_keys import AskAgain, GiveUp, Party
+from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME, VirtualTime
+from broker_service.routing.gryphon.virtual_time.vectors import (
+    Leaf,
+    Vector,
+    decode_vector,
+    dominates,
+    encode_vector,
+    part_of,
+    raise_to,
+)
+from broker_service.routing.interface import Action, Actions, CancelTimer, SetTimer, TimerKey
+
+Observer = Callable[[NodeNumber, Iterable[Conjunction], Iterable[Conjunction]], None]
+"""Is called with a source and the roots that it has added and removed."""
+
+
+_GIVEN_UP_AFTER: Final = 4
+"""Times of a request in which a detour is found to a neighbour, if there is one."""
+_ASKED_IN_VAIN: Final = 3
+"""Repeated requests for a state after which a reminder is sent."""
+
+
+class Propagation:
+    """See the module."""
+
+    def __init__(
+        self,
+        view: LocalView,
+        roots: RootSets,
+        exchanges: Exchanges,
+        *,
+        ask_after: float,
+        is_up: Callable[[BrokerId], bool],
+        now: Callable[[], float],
+        observe: Observer,
+    ) -> None:
+        """`ask_after` is in seconds; `is_up` tells whether the link to a neighbour works."""
+        self.known: dict[Leaf, VirtualTime] = {}
+        """V_b."""
+        self.version = 0
+        """Grows whenever V_b does."""
+        self._view = view
+        self._roots = roots
+        self._ask_after = ask_after
+        self._is_up = is_up
+        self._observe = observe
+        self._dissemination = Dissemination(
+            view, self.known, exchanges, is_up=is_up, now=now, lost_after=_GIVEN_UP_AFTER * ask_after
+        )
+        self._wanted: dict[NodeNumber, dict[Leaf, VirtualTime]] = {}
+        """By source: the vector that news were about which this broker could not apply."""
+        self._asked: dict[NodeNumber, int] = {}
+        """By source: requests for its state since it is wanted."""
+        self._incarnations: dict[BrokerId, int] = {}
+
+    def start(self, announced: VirtualTime) -> None:
+        """Sets the time before which the broker's own leaf has no subscription."""
+        if announced:
+            self.known[self._view.leaf] = announced
+
+    def announce(self, change: LeafChange) -> Actions:
+        """Propagates a change of the broker's own leaf."""
+        view = self._view
+        base = part_of(self.known, (view.leaf,))
+        added = tuple(each.body for each in change.added)
+        news: News
+        if change.removed:
+            removed = tuple(each.body for each in change.removed)
+            fingerprint = self._roots.received(view.leaf).fingerprint
+            news = Change(view.leaf, view.leaf, change.time, added, removed, encode_vector(base), fingerprint)
+        else:
+            news = Addition(view.leaf, view.leaf, change.time, added)
+        parties = self._dissemination.others("")
+        actions = self._apply(news, change.added, change.removed, parties)
+        self._dissemination.request(Request("", {view.leaf: change.time}, parties))
+        return [*actions, *self._dissemination.evaluate()]
+
+    def receive(self, neighbour: BrokerId, control: Control) -> Actions:
+        """Handles a message. Raises `MalformedMessageError` for one that no correct neighbour sends."""
+        match control:
+            case Addition() | Change():
+                return self._receive_news(neighbour, control)
+            case Offer():
+                return self._receive_offer(neighbour, control)
+            case Ask():
+                return self._receive_ask(neighbour, control)
+            case State():
+                return self._receive_state(neighbour, control)
+            case Reminder():
+                return self._receive_reminder(neighbour, control)
+            case Settled():
+                return self._receive_settled(neighbour, control)
+
+    def timer(self, key: TimerKey) -> Actions:
+        """A timer of this module has run out."""
+        if isinstance(key, AskAgain):
+            return self._ask_again(key.source)
+        if isinstance(key, GiveUp):
+            return self._dissemination.give_up(key.neighbour)
+        assert isinstance(key, Party)
+        return self._dissemination.repeat(key)
+
+    @property
+    def is_settled(self) -> bool:
+        """True when all that can be reached has acknowledged all news that came through this broker."""
+        return self._dissemination.is_settled
+
+    def await_again(self, times: Iterable[VirtualTime]) -> Actions:
+        """Awaits that every broker which can be reached has those of these times that were announced before."""
+        return self._dissemination.await_again(times)
+
+    def take_settled_time(self) -> VirtualTime:
+        """The greatest time of the own leaf that has been found with every broker which can be reached since this was
+        asked last; 0 when there is none."""
+        return self._dissemination.take_settled_time()
+
+    def want(self, source: NodeNumber, needed: Vector) -> Actions:
+        """Asks for the state of a source after a moment, unless news come that reach a vector before."""
+        if source == self._view.leaf or source in self._wanted:
+            return ()
+        self._wanted[source] = dict(needed)
+        self._asked[source] = 0
+        return (SetTimer(AskAgain(source), self._ask_after, awaited=True),)
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        """Offers what is known here."""
+        former = self._incarnations.get(neighbour, incarnation)
+        self._incarnations[neighbour] = incarnation
+        node = self._node_of(neighbour)
+        if former != incarnation and len(self._view.members.get(node, ("",))) == 1:
+            self._dissemination.forget(node)
+        return self._dissemination.link_up(neighbour, node)
+
+    def link_down(self, neighbour: BrokerId) -> Actions:
+        """Sends elsewhere what was on the way to a neighbour."""
+        return self._dissemination.link_down(neighbour)
+
+    # Messages
+
+    def _receive_news(self, neighbour: BrokerId, news: News) -> Actions:
+        self._require_source(neighbour, news.source)
+        if news.leaf not in self._view.behind[news.source] or not 0 < news.time <= MOST_TIME:
+            raise MalformedMessageError(f"there is no time {news.time} of leaf {news.leaf} behind {neighbour}")
+        added = [decode_conjunction(body) for body in news.added]
+        removed = [decode_conjunction(body) for body in news.removed] if isinstance(news, Change) else []
+        base = self._base(news)
+        needed = {news.leaf: news.time}
+        parties = self._dissemination.receivers(neighbour)
+        actions: list[Action] = []
+        if not dominates(self.known, needed):
+            if self._applies(news, base):
+                actions += self._apply(news, added, removed, parties)
+            else:
+                actions += self._ask(news.source, needed, neighbour)
+        self._dissemination.request(Request(neighbour, needed, parties))
+        return [*actions, *self._dissemination.evaluate()]
+
+    def _receive_offer(self, neighbour: BrokerId, offer: Offer) -> Actions:
+        self._require_source(neighbour, offer.source)
+        needed = self._vector(offer.source, offer.known)
+        actions = () if dominates(self.known, needed) else self._ask(offer.source, needed, neighbour)
+        self._dissemination.request(Request(neighbour, needed, self._dissemination.receivers(neighbour)))
+        return [*actions, *self._dissemination.evaluate()]
+
+    def _receive_ask(self, neighbour: BrokerId, ask: Ask) -> Actions:
+        view = self._view
+        if neighbour in view.peers:
+            if ask.source not in view.behind or ask.source == view.peers[neighbour]:
+                raise MalformedMessageError(f"{neighbour} asks for source {ask.source}")
+            known, roots = part_of(self.known, view.behind[ask.source]), self._roots.received(ask.source)
+        else:
+            node = self._node_of(neighbour)
+            if ask.source != view.node:
+                raise MalformedMessageError(f"{neighbour} asks for source {ask.source}")
+            known, roots = part_of(self.known, view.before[node]), self._roots.announced(node)
+        return (send(neighbour, State(ask.source, encode_vector(known), roots.bodies)),)
+
+    def _receive_state(self, neighbour: BrokerId, state: State) -> Actions:
+        others = self._view.behind.keys() - {self._view.leaf}
+        if state.source not in (others if neighbour in self._view.peers else {self._node_of(neighbour)}):
+            raise MalformedMessageError(f"{neighbour} sends a state of source {state.source}")
+        known = self._vector(state.source, state.known)
+        roots = [decode_conjunction(body) for body in state.roots]
+        if not self._takes(state.source, known):
+            return self._remind(neighbour, state.source)
+        self._replace(state.source, known, roots)
+        return [*self._end_asking(), *self._dissemination.evaluate()]
+
+    def _receive_reminder(self, neighbour: BrokerId, reminder: Reminder) -> Actions:
+        view = self._view
+        node = self._node_of(neighbour)
+        known = decode_vector(reminder.known)
+        if node not in view.members or not known.keys() <= view.before[node]:
+            raise MalformedMessageError(f"{neighbour} sends a reminder of leaves that are not behind this node")
+        roots = [decode_conjunction(body) for body in reminder.roots]
+        missed = [leaf for leaf, time in known.items() if self.known.get(leaf, 0) < time and leaf != view.leaf]
+        for source in dict.fromkeys(view.source_of[leaf] for leaf in missed):
+            self._update(source, roots, ())
+        self._raise(part_of(known, missed))
+        return [*self._end_asking(), *self._dissemination.evaluate()]
+
+    def _receive_settled(self, neighbour: BrokerId, settled: Settled) -> Actions:
+        node = self._node_of(neighbour)
+        known = decode_vector(settled.known)
+        if not known.keys() <= self._view.source_of.keys():
+            raise MalformedMessageError("a vector has leaves that are not in the tree")
+        return self._dissemination.acknowledged(neighbour, node, known)
+
+    # State
+
+    def _applies(self, news: News, base: Vector) -> bool:
+        """True when a change can be applied to the present state (rule 3)."""
+        if isinstance(news, Addition):
+            return self.known.get(news.leaf, 0) >= news.time - 1
+        known = part_of(self.known, self._view.behind[news.source])
+        return known == base and self._roots.received(news.source).fingerprint == news.fingerprint
+
+    def _takes(self, source: NodeNumber, known: Vector) -> bool:
+        """True when a state can take the place of what is known of a source (rule 4)."""
+        return dominates(known, part_of(self.known, self._view.behind[source]))
+
+    def _apply(
+        self, news: News, added: Iterable[Conjunction], removed: Iterable[Conjunction], parties: Iterable[Party]
+    ) -> list[Action]:
+        """Applies a change, and passes it on to parties."""
+        former = self.known.get(news.leaf)
+        nodes = [party.node for party in parties if party.node in self._view.members]
+        fingerprints = {node: self._roots.announced(node).fingerprint for node in nodes}
+        differences = self._update(news.source, added, removed)
+        self._raise({news.leaf: news.time})
+        actions: list[Action] = []
+        for party in parties:
+            if party.node in fingerprints:
+                base = part_of(self.known, self._view.before[party.node])
+                if former is None:
+                    base.pop(news.leaf, None)
+                else:
+                    base[news.leaf] = former
+                passed = self._own_change(news, differences[party.node], base, fingerprints[party.node])
+            else:
+                passed = news
+            actions += self._dissemination.pass_on(party, passed)
+        return [*actions, *self._end_asking()]
+
+    def _own_change(self, news: News, difference: Difference, base: Vector, fingerprint: int) -> News:
+        """The change of this broker's roots in one direction that a change of a source makes."""
+        added = tuple(each.body for each in difference.added)
+        if isinstance(news, Addition) and not difference.removed and set(added) == set(news.added):
+            return Addition(self._view.node, news.leaf, news.time, added)
+        removed = tuple(each.body for each in difference.removed)
+        return Change(self._view.node, news.leaf, news.time, added, removed, encode_vector(base), fingerprint)
+
+    def _replace(self, source: NodeNumber, known: Vector, roots: Iterable[Conjunction]) -> None:
+        """Takes a state of a source in place of what is known."""
+        wanted = {root.body for root in roots}
+        self._update(source, roots, [each for each in self._roots.received(source) if each.body not in wanted])
+        self._raise(known)
+
+    def _update(
+        self, source: NodeNumber, added: Iterable[Conjunction], removed: Iterable[Conjunction]
+    ) -> Mapping[NodeNumber, Difference]:
+        received = self._roots.received(source)
+        removed = [each for each in removed if each.body in received]
+        added = [each for each in added if each.body not in received]
+        self._observe(source, added, removed)
+        return self._roots.update(source, added, removed)
+
+    def _raise(self, known: Vector) -> None:
+        if raise_to(self.known, known):
+            self.version += 1
+
+    # Asking
+
+    def _ask(self, source: NodeNumber, needed: Vector, neighbour: BrokerId) -> list[Action]:
+        """Asks for the state of a source at once, unless that has been done."""
+        if source in self._wanted:
+            raise_to(self._wanted[source], needed)
+            return []
+        self._wanted[source] = dict(needed)
+        self._asked[source] = 0
+        return [send(neighbour, Ask(source)), SetTimer(AskAgain(source), self._ask_after, awaited=True)]
+
+    def _ask_again(self, source: NodeNumber) -> Actions:
+        if source not in self._wanted:
+            return ()
+        candidates = [*self._view.members.get(source, ()), *self._view.peers]
+        reachable = [broker for broker in candidates if self._is_up(broker)]
+        if not reachable:
+            del self._wanted[source]  # when a link comes up, its other end offers what it has
+            return ()
+        neighbour = reachable[self._asked[source] % len(reachable)]
+        self._asked[source] += 1
+        return (send(neighbour, Ask(source)), SetTimer(AskAgain(source), self._ask_after, awaited=True))
+
+    def _end_asking(self) -> list[Action]:
+        """Ends the requests for states that are wanted no more."""
+        reached = [source for source, needed in self._wanted.items() if dominates(self.known, needed)]
+        for source in reached:
+            del self._wanted[source]
+        return [CancelTimer(AskAgain(source)) for source in reached]
+
+    def _remind(self, neighbour: BrokerId, source: NodeNumber) -> Actions:
+        """Reminds a broker of a neighbouring node of what its state of that node lacks (rule 7)."""
+        if neighbour not in self._view.members.get(source, ()) or self._asked.get(source, 0) < _ASKED_IN_VAIN:
+            return ()
+        known = part_of(self.known, self._view.behind[source])
+        return (send(neighbour, Reminder(encode_vector(known), self._roots.received(source).bodies)),)
+
+    # Checks of messages
+
+    def _node_of(self, neighbour: BrokerId) -> NodeNumber:
+        """The node of a neighbour, or its leaf when it is in the same node."""
+        view = self._view
+        node = view.peers.get(neighbour, view.node_of.get(neighbour))
+        if node is None:
+            raise MalformedMessageError(f"{neighbour} is not in a neighbouring node")
+        return node
+
+    def _require_source(self, neighbour: BrokerId, source: NodeNumber) -> None:
+        """Raises `MalformedMessageError` unless a neighbour may send news of a source."""
+        node = self._node_of(neighbour)
+        if source == node or (neighbour in self._view.peers and source in self._view.members):
+            return
+        raise MalformedMessageError(f"{neighbour} sends news of source {source}")
+
+    def _vector(self, source: NodeNumber, data: bytes) -> dict[Leaf, VirtualTime]:
+        """A vector of leaves behind a source. Raises `MalformedMessageError` for any other."""
+        vector = decode_vector(data)
+        if not vector.keys() <= self._view.behind[source]:
+            raise MalformedMessageError(f"a vector has leaves that are not behind node {source}")
+        return vector
+
+    def _base(self, news: News) -> Vector:
+        return self._vector(news.source, news.base) if isinstance(news, Change) else {}

@@ -1,0 +1,237 @@
+"""Forwarding of publications and of silences to the nodes around a broker (sections 3.5 and 5.1).
+
+1. A publication goes to a node further down if a root of that node matches it, or if V_b is below its vector in an
+   element of that node: then this broker does not know enough, and sends it regardless. Otherwise its position is
+   silent for that node. Any broker of the node will do (`paths`).
+2. A publication carries the silent positions just before it. On a single path nothing else is needed. Where
+   publications take several paths, silent positions that none has carried are announced by themselves after
+   `silence_after`.
+3. To a broker of the same node a message goes *sideways*: it is for that broker's own leaf, and ends there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from broker_service.errors import MalformedMessageError
+from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.gryphon.detours.detours import Detours
+from broker_service.routing.gryphon.options import GryphonOptions
+from broker_service.routing.gryphon.overlay.local_view import LocalView
+from broker_service.routing.gryphon.overlay.paths import PATHS
+from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.propagation.propagation import Propagation
+from broker_service.routing.gryphon.streams.gap_requests import GapRequests
+from broker_service.routing.gryphon.streams.horizon import HORIZONS, Held
+from broker_service.routing.gryphon.streams.messages import (
+    ALL_BEFORE,
+    MOST_RANGES,
+    STREAM_LABELS,
+    Head,
+    Silence,
+    Stamp,
+    StreamControl,
+)
+from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
+from broker_service.routing.gryphon.streams.state import Cached, StreamState
+from broker_service.routing.gryphon.timer_keys import Announce
+from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
+from broker_service.routing.gryphon.virtual_time.vectors import Vector, encode_vector, part_of
+from broker_service.routing.interface import Action, Send, SetTimer
+
+
+class Clients(Protocol):
+    """The part of the router that knows clients."""
+
+    def wanting(self, message: Message) -> Collection[NodeNumber]:
+        """Sources with a root that matches a publication."""
+
+    def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
+        """Notifies clients of a publication that the horizon has come to."""
+
+    def follows_from(self, vector: Vector) -> bool:
+        """True when a vector has the start of some subscription of a client here."""
+
+    def kept(self, start: int, end: int) -> list[tuple[int, Cached]]:
+        """Publications of this broker's own stream with positions in a range, in their order."""
+
+    def acknowledged(self, leaves: Mapping[NodeNumber, int]) -> list[Action]:
+        """Leaves have acknowledged positions of this broker's own stream."""
+
+
+class Forwarding:
+    """See the module. It also holds what this broker knows of each stream."""
+
+    def __init__(
+        self,
+        view: LocalView,
+        propagation: Propagation,
+        clients: Clients,
+        options: GryphonOptions,
+        detours: Detours,
+        *,
+        now: Callable[[], float],
+    ) -> None:
+        self.view = view
+        self.clients = clients
+        self.options = options
+        self.now = now
+        self.is_up = detours.is_up
+        self._links = detours.links
+        self.streams: dict[NodeNumber, StreamState] = {}
+        self.counts = Counter[str]()
+        """Messages sent, by their labels."""
+        self._propagation = propagation
+        self._path = PATHS[options.paths]
+        self._sufficient: dict[tuple[NodeNumber, NodeNumber], tuple[int, int, bool]] = {}
+        """By stream and node: digest, version of V_b, and whether V_b suffices."""
+
+    def state(self, stream: NodeNumber) -> StreamState:
+        """The state of a stream. Raises `MalformedMessageError` when no broker has such a leaf."""
+        state = self.streams.get(stream)
+        if state is None:
+            view = self.view
+            source = view.source_of.get(stream)
+            if source is None:
+                raise MalformedMessageError(f"there is no stream {stream}")
+            leaves = [view.leaf, *view.peers.values()]
+            downstream = [node for node in (*view.members, *leaves) if node != source]
+            horizon = HORIZONS[self.options.order](self.options.reorder_bytes)
+            requests = GapRequests(self.options.gap_after, self.options.nack_again)
+            state = self.streams[stream] = StreamState(source, downstream, horizon, requests)
+        return state
+
+    def send_on(
+        self,
+        stream: NodeNumber,
+        position: int,
+        cached: Cached,
+        vector: Vector,
+        nodes: Iterable[NodeNumber],
+        *,
+        wanting: Collection[NodeNumber],
+    ) -> list[Action]:
+        """Routes a publication to nodes (rule 1), of which these have a root that matches it."""
+        state = self.state(stream)
+        actions: list[Action] = []
+        for node in nodes:
+            sufficient = self.is_sufficient(stream, node, cached.digest, vector)
+            if not sufficient:
+                actions += self._propagation.want(node, part_of(vector, self.view.behind[node]))
+            if node in wanting or not sufficient:
+                actions += self.send(stream, node, position, cached)
+            else:
+                state.silent_for[node].add(position, position + 1)
+                if not self.options.single_path:
+                    actions += self.announce_later(stream, node, position, position + 1)
+        return actions
+
+    def send(
+        self, stream: NodeNumber, node: NodeNumber, position: int, cached: Cached, *, to: BrokerId = ""
+    ) -> list[Action]:
+        """Sends a publication to a node; to a certain broker, in answer to a request."""
+        state = self.state(stream)
+        target = to or self.route(cached.hash, node, position)
+        if not target:
+            return []
+        start = state.silent_for[node].start_of(position)
+        if start < position:
+            state.unannounced[node].remove(start, position)
+        if to:
+            vector = state.vectors.get(cached.digest)
+            assert vector is not None
+            encoded = EncodedVector(0, encode_vector(vector))
+        else:
+            encoded = state.vectors.encode(cached.digest, target)
+        silent = ALL_BEFORE if start <= state.first else position - start
+        age, sideways = position - cached.digest, target in self.view.peers
+        stamp = Stamp(stream, position, silent, age, sideways, bool(to), *encoded, cached.hash)
+        hops = cached.message.hops + 1
+        message = msgspec.structs.replace(cached.message, header=encode_header(stamp), hops=hops)
+        return [Send(target, message, label="retransmission" if to else "")]
+
+    def is_sufficient(self, stream: NodeNumber, node: NodeNumber, digest: int, vector: Vector) -> bool:
+        """True when V_b is not below the vector of a digest in any element of a node."""
+        cached = self._sufficient.get((stream, node))
+        version = self._propagation.version
+        if cached is not None and cached[0] == digest and cached[1] == version:
+            return cached[2]
+        known = self._propagation.known
+        found = all(known.get(leaf, 0) >= vector.get(leaf, 0) for leaf in self.view.behind[node])
+        self._sufficient[stream, node] = (digest, version, found)
+        return found
+
+    def route(self, hash: int, node: NodeNumber, position: int) -> BrokerId:
+        """The broker to send to for a node; an empty name when none can be reached."""
+        members = self.view.members.get(node)
+        target = None if members is None else self._path(self._links, members, hash, position)
+        return target or next(filter(self.is_up, self._brokers(node)), "")
+
+    def announce_later(self, stream: NodeNumber, node: NodeNumber, start: int, end: int) -> list[Action]:
+        """Announces silent positions to a node after a while, unless a publication carries them before."""
+        state = self.state(stream)
+        state.unannounced[node].add(start, end)
+        if state.collects_silences:
+            return []
+        state.collects_silences = True
+        return [SetTimer(Announce(stream), self.options.silence_after, awaited=True)]
+
+    def announce(self, stream: NodeNumber) -> list[Action]:
+        """Announces silent positions that no publication has carried."""
+        state = self.state(stream)
+        state.collects_silences = False
+        actions: list[Action] = []
+        for node, ranges in state.unannounced.items():
+            if not ranges:
+                continue
+            target = self.route(stream, node, state.end)
+            if target:
+                actions += self.silences(stream, target, ranges, sideways=target in self.view.peers)
+            state.unannounced[node] = RangeSet()
+        return actions
+
+    def silences(
+        self, stream: NodeNumber, target: BrokerId, ranges: Iterable[Range], *, sideways: bool = False
+    ) -> list[Action]:
+        """The messages that announce silent positions to a broker."""
+        ranges = list(ranges)
+        actions: list[Action] = []
+        for place in range(0, len(ranges), MOST_RANGES):
+            silence = Silence(stream, tuple(ranges[place : place + MOST_RANGES]), sideways)
+            actions.append(self.control(target, silence))
+        return actions
+
+    def upstream(self, state: StreamState, attempt: int) -> BrokerId:
+        """A broker on the way to the publishers' broker, another one with each attempt; empty when there is none."""
+        brokers = self._brokers(state.upstream)
+        reachable = [broker for broker in brokers if self._links[broker].up] or list(filter(self.is_up, brokers))
+        return reachable[attempt % len(reachable)] if reachable else ""
+
+    def leave_all(self) -> None:
+        """The last subscription of a client is gone (`horizon`)."""
+        for state in self.streams.values():
+            state.leave()
+
+    def node_of(self, neighbour: BrokerId) -> NodeNumber:
+        """The node of a neighbour, or its leaf when it is in the same node. Raises `MalformedMessageError`."""
+        node = self.view.peers.get(neighbour, self.view.node_of.get(neighbour))
+        if node is None:
+            raise MalformedMessageError(f"{neighbour} is not in a neighbouring node")
+        return node
+
+    def control(self, neighbour: BrokerId, control: StreamControl) -> Send:
+        """The action that sends a control message. Heads and silences keep their place behind publications."""
+        label = STREAM_LABELS[type(control)]
+        self.counts[label] += 1
+        message = Message(Kind.CONTROL, "", header=encode_header(control), hops=1)
+        return Send(neighbour, message, label=label, ahead=not isinstance(control, Silence | Head))
+
+    def _brokers(self, node: NodeNumber) -> Iterable[BrokerId]:
+        """The brokers of a neighbouring node, or the one that has a leaf at this broker's node."""
+        members = self.view.members.get(node)
+        return [peer for peer, leaf in self.view.peers.items() if leaf == node] if members is None else members

@@ -1,0 +1,116 @@
+"""Reception of streams by the broker's own leaf: gaps that are asked for, and acknowledgements (section 3.6).
+
+1. A leaf that lacks positions before known ones asks for them (`gap_requests`).
+2. It acknowledges its horizon. On the way to the publishers' broker, acknowledgements are collected for
+   `acknowledge_every`.
+"""
+
+from __future__ import annotations
+
+from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.streams.horizon import Held
+from broker_service.routing.gryphon.streams.messages import Acknowledge, Nack
+from broker_service.routing.gryphon.streams.state import StreamState
+from broker_service.routing.gryphon.timer_keys import Collect, Gap
+from broker_service.routing.interface import Action, CancelTimer, SetTimer
+
+
+class Reception:
+    """See the module."""
+
+    def __init__(self, forwarding: Forwarding) -> None:
+        self._forwarding = forwarding
+        self.notified = 0
+        """Publications of others' streams that clients were notified of."""
+        self.waited = 0.0
+        """Seconds from their arrival until the horizon came to them, all together."""
+
+    def moved(self, stream: NodeNumber) -> list[Action]:
+        """Notifies clients as far as everything is known; sees to what is lacking, and to acknowledgements."""
+        state = self._forwarding.state(stream)
+        horizon = state.horizon
+        former = horizon.next
+        if former is None:
+            return []
+        actions: list[Action] = []
+        for held in horizon.ready():
+            notifications = self._forwarding.clients.notify(stream, held)
+            if notifications:
+                self.notified += 1
+                self.waited += self._forwarding.now() - held.arrived
+                actions += notifications
+        if horizon.next != former:
+            actions += self.collect(stream, self._forwarding.view.leaf, horizon.next or former)
+        return [*actions, *self._see_to_gaps(stream, state)]
+
+    def publication(self, state: StreamState, held: Held, again: bool) -> None:
+        """A publication has arrived; `again` for a retransmission."""
+        horizon, requests = state.horizon, state.requests
+        if not requests.is_active:
+            horizon.publication(held)
+            return
+        if not again:
+            requests.came_by_itself(held.position, horizon.knows(held.position), held.arrived)
+        horizon.publication(held)
+        if horizon.knows(held.position):
+            requests.known(held.position, held.position + 1, 1, held.arrived)
+
+    def silence(self, state: StreamState, start: int, end: int) -> None:
+        """Positions hold nothing for the own leaf."""
+        state.horizon.silence(start, end)
+        if state.requests.is_active:
+            state.requests.known(start, end, 0, self._forwarding.now())
+
+    def ask(self, stream: NodeNumber) -> list[Action]:
+        """The timer of unknown positions has run out."""
+        state = self._forwarding.state(stream)
+        state.waits_for_gap = False
+        return self._ask(stream, state) if state.horizon.lacks else []
+
+    def _see_to_gaps(self, stream: NodeNumber, state: StreamState) -> list[Action]:
+        """Notes what is lacking, and asks for more once a request has been answered.
+
+        A timer that waits for gaps to close by themselves is left to run out, because on several paths gaps open and
+        close with almost every publication.
+        """
+        horizon, requests = state.horizon, state.requests
+        if horizon.lacks:
+            requests.missed(horizon.end, self._forwarding.now())
+            if requests.answered or not state.waits_for_gap:
+                return self._ask(stream, state)
+        elif requests.answered:
+            requests.answered = state.waits_for_gap = False
+            return [CancelTimer(Gap(stream))]
+        return []
+
+    def _ask(self, stream: NodeNumber, state: StreamState) -> list[Action]:
+        """Asks for what is due, and looks again later; when no broker can be asked, a link that comes up leads here."""
+        now, requests = self._forwarding.now(), state.requests
+        if not self._forwarding.upstream(state, 0):
+            return []
+        unknown = requests.next(state.horizon, now)
+        target = self._forwarding.upstream(state, requests.turn)
+        state.waits_for_gap = True
+        return [
+            *([self._forwarding.control(target, Nack(stream, tuple(unknown)))] if unknown else []),
+            SetTimer(Gap(stream), requests.wait(now), awaited=True),
+        ]
+
+    def collect(self, stream: NodeNumber, leaf: NodeNumber, position: int) -> list[Action]:
+        """Notes an acknowledgement of a leaf, to be passed on; 0 for a leaf that cannot be reached."""
+        state = self._forwarding.state(stream)
+        if position or leaf not in state.acknowledged:
+            state.acknowledged[leaf] = position
+        if state.collects_acknowledgements:
+            return []
+        state.collects_acknowledgements = True
+        return [SetTimer(Collect(stream), self._forwarding.options.acknowledge_every)]
+
+    def pass_acknowledgements(self, stream: NodeNumber) -> list[Action]:
+        """Passes on the acknowledgements that were collected."""
+        state = self._forwarding.state(stream)
+        state.collects_acknowledgements = False
+        target = self._forwarding.upstream(state, 0)
+        leaves, state.acknowledged = state.acknowledged, {}
+        return [self._forwarding.control(target, Acknowledge(stream, leaves))] if target and leaves else []

@@ -1,0 +1,259 @@
+"""Routing of publications at one broker: messages about streams, and the announcements that make streams complete.
+
+1. Publications and silences are forwarded (`forwarding`), processed for the broker's own clients (`reception`), and
+   sent again on request (`retransmission`).
+2. The end of a stream is announced while some leaf has not acknowledged it, when a link comes up, and when one goes
+   down. The publishers' broker begins that; every broker passes it on to the nodes with leaves that lack something.
+3. Leaves that cannot be reached are reported as such, so that the publishers' broker does not hurry for them.
+4. A publication whose vector did not arrive counts as lost, because nothing tells for whom it is. The end of the
+   stream that is announced from here stays before it: with an end goes the latest vector that is known, and leaves
+   that have no start in this vector ignore all before the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from broker_service.messages import BrokerId, Message
+from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.relaying.reception import Reception
+from broker_service.routing.gryphon.relaying.retransmission import Retransmission
+from broker_service.routing.gryphon.streams.horizon import Held
+from broker_service.routing.gryphon.streams.messages import (
+    MOST_POSITION,
+    Acknowledge,
+    Head,
+    Nack,
+    Silence,
+    StreamControl,
+    decode_stamp,
+    require,
+    require_ranges,
+)
+from broker_service.routing.gryphon.streams.state import Cached, CacheOrder, StreamState
+from broker_service.routing.gryphon.timer_keys import Announce, Collect, Gap
+from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
+from broker_service.routing.gryphon.virtual_time.vectors import decode_vector, encode_vector
+from broker_service.routing.interface import Action, Buffer
+
+StreamTimer = Gap | Collect | Announce
+
+
+class Relay:
+    """See the module."""
+
+    def __init__(self, forwarding: Forwarding) -> None:
+        self._forwarding = forwarding
+        self._reception = Reception(forwarding)
+        self._retransmission = Retransmission(forwarding)
+        self._caches = CacheOrder(forwarding.options.cache_bytes)
+
+    @property
+    def cached_bytes(self) -> int:
+        """Bytes of the publications on their way that are kept to answer requests."""
+        return self._caches.bytes
+
+    def buffers(self) -> list[Buffer]:
+        """The cache, and the publications that are held back for clients."""
+        states, reception = self._forwarding.streams.values(), self._reception
+        horizons = [state.horizon for state in states]
+        held, held_bytes = sum(each.publications for each in horizons), sum(each.bytes for each in horizons)
+        return [
+            Buffer("cache", self._caches.bytes, sum(len(state.cache) for state in states)),
+            Buffer("reorder", held_bytes, held, reception.notified, reception.waited),
+        ]
+
+    # Messages
+
+    def receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
+        stamp = decode_stamp(message.header)
+        state, nodes = self._served(neighbour, stamp.stream, stamp.sideways)
+        message = msgspec.structs.replace(message, header=b"")
+        forwarding, leaf = self._forwarding, self._forwarding.view.leaf
+        wanting = forwarding.clients.wanting(message)  # before any change, because its content may be malformed
+        encoded = EncodedVector(stamp.base, stamp.vector)
+        vector = state.vectors.decode(stamp.digest, encoded, forwarding.view.source_of)
+        start, position = stamp.silent_from, stamp.position
+        if start < position:
+            state.silence(nodes, start, position)
+        if vector is None:
+            return self._reception.moved(stamp.stream)
+        state.end = max(state.end, position + 1)
+        cached = Cached(message, stamp.digest, stamp.hash)
+        self._caches.add(state, position, cached)
+        sent: list[Action] = []
+        if not stamp.again and position not in state.relayed:
+            if not stamp.sideways:
+                state.relayed.add(position, position + 1)
+            others = [node for node in nodes if node != leaf]
+            if start < position and not forwarding.options.single_path:
+                for node in others:
+                    state.unannounced[node].add(start, position)
+            sent = forwarding.send_on(stamp.stream, position, cached, vector, others, wanting=wanting)
+        answers = self._retransmission.answer_waiting(stamp.stream, position, cached, sent)
+        if leaf in nodes:
+            if state.horizon.next is None:
+                if not forwarding.clients.follows_from(vector):
+                    state.silent_for[leaf].add(position, position + 1)
+                    return [*sent, *answers]
+                state.follow(leaf)
+            if start < position:
+                self._reception.silence(state, start, position)
+            self._reception.publication(state, Held(position, message, vector, forwarding.now()), stamp.again)
+        return [*sent, *answers, *self._reception.moved(stamp.stream)]
+
+    def _receive_silence(self, neighbour: BrokerId, silence: Silence) -> list[Action]:
+        require_ranges(silence.ranges)
+        if not silence.sideways and neighbour in self._forwarding.view.peers:
+            state = self._forwarding.state(silence.stream)
+            nodes = state.downstream
+        else:
+            state, nodes = self._served(neighbour, silence.stream, silence.sideways)
+        actions: list[Action] = []
+        for start, end in silence.ranges:
+            state.silence(nodes, start, end)
+            for other in nodes:
+                if other != self._forwarding.view.leaf and not self._forwarding.options.single_path:
+                    actions += self._forwarding.announce_later(silence.stream, other, start, end)
+            if self._forwarding.view.leaf in nodes:
+                self._reception.silence(state, start, end)
+        for asking, wanted in () if silence.sideways else state.asked.items():
+            found = [part for start, end in silence.ranges for part in wanted.within(start, end)]
+            for start, end in found:
+                wanted.remove(start, end)
+            if self._forwarding.is_up(asking):
+                actions += self._forwarding.silences(silence.stream, asking, found)
+        return [*actions, *self._reception.moved(silence.stream)]
+
+    def _receive_acknowledge(self, neighbour: BrokerId, found: Acknowledge) -> list[Action]:
+        self._forwarding.state(found.stream)
+        require(found.leaves.keys() <= self._forwarding.view.source_of.keys(), "leaf")
+        require(all(0 <= position < MOST_POSITION for position in found.leaves.values()), "position")
+        if found.stream == self._forwarding.view.leaf:
+            return self._forwarding.clients.acknowledged(found.leaves)
+        actions: list[Action] = []
+        for leaf, position in found.leaves.items():
+            actions += self._reception.collect(found.stream, leaf, position)
+        return actions
+
+    # Ends of streams
+
+    def announce_end(
+        self, stream: NodeNumber, nodes: Iterable[NodeNumber], lacking: Collection[NodeNumber], to: BrokerId = ""
+    ) -> tuple[list[Action], list[NodeNumber]]:
+        """Announces the end of a stream to nodes with leaves that lack something.
+
+        Returns the actions, and the leaves that cannot be reached. `to` is the only broker that will do.
+        """
+        state = self._forwarding.state(stream)
+        latest = state.vectors.latest()
+        unreachable: list[NodeNumber] = []
+        actions: list[Action] = []
+        if latest is None:
+            return actions, unreachable
+        digest, vector = latest
+        encoded = encode_vector(vector)
+        for node in nodes:
+            leaves = tuple(leaf for leaf in lacking if leaf in self._forwarding.view.behind[node])
+            target = to or self._forwarding.route(stream, node, state.end)
+            if not leaves:
+                continue
+            if not target:
+                unreachable += leaves
+                continue
+            silent = state.end - state.silent_for[node].start_of(state.end)
+            sideways = target in self._forwarding.view.peers
+            head = Head(stream, state.end, silent, digest, encoded, state.first, leaves, sideways)
+            actions.append(self._forwarding.control(target, head))
+        return actions, unreachable
+
+    def _receive_head(self, neighbour: BrokerId, head: Head) -> list[Action]:
+        require(0 < head.first <= head.end < MOST_POSITION, "position")
+        require(0 <= head.silent < head.end and 0 < head.digest <= head.end, "distance")
+        state, nodes = self._served(neighbour, head.stream, head.sideways)
+        vector = decode_vector(head.vector)
+        require(vector.keys() <= self._forwarding.view.source_of.keys(), "leaf")
+        state.vectors.remember(head.digest, vector)
+        state.end = max(state.end, head.end)
+        state.silence(nodes, head.end - head.silent, head.end)
+        self._caches.forgotten(state.forget_below(head.first))
+        others = [node for node in nodes if node != self._forwarding.view.leaf]
+        actions, unreachable = self.announce_end(head.stream, others, head.lacking)
+        for leaf in unreachable:
+            actions += self._reception.collect(head.stream, leaf, 0)
+        if self._forwarding.view.leaf in nodes and self._forwarding.view.leaf in head.lacking:
+            horizon = state.horizon
+            if self._forwarding.clients.follows_from(vector):
+                state.follow(self._forwarding.view.leaf)
+            elif horizon.next is None:
+                state.base = max(state.base, head.end)
+            horizon.head(head.end)
+            self._reception.silence(state, head.end - head.silent, head.end)
+            actions += self._reception.moved(head.stream)
+            actions += self._reception.collect(head.stream, self._forwarding.view.leaf, horizon.next or head.end)
+        return actions
+
+    def receive(self, neighbour: BrokerId, control: StreamControl) -> list[Action]:
+        match control:
+            case Head():
+                return self._receive_head(neighbour, control)
+            case Nack():
+                return self._retransmission.receive_nack(neighbour, control)
+            case Silence():
+                return self._receive_silence(neighbour, control)
+            case Acknowledge():
+                return self._receive_acknowledge(neighbour, control)
+
+    def timer(self, key: StreamTimer) -> list[Action]:
+        match key:
+            case Gap(stream):
+                return self._reception.ask(stream)
+            case Collect(stream):
+                return self._reception.pass_acknowledgements(stream)
+            case Announce(stream):
+                return self._forwarding.announce(stream)
+
+    def link_up(self, neighbour: BrokerId) -> list[Action]:
+        """Announces the ends of all streams, and asks again for what could not be asked for."""
+        actions: list[Action] = []
+        for stream, state in self._forwarding.streams.items():
+            state.vectors.link_up(neighbour)
+            actions += self._announce_again(stream, state, neighbour, neighbour)
+            actions += self._reception.moved(stream)
+        return actions
+
+    def link_down(self, neighbour: BrokerId) -> list[Action]:
+        """Announces the ends of all streams to the node of a neighbour by another way, because messages may be lost."""
+        actions: list[Action] = []
+        for stream, state in self._forwarding.streams.items():
+            state.asked.pop(neighbour, None)
+            actions += self._announce_again(stream, state, neighbour, "")
+        return actions
+
+    def _announce_again(
+        self, stream: NodeNumber, state: StreamState, neighbour: BrokerId, to: BrokerId
+    ) -> list[Action]:
+        node = self._forwarding.node_of(neighbour)
+        latest = state.vectors.latest()
+        is_served = node in state.downstream and state.upstream not in self._forwarding.view.peers.values()
+        if not is_served or latest is None or state.first >= state.end:
+            return []
+        return self.announce_end(stream, (node,), tuple(latest[1]), to)[0]
+
+    # Checks
+
+    def _served(
+        self, neighbour: BrokerId, stream: NodeNumber, sideways: bool
+    ) -> tuple[StreamState, tuple[NodeNumber, ...]]:
+        """The state of a stream, and the nodes that this broker is to serve with a message about it."""
+        view = self._forwarding.view
+        state = self._forwarding.state(stream)
+        require(stream != view.leaf, "stream")
+        if sideways:
+            require(neighbour in view.peers, "sender")
+            return state, (view.leaf,)
+        require(view.node_of.get(neighbour) == state.upstream, "sender")
+        return state, state.downstream

@@ -1,0 +1,128 @@
+"""Retransmission: answers to brokers that lack positions.
+
+1. A broker answers from its cache, the publishers' broker from its log. What a broker does not know it asks for further
+   up, and remembers who asked.
+2. An answer is filtered like every publication, and goes to those who asked. Brokers of the same node may pass on
+   requests of others, so that nothing is filtered for them, and only those positions are silent for them that hold
+   nothing for anybody further down.
+3. Positions that another neighbour waits for are not asked for further up again, unless the one who asks repeats its
+   request, because then an answer may have been lost. A publication that is on its way to a neighbour anyway is no
+   answer to it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from broker_service.messages import BrokerId, Kind
+from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.streams.messages import MOST_ANSWERED, MOST_RANGES, Nack, require, require_ranges
+from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
+from broker_service.routing.gryphon.streams.state import Cached, StreamState
+from broker_service.routing.interface import Action, Send
+
+_MOST_ASKED: Final = 4_000
+"""Ranges that a neighbour may wait for. Beyond, all are forgotten: it asks again."""
+
+
+class Retransmission:
+    """See the module."""
+
+    def __init__(self, forwarding: Forwarding) -> None:
+        self._forwarding = forwarding
+
+    def receive_nack(self, neighbour: BrokerId, nack: Nack) -> list[Action]:
+        """Answers a negative acknowledgement, and asks further up for what is not known here."""
+        require_ranges(nack.ranges)
+        forwarding = self._forwarding
+        state = forwarding.state(nack.stream)
+        is_peer = neighbour in forwarding.view.peers
+        require(is_peer or forwarding.node_of(neighbour) != state.upstream, "sender")
+        actions: list[Action] = []
+        silent: list[Range] = []
+        unknown: list[Range] = []
+        for start, end in nack.ranges:
+            known = self._silent(state, neighbour, start, end)
+            silent += known
+            for first, behind in known.absent(start, end):
+                held = self._held(nack.stream, state, first, behind)
+                for position, cached in held:
+                    actions += self._answer(nack.stream, neighbour, position, cached, silent)
+                unknown += RangeSet((position, position + 1) for position, _ in held).absent(first, behind)
+        actions += forwarding.silences(nack.stream, neighbour, sorted(silent))
+        if unknown and nack.stream != forwarding.view.leaf:
+            actions += self._ask_further_up(nack.stream, state, neighbour, unknown)
+        return actions
+
+    def answer_waiting(self, stream: NodeNumber, position: int, cached: Cached, sent: Iterable[Action]) -> list[Action]:
+        """A publication has come that brokers may have asked for; `sent` is what passes it on."""
+        forwarding = self._forwarding
+        asked = forwarding.state(stream).asked
+        if not asked:
+            return []
+        reached = {each.neighbour for each in sent if isinstance(each, Send) and each.message.kind is Kind.PUBLISH}
+        actions: list[Action] = []
+        for neighbour, wanted in asked.items():
+            if position not in wanted:
+                continue
+            wanted.remove(position, position + 1)
+            if forwarding.is_up(neighbour) and neighbour not in reached:
+                silent: list[Range] = []
+                actions += self._answer(stream, neighbour, position, cached, silent)
+                actions += forwarding.silences(stream, neighbour, silent)
+        return actions
+
+    def _ask_further_up(
+        self, stream: NodeNumber, state: StreamState, neighbour: BrokerId, unknown: list[Range]
+    ) -> list[Action]:
+        asked = state.asked[neighbour]
+        if asked.count > _MOST_ASKED:
+            asked = state.asked[neighbour] = RangeSet()
+        joined = RangeSet()
+        for wanted in (ranges for other, ranges in state.asked.items() if other != neighbour):
+            for start, end in unknown:
+                for part in wanted.within(start, end):
+                    joined.add(*part)
+        for start, end in unknown:
+            for part in asked.within(start, end):
+                joined.remove(*part)
+            asked.add(start, end)
+        new = [part for start, end in unknown for part in joined.absent(start, end)]
+        target = self._forwarding.upstream(state, 0)
+        return [self._forwarding.control(target, Nack(stream, tuple(new[:MOST_RANGES])))] if target and new else []
+
+    def _silent(self, state: StreamState, neighbour: BrokerId, start: int, end: int) -> RangeSet:
+        """Positions of a range that hold nothing for a neighbour, as far as this broker knows."""
+        known = RangeSet(state.silent.within(start, end))
+        known.add(start, min(end, state.first))
+        node = self._forwarding.view.node_of.get(neighbour)
+        for part in state.silent_for[node].within(start, end) if node is not None else ():
+            known.add(*part)
+        return known
+
+    def _held(self, stream: NodeNumber, state: StreamState, start: int, end: int) -> list[tuple[int, Cached]]:
+        """Publications of a range that this broker has, the first ones."""
+        if stream == self._forwarding.view.leaf:
+            return self._forwarding.clients.kept(start, end)[:MOST_ANSWERED]
+        positions = range(start, end) if end - start <= len(state.cache) else sorted(state.cache)
+        found = [(place, state.cache[place]) for place in positions if start <= place < end and place in state.cache]
+        return [(place, cached) for place, cached in found if cached.digest in state.vectors][:MOST_ANSWERED]
+
+    def _answer(
+        self, stream: NodeNumber, neighbour: BrokerId, position: int, cached: Cached, silent: list[Range]
+    ) -> list[Action]:
+        """Sends a publication to a broker that has asked for it, or notes that it holds nothing for that one."""
+        forwarding = self._forwarding
+        state = forwarding.state(stream)
+        vector = state.vectors.get(cached.digest)
+        node = forwarding.node_of(neighbour)
+        if vector is None:
+            return []
+        is_filtered = node in forwarding.view.members and forwarding.is_sufficient(stream, node, cached.digest, vector)
+        if is_filtered and node not in forwarding.clients.wanting(cached.message):
+            state.silent_for[node].add(position, position + 1)
+            silent.append((position, position + 1))
+            return []
+        return forwarding.send(stream, node, position, cached, to=neighbour)

@@ -1,0 +1,154 @@
+"""The horizon of a leaf in a stream: below it, everything is known and clients have been notified (section 3.6).
+
+1. A leaf follows a stream once some vector has the start of one of its subscriptions. It begins with the first position
+   that it may lack, because a publication with such a vector may have been lost before: behind what it has
+   acknowledged, with what it was sent and did not want counted as silent.
+2. A position is unknown, silent or a publication. Publications are processed in order, when nothing before them is
+   unknown, and each once. At that moment a subscription has started if the vector has its start time.
+3. A publication that does not fit in the buffer is unknown again, and asked for later.
+4. A leaf without subscriptions follows no stream. What it is told to lack, it has.
+5. Without an order (`UnorderedHorizon`), publications are processed when they arrive, each once; the horizon and what
+   is asked for are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from heapq import merge
+from itertools import islice
+from typing import NamedTuple
+
+from broker_service.messages import Message
+from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
+from broker_service.routing.gryphon.virtual_time.vectors import Vector
+
+
+class Held(NamedTuple):
+    """A publication at a leaf."""
+
+    position: int
+    message: Message
+    vector: Vector
+    arrived: float = 0.0
+    """By the clock of the router."""
+
+
+class Horizon:
+    """See the module."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.next: int | None = None
+        """The first position that is not processed; None while the leaf does not follow the stream."""
+        self.end = 0
+        """Behind the last position that is known to have been given."""
+        self._held: dict[int, Held] = {}
+        self._early = RangeSet()
+        """Positions of the publications that are held back, because in these ranges gaps are found without looking at
+        each publication."""
+        self._silent = RangeSet()
+        self.bytes = 0
+        """Bytes of the publications that are held back."""
+        self._most_bytes = most_bytes
+
+    @property
+    def publications(self) -> int:
+        """Publications that are held back."""
+        return len(self._held)
+
+    @property
+    def lacks(self) -> bool:
+        """True when positions before known ones are unknown, once all that is ready has been taken."""
+        return self.next is not None and self.next < self.end
+
+    def knows(self, position: int) -> bool:
+        """True for a position that needs not arrive any more."""
+        return self.next is None or position < self.next or position in self._held or position in self._silent
+
+    def follow(self, position: int) -> None:
+        """Begins to follow, if the leaf does not already."""
+        if self.next is None:
+            self.next = position
+            self._silent.forget_below(position)
+
+    def leave(self) -> None:
+        """Follows the stream no more."""
+        self.next = None
+        self._held.clear()
+        self._early = RangeSet()
+        self._silent = RangeSet()
+        self.bytes = 0
+
+    def publication(self, held: Held) -> None:
+        """A publication has arrived."""
+        if self.next is None:
+            return
+        position, size = held.position, held.message.size
+        self.end = max(self.end, position + 1)
+        fits = self.bytes + size <= self._most_bytes or position == self.next
+        if position < self.next or position in self._held or not fits:
+            return
+        self._held[position] = held
+        if position > self.next:
+            self._early.add(position, position + 1)
+        self.bytes += size
+
+    def silence(self, start: int, end: int) -> None:
+        """Positions hold nothing for this leaf."""
+        if self.next is not None:
+            self._silent.add(max(start, self.next), end)
+            self.end = max(self.end, end)
+
+    def head(self, end: int) -> None:
+        """All positions before one have been given."""
+        self.end = max(self.end, end)
+
+    def ready(self) -> Iterator[Held]:
+        """Moves the horizon as far as everything is known, and yields the publications that it passes."""
+        while self.next is not None:
+            position = self.next
+            held = self._held.pop(position, None)
+            if held is not None:
+                self.bytes -= held.message.size
+                self.next = position + 1
+                yield held
+                continue
+            end = self._silent.end_of(position)
+            if end == position:
+                self._early.forget_below(position)
+                return
+            self._silent.forget_below(end)
+            self.next = end
+
+    def unknown(self, most: int) -> list[Range]:
+        """The first ranges of unknown positions before known ones."""
+        return [] if self.next is None else list(islice(self._gaps(self.next), most))
+
+    def _gaps(self, place: int) -> Iterator[Range]:
+        """The unknown positions from one on, in their order."""
+        for start, end in merge(self._early, self._silent):
+            if place < start:
+                yield place, start
+            place = max(place, end)
+        if place < self.end:
+            yield place, self.end
+
+
+class UnorderedHorizon(Horizon):
+    """See rule 5."""
+
+    def publication(self, held: Held) -> None:
+        if held.position not in self._silent:
+            super().publication(held)
+
+    def ready(self) -> Iterator[Held]:
+        """Yields the publications that have arrived, and moves the horizon as far as everything is known."""
+        for position in sorted(self._held):
+            held = self._held.pop(position)
+            self.bytes -= held.message.size
+            self._silent.add(position, position + 1)
+            yield held
+        yield from super().ready()
+
+
+HORIZONS: Mapping[str, type[Horizon]] = {"publisher": Horizon, "none": UnorderedHorizon}
+"""By the order in which clients are notified (`options`)."""

@@ -1,0 +1,128 @@
+"""The knowledge of a broker about one stream: positions that are silent, publications, and who waits for what."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from broker_service.messages import BrokerId, Message
+from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.streams.gap_requests import GapRequests
+from broker_service.routing.gryphon.streams.horizon import Horizon
+from broker_service.routing.gryphon.streams.ranges import RangeSet
+from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
+from broker_service.routing.gryphon.virtual_time.vectors import Leaf
+
+
+class Cached(NamedTuple):
+    """A publication that passed."""
+
+    message: Message
+    digest: int
+    hash: int
+    """The number by which brokers of nodes are chosen for it (`paths`)."""
+
+
+class StreamState:
+    """See the module. Knowledge only grows: a position that was lost, or did not fit somewhere, is unknown and no
+    more."""
+
+    def __init__(
+        self, upstream: NodeNumber, downstream: Iterable[NodeNumber], horizon: Horizon, requests: GapRequests
+    ) -> None:
+        self.upstream = upstream
+        """The source behind which the publishers' broker is; the own leaf at that broker itself."""
+        self.downstream = tuple(downstream)
+        """The nodes, and leaves at the own node, that are served from here."""
+        self.vectors = VectorDigests()
+        self.horizon = horizon
+        self.requests = requests
+        """Requests of the broker's own leaf for what it lacks."""
+        self.silent = RangeSet()
+        """Positions that hold nothing for anybody further down."""
+        self.silent_for: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)
+        """By node: positions that hold nothing for it."""
+        self.unannounced: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)
+        """By node: positions among those that no message has carried there yet."""
+        self.relayed = RangeSet()
+        """Positions of publications that have been sent on."""
+        self.cache: dict[int, Cached] = {}
+        self.asked: defaultdict[BrokerId, RangeSet] = defaultdict(RangeSet)
+        """By neighbour: positions that it has asked for and that are not known here."""
+        self.acknowledged: dict[Leaf, int] = {}
+        """Acknowledgements on their way to the publishers' broker."""
+        self.end = 0
+        """Behind the last position that is known to have been given, and whose vector is known not to be above the
+        latest one here."""
+        self.first = 1
+        """Positions before are not kept at the publishers' broker."""
+        self.base = 1
+        """The broker's own leaf wants nothing before this position, as long as it does not follow the stream."""
+        self.waits_for_gap = False
+        self.collects_acknowledgements = False
+        self.collects_silences = False
+
+    def silence(self, nodes: tuple[NodeNumber, ...], start: int, end: int) -> None:
+        """Positions hold nothing for nodes; for nobody further down when these are all."""
+        for node in nodes:
+            self.silent_for[node].add(start, end)
+        if nodes == self.downstream:
+            self.silent.add(start, end)
+
+    def follow(self, leaf: NodeNumber) -> None:
+        """Has the broker's own leaf follow the stream, if it does not already."""
+        if self.horizon.next is None:
+            self.horizon.follow(max(self.base, self.first))
+            for start, end in self.silent_for[leaf]:
+                self.horizon.silence(start, end)
+
+    def leave(self) -> None:
+        """Has the broker's own leaf follow the stream no more."""
+        self.base = max(self.base, self.horizon.next or 0)
+        self.horizon.leave()
+        self.requests.leave()
+
+    def forget_below(self, position: int) -> list[Cached]:
+        """Forgets positions that nobody can ask for any more; returns the publications among them."""
+        if position <= self.first:
+            return []
+        self.first = position
+        self.silent.forget_below(position)
+        self.relayed.forget_below(position)
+        for sets in (self.silent_for, self.unannounced, self.asked):
+            for ranges in sets.values():
+                ranges.forget_below(position)
+        self.vectors.forget_below(position)
+        gone = [place for place in self.cache if place < position]
+        return [self.cache.pop(place) for place in gone]
+
+
+class CacheOrder:
+    """The order in which publications came into the caches of all streams, by which the oldest make room."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.bytes = 0
+        """Bytes of the publications in all caches."""
+        self._most_bytes = most_bytes
+        self._order: deque[tuple[StreamState, int]] = deque()
+
+    def add(self, state: StreamState, position: int, cached: Cached) -> None:
+        """Keeps a publication, and lets the oldest go that do not fit any more."""
+        if position in state.cache:
+            return
+        state.cache[position] = cached
+        self.bytes += cached.message.size
+        self._order.append((state, position))
+        while self.bytes > self._most_bytes and self._order:
+            oldest, place = self._order.popleft()
+            gone = oldest.cache.pop(place, None)
+            if gone is not None:
+                self.bytes -= gone.message.size
+
+    def forgotten(self, gone: Iterable[Cached]) -> None:
+        """Publications have left their stream's cache."""
+        for cached in gone:
+            self.bytes -= cached.message.size
+        while self._order and self._order[0][1] not in self._order[0][0].cache:
+            self._order.popleft()

@@ -1,0 +1,148 @@
+"""Root sets of a broker: the conjunctions that each source has announced, and those it announces in each direction.
+
+A *source* is a neighbouring node or a leaf at the broker's own node; a *direction* is a neighbouring node. A broker
+announces to a direction the roots of all conjunctions from the other sources. Roots differ by direction, because a
+conjunction that came from there covers nothing that is announced there. The paper describes one direction, and leaves
+the others to repetition (section 2).
+
+One conjunction graph serves all directions. Its nodes carry their sources; a node also inherits the sources of all
+nodes above it. It is a root for direction D if it has a source other than D and inherits none other than D. So it is
+enough to know of the inherited sources whether there are none, one or several.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from broker_service.routing.gryphon.subscriptions.conjunction_graph import ConjunctionGraph, Node
+from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, ConjunctionSet
+from broker_service.routing.gryphon.subscriptions.covering import Covering
+
+NodeNumber = int
+"""A node of the routing tree (`routing_tree`)."""
+
+
+class Several(enum.Enum):
+    """More than one source."""
+
+    SEVERAL = enum.auto()
+
+
+Inherited = NodeNumber | Several | None
+
+
+class Difference(NamedTuple):
+    """Roots that a change adds and removes, each once."""
+
+    added: tuple[Conjunction, ...] = ()
+    removed: tuple[Conjunction, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+
+@dataclass(slots=True)
+class _Sources:
+    own: dict[NodeNumber, None] = field(default_factory=dict)
+    inherited: Inherited = None
+
+
+class RootSets:
+    """See the module."""
+
+    def __init__(self, sources: Iterable[NodeNumber], directions: Collection[NodeNumber], covering: Covering) -> None:
+        self._received = {source: ConjunctionSet() for source in sources}
+        self._announced = {direction: ConjunctionSet() for direction in directions}
+        self._graph: ConjunctionGraph[_Sources] = ConjunctionGraph(covering)
+        self._touched: dict[bytes, Conjunction] = {}
+        """Conjunctions whose directions may have changed since `update` began."""
+
+    def received(self, source: NodeNumber) -> ConjunctionSet:
+        """The roots of a source, as far as this broker knows."""
+        return self._received[source]
+
+    def announced(self, direction: NodeNumber) -> ConjunctionSet:
+        """The roots that this broker announces to a direction."""
+        return self._announced[direction]
+
+    @property
+    def graph(self) -> ConjunctionGraph[_Sources]:
+        return self._graph
+
+    def update(
+        self, source: NodeNumber, added: Iterable[Conjunction], removed: Iterable[Conjunction]
+    ) -> Mapping[NodeNumber, Difference]:
+        """Changes the roots of a source, and returns the differences of all directions."""
+        received = self._received[source]
+        self._touched = {}
+        for conjunction in removed:
+            if received.remove(conjunction.body):
+                self._leave(conjunction, source)
+        for conjunction in added:
+            if received.add(conjunction):
+                self._join(conjunction, source)
+        return {direction: self._settle(direction) for direction in self._announced}
+
+    def _join(self, conjunction: Conjunction, source: NodeNumber) -> None:
+        node = self._graph.get(conjunction.body)
+        if node is None:
+            node = self._graph.add(conjunction, _Sources())
+        node.payload.own[source] = None
+        self._touched[conjunction.body] = conjunction
+        self._pass_down([node, *node.children.values()])
+
+    def _leave(self, conjunction: Conjunction, source: NodeNumber) -> None:
+        node = self._graph.get(conjunction.body)
+        assert node is not None
+        del node.payload.own[source]
+        self._touched[conjunction.body] = conjunction
+        children = list(node.children.values())
+        if not node.payload.own:
+            self._graph.remove(node)
+        self._pass_down(children)
+
+    def _pass_down(self, nodes: list[Node[_Sources]]) -> None:
+        """Computes anew what nodes inherit, and nodes below them as far as that changes."""
+        waiting = list(nodes)
+        while waiting:
+            node = waiting.pop()
+            inherited = _inherited(node)
+            if inherited != node.payload.inherited:
+                node.payload.inherited = inherited
+                self._touched[node.conjunction.body] = node.conjunction
+                waiting.extend(node.children.values())
+
+    def _settle(self, direction: NodeNumber) -> Difference:
+        """Brings the set that is announced to a direction in line with the graph."""
+        announced = self._announced[direction]
+        added, removed = [], []
+        for body, conjunction in self._touched.items():
+            if self._is_root(body, direction):
+                if announced.add(conjunction):
+                    added.append(conjunction)
+            elif announced.remove(body):
+                removed.append(conjunction)
+        return Difference(tuple(added), tuple(removed))
+
+    def _is_root(self, body: bytes, direction: NodeNumber) -> bool:
+        node = self._graph.get(body)
+        if node is None:
+            return False
+        sources = node.payload
+        return sources.inherited in (None, direction) and sources.own.keys() != {direction}
+
+
+def _inherited(node: Node[_Sources]) -> Inherited:
+    """The sources of all nodes above a node."""
+    found: Inherited = None
+    for parent in node.parents.values():
+        for source in (*parent.payload.own, parent.payload.inherited):
+            if source is None or source == found:
+                continue
+            if found is not None or source is Several.SEVERAL:
+                return Several.SEVERAL
+            found = source
+    return found

@@ -1,0 +1,118 @@
+"""The log of a publishers' broker, over crashes: positions, vectors, and what leaves are owed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from broker_service.messages import Kind, Message
+from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
+from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
+from broker_service.routing.interface import Action, Erase, Store
+
+LEAF, OTHER = 7, 8
+
+
+class Storage(dict[str, bytes]):
+    """Stable storage that performs what a log wants."""
+
+    def perform(self, actions: Iterable[Action]) -> None:
+        for action in actions:
+            match action:
+                case Store(key, value):
+                    self[key] = value
+                case Erase(key):
+                    del self[key]
+
+
+def log(incarnation: int, stored: Storage, recognised: int = 2) -> PublisherLog:
+    return PublisherLog(incarnation, stored, VectorDigests(), recognised, 60.0)
+
+
+def publish(found: PublisherLog, stored: Storage, number: int, vector: dict[int, int]) -> int:
+    position = found.next
+    stored.perform(found.append("P", Message(Kind.PUBLISH, f"p{number}", b"body", published=number), vector))
+    return position
+
+
+def test_a_publication_stays_until_every_leaf_of_its_vector_has_it() -> None:
+    stored = Storage()
+    found = log(1, stored)
+    first = publish(found, stored, 1, {LEAF: 1})
+    second = publish(found, stored, 2, {LEAF: 1, OTHER: 1})
+    found.acknowledge(LEAF, second + 1, 0.0)
+    stored.perform(found.trim(0.0))
+    assert [place for place, _ in found.within(0, 99)] == [second]
+    assert found.lacking() == [OTHER]
+    found.acknowledge(OTHER, second + 1, 0.0)
+    stored.perform(found.trim(0.0))
+    assert found.within(first, 99) == []
+    assert found.bytes == 0
+    assert not [key for key in stored if key.startswith("publication")]
+
+
+def test_a_new_incarnation_keeps_what_is_owed_with_its_vectors() -> None:
+    stored = Storage()
+    former = log(1, stored)
+    positions = [publish(former, stored, number, {LEAF: number}) for number in (1, 2, 3)]
+    former.acknowledge(LEAF, positions[1], 0.0)
+    stored.perform(former.trim(0.0))
+    vectors = VectorDigests()
+    found = PublisherLog(2, stored, vectors, 2, 60.0)
+    kept = found.within(0, found.next)
+    assert [(place, entry.message.id, entry.message.published) for place, entry in kept] == [
+        (positions[1], "p2", 2),
+        (positions[2], "p3", 3),
+    ]
+    assert [vectors.get(entry.digest) for _, entry in kept] == [{LEAF: 2}, {LEAF: 3}]
+    assert found.next > positions[2] + 1
+    assert found.lacking() == [LEAF]
+    silent = found.silent
+    assert [place in silent for place in (1, *positions[1:], found.next - 1)] == [True, False, False, True]
+
+
+def test_the_highest_vector_outlives_what_was_published_with_it() -> None:
+    stored = Storage()
+    former = log(1, stored)
+    publish(former, stored, 1, {LEAF: 5})
+    former.acknowledge(LEAF, former.next, 0.0)
+    stored.perform(former.trim(0.0))
+    vectors = VectorDigests()
+    PublisherLog(2, stored, vectors, 2, 60.0)
+    latest = vectors.latest()
+    assert latest is not None
+    assert latest[1] == {LEAF: 5}
+
+
+def test_the_latest_publications_of_a_client_are_recognised_after_a_crash() -> None:
+    stored = Storage()
+    former = log(1, stored)
+    for number in (1, 2, 3):
+        publish(former, stored, number, {})
+    found = log(2, stored)
+    assert [found.is_repeat("P", f"p{number}") for number in (1, 2, 3, 4)] == [False, True, True, False]
+    publish(found, stored, 4, {})
+    again = log(3, stored)
+    assert [again.is_repeat("P", f"p{number}") for number in (2, 3, 4)] == [False, True, True]
+
+
+def test_a_leaf_out_of_reach_is_waited_for_until_it_is_forgotten() -> None:
+    stored = Storage()
+    found = log(1, stored)
+    publish(found, stored, 1, {LEAF: 1})
+    found.acknowledge(LEAF, 0, 10.0)
+    assert not found.is_reachable(LEAF)
+    stored.perform(found.trim(69.0))
+    assert len(found.within(0, 99)) == 1
+    stored.perform(found.trim(70.0))
+    assert found.within(0, 99) == []
+
+
+def test_a_leaf_that_can_be_reached_again_is_owed_everything_since() -> None:
+    stored = Storage()
+    found = log(1, stored)
+    position = publish(found, stored, 1, {LEAF: 1})
+    found.acknowledge(LEAF, 0, 10.0)
+    found.acknowledge(LEAF, position, 20.0)
+    assert found.is_reachable(LEAF)
+    stored.perform(found.trim(100.0))
+    assert len(found.within(0, 99)) == 1
