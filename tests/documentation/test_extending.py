@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import re
 import sys
 import textwrap
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
-from unittest import mock
+from typing import Any
 
 import pytest
 
@@ -34,21 +35,42 @@ timeline: {join: 1s, run: 1s}
 """
 
 
-@pytest.fixture
-def flooding(tmp_path: Path) -> Iterator[ConformanceProtocol]:
-    """The page's module under its name, its loader in the registry, and its conformance row."""
+@contextmanager
+def registered(directory: Path) -> Iterator[ConformanceProtocol]:
+    """Registers the page's module under its name and its loader; yields its conformance row.
+
+    Only these two entries are taken back in the end. What is first imported meanwhile has to stay in `sys.modules`,
+    because msgspec and Pydantic look up the names in a class's annotations there, perhaps in a later test.
+    """
     source, loader = BLOCKS[0], textwrap.dedent(BLOCKS[1])
-    path = tmp_path / "flooding.py"
+    path = directory / "flooding.py"
     path.write_text(source)
     spec = importlib.util.spec_from_file_location(MODULE, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    registry: dict[str, Any] = {"Protocol": Protocol}
-    with mock.patch.dict(sys.modules, {MODULE: module}):
+    loaders: dict[str, Any] = {"Protocol": Protocol}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, MODULE, module)
         spec.loader.exec_module(module)
-        exec(loader, registry)
-        with mock.patch.dict(cast(dict[str, Protocol], PROTOCOLS), {"flooding": registry["_flooding"]()}):
-            yield ConformanceProtocol("flooding", "flooding")
+        exec(loader, loaders)
+        patch.setitem(PROTOCOLS, "flooding", loaders["_flooding"]())
+        yield ConformanceProtocol("flooding", "flooding")
+
+
+@pytest.fixture
+def flooding(tmp_path: Path) -> Iterator[ConformanceProtocol]:
+    with registered(tmp_path) as row:
+        yield row
+
+
+def test_modules_that_are_imported_meanwhile_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "imported_meanwhile.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    with registered(tmp_path):
+        module = importlib.import_module("imported_meanwhile")
+    assert sys.modules.pop("imported_meanwhile") is module
+    assert MODULE not in sys.modules
+    assert "flooding" not in PROTOCOLS
 
 
 def test_it_is_about_flooding_and_little_else() -> None:
