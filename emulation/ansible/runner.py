@@ -24,6 +24,7 @@ import ansible_runner
 from ansible_runner.exceptions import AnsibleRunnerException
 
 from record.errors import BadInputError, HostError
+from record.exit_codes import ExitCode
 
 PLAYBOOKS = Path(__file__).parent
 LOCALHOST = "localhost"
@@ -32,6 +33,9 @@ _LOOK_INTERVAL = 0.25
 _SHOWN = 4
 """Failures in one message."""
 _LONGEST_MESSAGE = 500
+_MISTAKES = frozenset({"require a directory that can be written"})
+"""Tasks whose failure is a mistake in the inventory, not a lack of a host. Their messages name file, variable and
+remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,10 @@ class Played:
 
 
 class PlayError(HostError):
-    """A play that failed on some host, or could not begin."""
+    """A play that failed on some host, or could not begin.
+
+    Its exit code is that of bad input where nothing but mistakes in the inventory kept hosts from going on.
+    """
 
     def __init__(self, playbook: str, failures: tuple[TaskFailure, ...], output: str = "") -> None:
         lines = [str(failure) for failure in failures[:_SHOWN]] or [output or "ended with an error and no message"]
@@ -88,6 +95,8 @@ class PlayError(HostError):
             lines.append(f"and {len(failures) - _SHOWN} more")
         super().__init__(f"{playbook}: {'; '.join(lines)}")
         self.failures = failures
+        if failures and all(failure.task in _MISTAKES for failure in failures):
+            self.exit_code = ExitCode.BAD_INPUT
 
 
 class PlayCancelledError(Exception):

@@ -24,7 +24,8 @@ from emulation.ansible import PlayCancelledError, Played, PlayError, play
 from emulation.host.processes import this_process
 from emulation.multi_host.connection import connections
 from emulation.multi_host.product import pack
-from record.errors import HostError
+from record.errors import BadInputError, HostError, UserError
+from record.exit_codes import ExitCode
 from studies.campaign.attempt import Attempt, CellRequest
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
@@ -129,8 +130,8 @@ class HostExecutor:
     def run(self, cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
         """Yields every attempt as it ends. Ends early when stopped.
 
-        A host that fails gets no more cells, and the others run the one it had. Raises `HostError` when cells are left
-        that no host can run.
+        A host that fails gets no more cells, and the others run the one it had. When cells are left that no host can
+        run, raises `HostError`, or `BadInputError` where mistakes in the inventory are the only reasons.
         """
         with self._other_hosts():
             shared = _Shared(_CellQueue(cells))
@@ -147,7 +148,7 @@ class HostExecutor:
                 for thread in threads:
                     thread.join(None if not self._abandoned.is_set() else _POLL_INTERVAL)
             if shared.errors and not shared.waiting.empty and not self._abandoned.is_set():
-                raise HostError("; ".join(f"{host}: {error}" for host, error in shared.errors.items()))
+                raise _no_host_left(shared.errors)
 
     def _ended_attempts(self, shared: _Shared, hosts: int) -> Generator[AttemptedCell, None, None]:
         asked = False
@@ -280,11 +281,19 @@ class HostExecutor:
 
 def _in_words(error: PlayError) -> HostError:
     """The cell's own message where it gave one; the campaign adds the host."""
-    for failure in error.failures:
-        if failure.task == _RUN_THE_CELL:
-            return HostError(failure.message)
-        return HostError(f"{failure.task}: {failure.message}")
-    return error
+    if not error.failures:
+        return error
+    failure = error.failures[0]
+    shortened = HostError(failure.message if failure.task == _RUN_THE_CELL else f"{failure.task}: {failure.message}")
+    shortened.exit_code = error.exit_code
+    return shortened
+
+
+def _no_host_left(errors: Mapping[str, HostError]) -> UserError:
+    """The reasons for which hosts take no more cells, by host, as one error."""
+    message = "; ".join(f"{host}: {error}" for host, error in errors.items())
+    mistaken = all(error.exit_code == ExitCode.BAD_INPUT for error in errors.values())
+    return BadInputError(message) if mistaken else HostError(message)
 
 
 def _decoded(played: Played, host: str) -> Attempt:

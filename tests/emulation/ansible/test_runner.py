@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from emulation.ansible import (
+    Inventory,
     PlayCancelledError,
     PlayError,
     TaskFailure,
@@ -97,6 +100,35 @@ def test_a_failure_is_reported_while_other_hosts_still_work(tmp_path: Path) -> N
             on_failure=failures.append, cancelled=lambda: bool(failures),
         )  # fmt: skip
     assert [(failure.host, failure.task, failure.result["rc"]) for failure in failures] == [("fails", "part", 5)]
+
+
+def inventory_with(directory: Path, file: Path) -> Inventory:
+    """This host under the name `here`, with this directory for brokerlab."""
+    file.write_text(
+        f"here ansible_connection=local ansible_python_interpreter={sys.executable} brokerlab_directory={directory}\n"
+    )
+    return read_inventory(file, file.with_name("private"))
+
+
+@pytest.mark.parametrize("playbook", ["begin.yml", "prepare.yml"])
+@pytest.mark.parametrize("directory", ["hosts.ini/below_a_file", "/proc"])
+def test_a_directory_that_cannot_be_written_is_a_mistake_in_the_inventory(
+    tmp_path: Path, directory: str, playbook: str
+) -> None:
+    file = tmp_path / "hosts.ini"
+    with pytest.raises(PlayError) as caught:
+        play(playbook, inventory_with(tmp_path / directory, file), tmp_path / "private", {"product": "product-1"})
+    assert caught.value.exit_code == 2
+    message = rf"here: .*{file}: brokerlab_directory: .*(Not a|No such file or) directory; name a directory"
+    assert re.search(message, str(caught.value))
+
+
+def test_a_missing_directory_is_made_and_nothing_is_left_in_it(tmp_path: Path) -> None:
+    inventory = inventory_with(tmp_path / "not" / "there", tmp_path / "hosts.ini")
+    with pytest.raises(PlayError, match="brokerlab's files") as caught:
+        play("prepare.yml", inventory, tmp_path / "private", {"product": "product-1", "archive": "/nowhere.tar.gz"})
+    assert caught.value.exit_code == 4
+    assert [path.name for path in (tmp_path / "not" / "there").iterdir()] == ["product-1"]
 
 
 def test_an_inventory_and_a_host_that_cannot_be_reached(tmp_path: Path, playbook: str) -> None:

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from emulation.ansible import Inventory, PlayCancelledError, Played, PlayError, TaskFailure, TaskResult
-from record.errors import HostError
+from record.errors import BadInputError, HostError
 from studies.campaign.attempt import Attempt, CellRequest, Keep
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
@@ -124,6 +124,18 @@ def test_when_no_host_is_left_the_cells_own_words_are_told(tmp_path: Path) -> No
 
     with pytest.raises(HostError, match="a: no Docker on a"):
         list(executor(tmp_path, Ansible(answer), inventory("a")).run([cell(1), cell(2)]))
+
+
+def test_mistakes_in_the_inventory_alone_are_bad_input(tmp_path: Path) -> None:
+    mistaken = PlayError("cell.yml", (TaskFailure("a", "require a directory that can be written", "name another"),))
+
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+        raise mistaken if host == "a" else failed(host, "no Docker here")
+
+    with pytest.raises(BadInputError, match="a: require a directory that can be written: name another"):
+        list(executor(tmp_path / "alone", Ansible(answer), inventory("a")).run([cell()]))
+    with pytest.raises(HostError, match="b: no Docker here"):
+        list(executor(tmp_path / "both", Ansible(answer), inventory("a", "b")).run([cell()]))
 
 
 def test_a_fault_of_the_program_itself_is_not_hidden(tmp_path: Path) -> None:
