@@ -15,7 +15,6 @@ from analysis.run_files.run_directory import read_manifest
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, VariantSummary, read_summary
-from record.errors import RunDirectoryError
 from record.files import RESULTS
 
 BLOCK_SECONDS = 5
@@ -56,7 +55,7 @@ class AnalysedRun:
 def read_run(directory: Path) -> AnalysedRun:
     """Reads an analysed run. Raises `RunDirectoryError` where there is none, with the command that analyses the run."""
     manifest = read_manifest(directory)
-    summary = _summary(directory)
+    summary = read_summary(directory)
     side = Side(
         directory=str(directory),
         run_id=manifest.run_id,
@@ -73,16 +72,6 @@ def _publications_logged(summary: Summary) -> str:
     logged = (variant.sampled_logs for variant in summary.variants)
     shares = dict.fromkeys("all" if sample is UNSET else f"{100 * sample.share:.4g}%" for sample in logged)
     return ", ".join(shares)
-
-
-def _summary(directory: Path) -> Summary:
-    try:
-        return read_summary(directory)
-    except RunDirectoryError as error:
-        if "brokerlab analyze" in str(error):
-            raise
-        remedy = f"if an earlier version wrote it, `brokerlab analyze {directory}` writes it again"
-        raise RunDirectoryError(f"{error}; {remedy}") from error
 
 
 def _delays(directory: Path) -> dict[str, Delays]:

@@ -15,6 +15,7 @@ from analysis.pipeline.stages import run_stages
 from analysis.pipeline.summarise import summarise
 from analysis.run_files.run_directory import open_run
 from analysis.tables.summary import Summary, write_summary
+from record.callbacks import do_nothing
 from record.errors import DISK_IS_FULL, HostError, RunDirectoryError
 from record.file_lock import take_lock
 
@@ -30,8 +31,10 @@ def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = 
     """
     run = open_run(run_directory)
     if not run.log_files:
-        raise RunDirectoryError(f"{run.logs}: no logs (*.jsonl); the run ended before any node began to log")
-    progress = on_progress or _ignore
+        raise RunDirectoryError(
+            f"{run.logs}: no logs (*.jsonl), because the run ended before any node began to log; run the scenario again"
+        )
+    progress = on_progress or do_nothing
     progress(f"starting {engine.name}")
     with engine.open() as workers, _exclusive(run.path, progress), _full_disk_reported(run.path):
         run.results.mkdir(exist_ok=True)
@@ -69,7 +72,3 @@ def _full_disk_reported(run: Path) -> Iterator[None]:
             f"no space left on the disk of {run} or of the temporary directory: make room (TMPDIR moves the latter), "
             f"then `brokerlab analyze {run}`; the logs are untouched"
         ) from error
-
-
-def _ignore(_text: str) -> None:
-    """Discards progress when the caller does not show it."""

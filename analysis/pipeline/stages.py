@@ -121,7 +121,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     read = workers.run(divide(run.log_files, share), log_stage_of(run, buckets), buckets)
     logs = _merged(read.tallies(counted("reading logs", progress)), LogTally())
     if not logs.records:
-        raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read")
+        raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read; run the scenario again")
     found = _histories(run, logs)
     composite_buckets = _composite_buckets(buckets, found.declared, logs)
     progress(f"judging deliveries, from {logs.records:,} records")

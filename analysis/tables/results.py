@@ -49,29 +49,43 @@ def remove_table(results: Path, row: type[msgspec.Struct]) -> None:
 def read_table(results: Path, row: type[_Row]) -> list[_Row]:
     """The rows of a table, typed: `read_table(run / "results", LinkLoad)`, in no particular order.
 
-    Raises `RunDirectoryError` when the run was not analysed.
+    Raises `RunDirectoryError` when the run was not analysed, or the table is damaged or of another version.
     """
     file = results / table_file(row)
-    try:
+    with _damage_reported(file):
         return [msgspec.convert(found, row) for found in (_partitioned if file.is_dir() else _rows)(file)]
-    except FileNotFoundError:
-        raise RunDirectoryError(f"{file}: no such table; `brokerlab analyze {results.parent}` makes it") from None
-    except (OSError, pa.ArrowException) as error:
-        raise RunDirectoryError(f"{file}: {error}") from error
 
 
 def read_columns(
     results: Path, row: type[msgspec.Struct], columns: Sequence[str]
 ) -> Iterator[tuple[str, Iterator[pa.RecordBatch]]]:
-    """Some columns of a partitioned table: each variant with its rows in batches, in no particular order."""
-    for directory in sorted((results / table_file(row)).iterdir()):
-        yield unquote(directory.name.removeprefix(f"{PARTITION_KEY}=")), _batches(directory, columns)
+    """Some columns of a partitioned table: each variant with its rows in batches, in no particular order.
+
+    Raises `RunDirectoryError` as `read_table` does, at the latest when the last batch is taken.
+    """
+    table = results / table_file(row)
+    with _damage_reported(table):
+        for directory in sorted(table.iterdir()):
+            yield unquote(directory.name.removeprefix(f"{PARTITION_KEY}=")), _batches(table, directory, columns)
 
 
-def _batches(directory: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    for file in sorted(directory.iterdir()):
-        with pq.ParquetFile(file) as opened:
-            yield from opened.iter_batches(columns=list(columns))
+def _batches(table: Path, directory: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    with _damage_reported(table):
+        for file in sorted(directory.iterdir()):
+            with pq.ParquetFile(file) as opened:
+                yield from opened.iter_batches(columns=list(columns))
+
+
+@contextmanager
+def _damage_reported(table: Path) -> Iterator[None]:
+    """Turns a table that is missing, damaged or of another version of brokerlab into one line with the remedy."""
+    remedy = f"`brokerlab analyze {table.parent.parent}`"
+    try:
+        yield
+    except FileNotFoundError:
+        raise RunDirectoryError(f"{table}: no such table; {remedy} makes it") from None
+    except (OSError, pa.ArrowException, msgspec.ValidationError) as error:
+        raise RunDirectoryError(f"{table}: cannot be read: {error}; {remedy} makes it anew") from error
 
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:

@@ -283,11 +283,12 @@ def write_summary(summary: Summary, directory: Path) -> None:
 
 
 def read_summary(directory: Path) -> Summary:
-    """Raises `RunDirectoryError` when the run was not analysed."""
+    """The summary of a run. Raises `RunDirectoryError` when the run was not analysed, or by another version."""
     file = directory / SUMMARY
+    remedy = f"`brokerlab analyze {directory}`"
     try:
         return msgspec.json.decode(file.read_bytes(), type=Summary)
     except FileNotFoundError:
-        raise RunDirectoryError(f"{file}: no such file; `brokerlab analyze {directory}` makes it") from None
+        raise RunDirectoryError(f"{file}: no such file; {remedy} makes it") from None
     except msgspec.DecodeError as error:
-        raise RunDirectoryError(f"{file}: {error}") from error
+        raise RunDirectoryError(f"{file}: cannot be read: {error}; {remedy} makes it anew") from error

@@ -305,5 +305,5 @@ def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match=r"`brokerlab analyze .*other` makes it"):
         compare_runs(good, other)
     (other / "summary.json").write_text('{"format": 1}')
-    with pytest.raises(RunDirectoryError, match=r"`brokerlab analyze .*other` writes it again"):
+    with pytest.raises(RunDirectoryError, match=r"cannot be read.*`brokerlab analyze .*other` makes it anew"):
         compare_runs(good, other)

@@ -232,6 +232,20 @@ def test_a_table_that_was_not_made_is_an_error_that_says_how(run: RunDirectory) 
         read_table(run.path / "elsewhere", Notification)
 
 
+def test_a_table_that_is_damaged_or_of_another_version_is_an_error_that_says_how(
+    run: RunDirectory, summary: Summary, tmp_path: Path
+) -> None:
+    table, results = "links.parquet", tmp_path / "results"
+    message = rf"{table}: cannot be read: .*`brokerlab analyze {tmp_path}` makes it anew"
+    results.mkdir()
+    (results / table).write_bytes((run.results / "messages.parquet").read_bytes())
+    with pytest.raises(RunDirectoryError, match=message):
+        read_table(results, LinkLoad)
+    (results / table).write_bytes(b"no table")
+    with pytest.raises(RunDirectoryError, match=message):
+        read_table(results, LinkLoad)
+
+
 def test_what_waits_once_clients_leave_is_none_of_the_experiments(tmp_path: Path) -> None:
     history = joined("base").publish().notify()
     for at in (120, 171):
