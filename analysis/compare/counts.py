@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 from analysis.compare.model import CountPair, MessageComparison, count
 from analysis.tables.summary import VariantSummary
 from analysis.tables.traffic import BrokerMessages
 
 WORST_BROKERS = 5
+_Key = TypeVar("_Key", bound=Hashable)
 _DELIVERY = ("published", "expected", "delivered", "optional", "lost", "duplicate", "spurious", "reordered")
 
 
 def compare_messages(first: Sequence[BrokerMessages], second: Sequence[BrokerMessages]) -> MessageComparison:
     """Messages that brokers received from clients and neighbours, by kind and by broker."""
-    kinds = [_sum_by_kind(rows) for rows in (first, second)]
-    brokers = [_sum_by_broker(rows) for rows in (first, second)]
-    cells = [_sum_by_cell(rows) for rows in (first, second)]
+    kinds = [_received(rows, lambda row: row.kind) for rows in (first, second)]
+    brokers = [_received(rows, lambda row: row.broker) for rows in (first, second)]
+    cells = [_received(rows, lambda row: (row.broker, row.kind)) for rows in (first, second)]
     total = count("all", kinds[0].total(), kinds[1].total())
     differing = [count(name, brokers[0][name], brokers[1][name]) for name in sorted(brokers[0] | brokers[1])]
     differing.sort(key=lambda broker: -abs(broker.second - broker.first))
@@ -38,22 +40,9 @@ def compare_delivery(first: VariantSummary, second: VariantSummary) -> list[Coun
     return [count(name, getattr(first.delivery, name), getattr(second.delivery, name)) for name in _DELIVERY]
 
 
-def _sum_by_kind(rows: Sequence[BrokerMessages]) -> Counter[str]:
-    sums: Counter[str] = Counter()
+def _received(rows: Sequence[BrokerMessages], key: Callable[[BrokerMessages], _Key]) -> Counter[_Key]:
+    """Messages received from clients and neighbours, by a key of their rows."""
+    sums: Counter[_Key] = Counter()
     for row in rows:
-        sums[row.kind] += row.from_clients + row.received
-    return sums
-
-
-def _sum_by_broker(rows: Sequence[BrokerMessages]) -> Counter[str]:
-    sums: Counter[str] = Counter()
-    for row in rows:
-        sums[row.broker] += row.from_clients + row.received
-    return sums
-
-
-def _sum_by_cell(rows: Sequence[BrokerMessages]) -> Counter[tuple[str, str]]:
-    sums: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        sums[row.broker, row.kind] += row.from_clients + row.received
+        sums[key(row)] += row.from_clients + row.received
     return sums

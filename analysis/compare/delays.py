@@ -11,7 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.compare.model import DelayComparison, DelayOrder, QuantileDistance, SampleEstimate, Statistic
+from analysis.compare.model import (
+    DelayComparison,
+    DelayOrder,
+    OrderVerdict,
+    QuantileDistance,
+    SampleEstimate,
+    Statistic,
+)
 from analysis.compare.runs import Delays
 
 FEWEST_BLOCKS = 5
@@ -68,13 +75,13 @@ def order(delays: dict[str, Delays], seed: int) -> DelayOrder:
     return DelayOrder(by_delay=by_delay, lead=lead, winner=by_delay[0] if sure else None)
 
 
-def verdict(first: DelayOrder, second: DelayOrder) -> str:
-    """Agreement of two runs on the fastest variant, as one of the phrases of `OrderComparison.verdict`."""
+def verdict(first: DelayOrder, second: DelayOrder) -> OrderVerdict:
+    """Agreement of two runs on the fastest variant."""
     if first.winner is None and second.winner is None:
-        return "no difference shown"
+        return OrderVerdict.NO_DIFFERENCE
     if first.winner is None or second.winner is None:
-        return "shown in one run only"
-    return "same winner" if first.winner == second.winner else "different winners"
+        return OrderVerdict.IN_ONE_RUN
+    return OrderVerdict.SAME_WINNER if first.winner == second.winner else OrderVerdict.DIFFERENT_WINNERS
 
 
 def _lead(fastest: Delays, next_fastest: Delays, seed: int) -> SampleEstimate:

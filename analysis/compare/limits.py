@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from analysis.compare.model import RunComparison, VariantComparison
-
-DIFFERENT_WINNERS = "different winners"
+from analysis.compare.model import OrderVerdict, RunComparison, VariantComparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def parse_limits(text: str) -> DifferenceLimits:
 def violations(comparison: RunComparison, limits: DifferenceLimits) -> list[str]:
     """One line for each limit that is exceeded, for different winners, and for each variant that only one run has."""
     lines = [line for variant in comparison.variants for line in _violations_of(variant, limits)]
-    if comparison.order is not None and comparison.order.verdict == DIFFERENT_WINNERS:
+    if comparison.order is not None and comparison.order.verdict is OrderVerdict.DIFFERENT_WINNERS:
         first, second = comparison.order.first.winner, comparison.order.second.winner
         lines.append(f"winner: {first} in the first run, {second} in the second")
     for name in (*comparison.only_first, *comparison.only_second):

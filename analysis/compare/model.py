@@ -7,6 +7,8 @@ value with a confidence of 95%; they are null where a run is too short for one.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import msgspec
 
 
@@ -108,13 +110,22 @@ class DelayOrder(msgspec.Struct, frozen=True, kw_only=True):
     """The fastest, if its lead is above zero with confidence; null when no difference is shown."""
 
 
+class OrderVerdict(StrEnum):
+    """Agreement of two runs on the fastest variant."""
+
+    SAME_WINNER = "same winner"
+    NO_DIFFERENCE = "no difference shown"
+    """In either run."""
+    IN_ONE_RUN = "shown in one run only"
+    DIFFERENT_WINNERS = "different winners"
+
+
 class OrderComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Agreement of the runs on the fastest variant."""
 
     first: DelayOrder
     second: DelayOrder
-    verdict: str
-    """same winner, no difference shown (in either), shown in one run only, or different winners."""
+    verdict: OrderVerdict
 
 
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
