@@ -18,6 +18,7 @@ from analysis.report.figures.style import on_scale
 from analysis.tables.comparison import RelievedLink
 from analysis.tables.placements import Placement
 from analysis.tables.traffic import BrokerMessages, LinkLoad
+from broker_service.messages import Kind
 from topology.drawings.layout import Position, layout
 from topology.link_properties import Link
 from topology.model import Overlay
@@ -31,7 +32,7 @@ MOST_LINKS_SHOWN = 5_000
 LABELLED_BROKERS_AT_MOST = 60
 LARGEST_BROKER, SMALLEST_BROKER = 13.0, 2.5
 """Radius of a broker in small and in large overlays."""
-_PUBLISH = "publish"
+_PUBLISH = Kind.PUBLISH.word
 
 Ends = tuple[str, str]
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
+import plotly.graph_objects as go
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from msgspec import UNSET
@@ -37,13 +41,17 @@ from analysis.report.sentences.delivery import delivery_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
 from analysis.report.sentences.settings import what_was_run
 from analysis.report.sentences.text import milliseconds, unbroken, with_code
+from analysis.tables.broker_work import BrokerLoad
+from analysis.tables.buffers import BufferSize
 from analysis.tables.detections import DetectionFigures
+from analysis.tables.motion import DegreeOverTime
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from record.fidelity import Check, VariantFidelity
 from record.files import REPORT
 from record.manifest import PhaseName
 
 WORST_LINKS_SHOWN = 12
+_Row = TypeVar("_Row", BrokerLoad, BufferSize, DegreeOverTime)
 
 
 @dataclass(frozen=True)
@@ -120,8 +128,8 @@ def build_report(directory: Path) -> Path:
     return target
 
 
-def render(data: ReportData) -> str:
-    """The whole page as text."""
+def _environment() -> Environment:
+    """The templates of the page, with the filters that they use."""
     environment = Environment(
         loader=PackageLoader("analysis.report"),
         autoescape=select_autoescape(default=True),
@@ -132,55 +140,64 @@ def render(data: ReportData) -> str:
     environment.filters["with_code"] = with_code
     environment.filters["milliseconds"] = milliseconds
     environment.filters["unbroken"] = unbroken
+    return environment
+
+
+def render(data: ReportData) -> str:
+    """The whole page as text."""
     variants = data.variants
     courses, drawings = courses_of(data), drawings_of(data)
     compared, motion = composites.compared_placements(data.placements), played(data)
-    return environment.get_template(
-        "report.html.j2"
-    ).render(
-        data=data,
-        plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
-        facts=what_was_run(data),
-        first=first_screen(data, courses[0], drawings),
-        courses=[(course, embedded(course.figure, course.name)) for course in courses[1:]],
-        drawings=[drawing for drawing in drawings if drawing.variant not in compared_variants(data)],
-        variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
-        recoveries=ranked(data.burst_recoveries),
-        work=_work_plots(data.summary),
-        dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
-        played=motion,
-        player_data=as_script(motion),
-        group_rates=_group_rate_plots(data),
-        buffers=_buffer_plots(data),
-        horizon=embedded(horizon_figure(data.buffers, variants), "horizon") if data.buffers else Markup(""),
-        starts=embedded(starts_figure(data.starts, variants), "starts") if data.starts else Markup(""),
-        start_rows=start_rows(data.starts, variants),
-        best_effort=_best_effort_plots(data),
-        connectivity=_connectivity_plot(data),
-        degrees=_degree_plots(data),
-        faults=fault_rows(data.faults),
-        composites=_composite_plots(data),
-        placements=data.placements,
-        compared=compared,
-        cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
-        distribution=embedded(distribution_figure(data.distribution, variants), "delay-distribution"),
-        penalties=data.delay_penalties,
-        penalty=embedded(penalty_figure(data.delay_penalties, variants), "delay-penalty"),
-        usage=_usage_plot(data),
-        messages=embedded(broker_messages_figure(data.messages, variants), "broker-messages"),
-        labels=_labels(data),
-        loads=_load_plots(data),
-        brokers_shown=BROKERS_SHOWN,
-        queues=embedded(queue_figure(data.queues, variants), "queues"),
-        ever_best_effort=any(variant.delivery.best_effort is not UNSET for variant in data.summary.variants),
-        ever_optional=any(variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants),
-        sampled=any(variant.sampled_logs is not UNSET for variant in data.summary.variants),
-        ever_waited=any(row.queue for row in data.queues),
-        checks=_check_rows(data),
-        faithful=_fidelity_plots(data, variants),
-        link_delays=embedded(link_delay_figure(data.fidelity, variants), "link-delays"),
-        links=_links(data),
-        worst_links=WORST_LINKS_SHOWN,
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            data=data,
+            plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
+            facts=what_was_run(data),
+            first=first_screen(data, courses[0], drawings),
+            courses=[(course, embedded(course.figure, course.name)) for course in courses[1:]],
+            drawings=[drawing for drawing in drawings if drawing.variant not in compared_variants(data)],
+            variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
+            recoveries=ranked(data.burst_recoveries),
+            work=_work_plots(data.summary),
+            dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
+            played=motion,
+            player_data=as_script(motion),
+            group_rates=_group_rate_plots(data),
+            buffers=_plots_by_variant(data, data.buffers, buffers_figure, "buffers"),
+            horizon=embedded(horizon_figure(data.buffers, variants), "horizon") if data.buffers else Markup(""),
+            starts=embedded(starts_figure(data.starts, variants), "starts") if data.starts else Markup(""),
+            start_rows=start_rows(data.starts, variants),
+            best_effort=_best_effort_plots(data),
+            connectivity=_connectivity_plot(data),
+            degrees=_plots_by_variant(data, data.degrees, degree_figure, "degrees"),
+            faults=fault_rows(data.faults),
+            composites=_composite_plots(data),
+            placements=data.placements,
+            compared=compared,
+            cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
+            distribution=embedded(distribution_figure(data.distribution, variants), "delay-distribution"),
+            penalties=data.delay_penalties,
+            penalty=embedded(penalty_figure(data.delay_penalties, variants), "delay-penalty"),
+            usage=_usage_plot(data),
+            messages=embedded(broker_messages_figure(data.messages, variants), "broker-messages"),
+            labels=_labels(data),
+            loads=_plots_by_variant(data, data.load, partial(load_figure, most=busiest_share(data.load)), "load"),
+            brokers_shown=BROKERS_SHOWN,
+            queues=embedded(queue_figure(data.queues, variants), "queues"),
+            ever_best_effort=any(variant.delivery.best_effort is not UNSET for variant in data.summary.variants),
+            ever_optional=any(
+                variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants
+            ),
+            sampled=any(variant.sampled_logs is not UNSET for variant in data.summary.variants),
+            ever_waited=any(row.queue for row in data.queues),
+            checks=_check_rows(data),
+            faithful=_fidelity_plots(data, variants),
+            link_delays=embedded(link_delay_figure(data.fidelity, variants), "link-delays"),
+            links=_links(data),
+            worst_links=WORST_LINKS_SHOWN,
+        )
     )
 
 
@@ -246,12 +263,12 @@ def _group_rate_plots(data: ReportData) -> list[tuple[str, Markup]]:
     return plots
 
 
-def _buffer_plots(data: ReportData) -> list[tuple[str, Markup]]:
-    """Name and buffers of each variant whose routers have some."""
-    found = [(name, [row for row in data.buffers if row.variant == name]) for name in data.variants]
-    return [
-        (name, embedded(buffers_figure(rows), f"buffers-{number}")) for number, (name, rows) in enumerate(found) if rows
-    ]
+def _plots_by_variant(
+    data: ReportData, rows: Sequence[_Row], draw: Callable[[list[_Row]], go.Figure], name: str
+) -> list[tuple[str, Markup]]:
+    """Name and figure of each variant that has rows. The ids of the figures begin with `name`."""
+    found = [(variant, [row for row in rows if row.variant == variant]) for variant in data.variants]
+    return [(variant, embedded(draw(own), f"{name}-{number}")) for number, (variant, own) in enumerate(found) if own]
 
 
 def _best_effort_plots(data: ReportData) -> list[tuple[str, str, Markup]]:
@@ -291,14 +308,6 @@ def _connectivity_plot(data: ReportData) -> Markup:
     return embedded(connectivity_figure(data.connectivity, data.variants), "connectivity")
 
 
-def _degree_plots(data: ReportData) -> list[tuple[str, Markup]]:
-    """Name and degrees of each variant whose overlay changed."""
-    found = [(name, [row for row in data.degrees if row.variant == name]) for name in data.variants]
-    return [
-        (name, embedded(degree_figure(rows), f"degrees-{number}")) for number, (name, rows) in enumerate(found) if rows
-    ]
-
-
 def _work_plots(summary: Summary) -> list[tuple[str, Markup]]:
     """Heading and plot of each kind of router work that was measured in any variant."""
     return [
@@ -317,15 +326,6 @@ def _labels(data: ReportData) -> list[LabelRow]:
         sums[key] = sent + row.sent, sent_bytes + row.sent_bytes
     rows = [LabelRow(*key, *amounts) for key, amounts in sums.items()]
     return sorted(rows, key=lambda row: (data.variants.index(row.variant), -row.sent, row.kind, row.label))
-
-
-def _load_plots(data: ReportData) -> list[tuple[str, Markup]]:
-    """Name and load map of each variant whose brokers logged their load."""
-    most = busiest_share(data.load)
-    found = [(name, [row for row in data.load if row.variant == name]) for name in data.variants]
-    return [
-        (name, embedded(load_figure(rows, most), f"load-{number}")) for number, (name, rows) in enumerate(found) if rows
-    ]
 
 
 def _check_rows(data: ReportData) -> list[CheckRow]:

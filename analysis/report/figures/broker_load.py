@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from analysis.report.figures.style import LOAD_SCALE, blank_figure
+from analysis.report.figures.style import LOAD_SCALE, RUN_SECONDS, blank_figure
 from analysis.tables.broker_work import BrokerLoad
 
 BROKERS_SHOWN = 40
@@ -44,7 +44,7 @@ def load_figure(loads: Sequence[BrokerLoad], most: float) -> go.Figure:
         colorbar={"title": "%", "thickness": 10},
         hovertemplate="%{y}, second %{x}: %{z:.1f}%%{customdata}<extra></extra>",
     )
-    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(type="category", autorange="reversed", automargin=True)
     figure.update_layout(margin={"l": 12})
     return figure

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from analysis.report.figures.style import blank_figure, colour, dash, line_mode, symbol
+from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour, dash, line_mode, symbol
 from analysis.tables.buffers import BufferSize
 
 
@@ -31,7 +31,7 @@ def buffers_figure(rows: Sequence[BufferSize]) -> go.Figure:
             customdata=[_in_words(found.get(second)) for second in seconds],
             hovertemplate="%{y:,.1f} kB%{customdata}",
         )
-    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(title="fullest buffer, kB", rangemode="tozero")
     figure.update_layout(hovermode="x unified")
     return figure
@@ -58,7 +58,7 @@ def horizon_figure(rows: Sequence[BufferSize], variants: Sequence[str]) -> go.Fi
             customdata=[sums[second][0] for second in sorted(sums)],
             hovertemplate="%{y:.2f} ms, %{customdata:,} publications",
         )
-    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(title="mean time at the horizon, ms", rangemode="tozero")
     figure.update_layout(hovermode="x unified")
     return figure

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.judging.deliveries.burst_recovery import largest_delays, normal_up_to, stable_after
-from analysis.report.figures.style import blank_figure, colour, dash, log_axis, symbol
+from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour, dash, log_axis, shade, symbol
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_columns
 from analysis.tables.timeline import PhaseTimes
@@ -33,7 +33,6 @@ FEWEST_NOTIFICATIONS = 20
 """Smallest number of notifications that share a point."""
 
 _COLUMNS = ("publisher", "repeat", "intended_ns", "notified_ns", "delay_ms")
-_BURST_SHADE = "rgba(128,128,128,0.22)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +180,9 @@ def recovery_figure(found: Sequence[BurstRecovery], variants: Sequence[str]) -> 
                 hovertemplate=f"{recovery.stable_after:.2f} s after the burst began",
             )  # fmt: skip
     if found:
-        figure.add_vrect(
-            x0=min(recovery.begin for recovery in found),
-            x1=max(recovery.end for recovery in found),
-            fillcolor=_BURST_SHADE,
-            line_width=0,
-            layer="below",
-            annotation={"text": "burst", "textangle": -90, "font": {"size": 11}, "xanchor": "left"},
-            annotation_position="top left",
-        )
-    figure.update_xaxes(title="seconds since the start of the run phase")
+        begin, end = min(recovery.begin for recovery in found), max(recovery.end for recovery in found)
+        shade(figure, begin, end, "burst")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(**log_axis("largest delay, ms (log)", (ms for recovery in found for ms in recovery.largest_ms)))
     figure.update_layout(hovermode="x unified")
     return figure

@@ -9,10 +9,11 @@ import plotly.graph_objects as go
 from analysis.report.figures.style import blank_figure, colour
 from analysis.tables.placements import Placement
 from analysis.tables.traffic import BrokerMessages
+from broker_service.messages import Kind
 
 CARDINALITIES_SHOWN = 24
 """Join points whose estimated and measured cardinality the figure compares."""
-COUNTED = ("publish", "detection")
+COUNTED = (Kind.PUBLISH.word, Kind.DETECTION.word)
 """Kinds of messages that contribute to detections, or are made of them."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from analysis.report.figures.style import blank_figure, colour, dash, line_mode, log_axis, symbol
+from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour, dash, line_mode, log_axis, symbol
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.detections import DetectionDelays
 from analysis.tables.timeline import PhaseTimes
@@ -47,7 +47,7 @@ def delay_over_time_figure(
     ends = [row.end_s for row in phases if row.phase == PhaseName.RUN]
     if ends:
         figure.add_vline(x=min(ends), line={"width": 1, "dash": "dash", "color": "#888888"})
-    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(**log_axis("delay, ms (log)", (ms for row in delays for ms in (row.p50_ms, row.p95_ms))))
     figure.update_layout(hovermode="x unified")
     return figure

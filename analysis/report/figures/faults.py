@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from analysis.report.figures.style import shade
 from analysis.tables.timeline import Fault
 
 SAME_SPAN_SECONDS = 2
 """Largest difference between the start of a fault in two variants at which the figure shades it only once."""
 NAMES_SHOWN = 2
-_SHADE = "rgba(128,128,128,0.22)"
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,7 @@ def shade_faults(figure: go.Figure, faults: Sequence[Fault], end: float) -> None
             continue
         shaded.append(fault)
         healed = end if fault.duration_s is None else fault.second + fault.duration_s
-        figure.add_vrect(
-            x0=fault.second,
-            x1=healed,
-            fillcolor=_SHADE,
-            line_width=0,
-            layer="below",
-            annotation={"text": fault.kind, "textangle": -90, "font": {"size": 10}, "xanchor": "left"},
-            annotation_position="top left",
-        )
+        shade(figure, fault.second, healed, fault.kind)
 
 
 def _same(fault: Fault, other: Fault) -> bool:

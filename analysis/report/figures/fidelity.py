@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from analysis.report.figures.style import blank_figure, colour
+from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour
 from record.fidelity import LinkCheck, Sample, VariantFidelity
 
 BEFORE, DURING = "before", "during"
-_SECONDS = "seconds since the start of the run phase"
 _SHARES: tuple[tuple[str, str, Callable[[Sample], float | None]], ...] = (
     ("CPU busy", "solid", lambda sample: sample.cpu_busy),
     ("CPU pressure", "dot", lambda sample: sample.cpu_pressure),
@@ -75,7 +74,7 @@ def link_error_figure(fidelity: Mapping[str, VariantFidelity], variants: Sequenc
             customdata=[_ends(probe) for probe in shown],
             hovertemplate="%{customdata}: %{y:+.2f} ms",
         )
-    figure.update_xaxes(title=_SECONDS)
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(title="measured minus requested, ms")
     return figure
 
@@ -119,7 +118,7 @@ def _over_time(
                 line={"color": colour(index), "dash": dash, "width": 2 if dash == "solid" else 1.5},
                 hovertemplate="%{y:.2f}" + unit,
             )
-    figure.update_xaxes(title=_SECONDS)
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_layout(hovermode="x unified")
     return figure
 

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.report.figures.style import blank_figure, colour, dash, line_mode, symbol
+from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour, dash, line_mode, symbol
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_columns
 from analysis.tables.timeline import PhaseTimes
@@ -84,7 +84,7 @@ def rates_figure(rates: GroupRates) -> go.Figure:
             marker={"symbol": symbol(index), "size": 7},
             hovertemplate="%{y:,} a second",
         )
-    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(title="notifications a second", rangemode="tozero")
     figure.update_layout(hovermode="x unified")
     return figure

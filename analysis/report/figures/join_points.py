@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import plotly.graph_objects as go
 
-from analysis.report.figures.style import blank_figure, colour
+from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour
 from analysis.tables.placements import Placement
 from topology.drawings.layout import Position
 
@@ -95,7 +95,7 @@ def join_points_over_time(placements: Sequence[Placement], variants: Sequence[st
             hovertemplate="%{y}: %{customdata[0]}, %{customdata[1]}<br>%{customdata[2]}<br>%{customdata[3]}"
             "<extra></extra>",
         )
-    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(type="category", categoryorder="array", categoryarray=names[::-1], automargin=True)
     figure.update_layout(barmode="overlay", bargap=0.3, showlegend=len(variants) > 1)
     return figure

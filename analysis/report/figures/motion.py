@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
 from analysis.report.figures.shares import share_over_time_figure
-from analysis.report.figures.style import blank_figure
+from analysis.report.figures.style import RUN_SECONDS, blank_figure
 from analysis.tables.motion import Connectivity, DegreeOverTime
 
 
@@ -44,7 +44,7 @@ def degree_figure(degrees: Sequence[DegreeOverTime]) -> go.Figure:
             line={"width": 0.5, "color": code},
             hovertemplate="%{y} brokers",
         )
-    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(title="brokers")
     figure.update_layout(hovermode="x unified")
     return figure

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from analysis.report.figures.style import blank_figure, colour, line_mode, symbol
+from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour, line_mode, symbol
 from analysis.tables.traffic import QueueLength
 
 
@@ -44,7 +44,7 @@ def queue_figure(queues: Sequence[QueueLength], variants: Sequence[str]) -> go.F
             line={"color": colour(index), "width": 1.5, "dash": "dot"},
             hovertemplate="%{y} waiting in all",
         )
-    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(title="messages waiting", rangemode="tozero")
     figure.update_layout(hovermode="x unified")
     return figure

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 
-from analysis.report.figures.style import blank_figure, colour, dash, line_mode, symbol
+from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour, dash, line_mode, symbol
 from analysis.tables.deliveries import DeliveryOverTime
 from analysis.tables.motion import Connectivity
 
@@ -39,7 +39,7 @@ def share_over_time_figure(
             customdata=[details(row) for row in own],
             hovertemplate=hovertemplate,
         )
-    figure.update_xaxes(title="seconds since the start of the run phase")
+    figure.update_xaxes(title=RUN_SECONDS)
     figure.update_yaxes(title=title, range=[0, 1.02], tickformat=".0%")
     figure.update_layout(hovermode="x unified")
     return figure

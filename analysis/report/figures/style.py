@@ -21,6 +21,9 @@ LOAD_SCALE = ((0.0, "#9db4c8"), (0.5, "#e0a63c"), (1.0, "#cf3f2e"))
 """Colours of loads, by the share of the largest one."""
 MARKED_POINTS_AT_MOST = 40
 """Largest number of points that a line marks; more marks would hide the line."""
+RUN_SECONDS = "seconds since the start of the run phase"
+"""Title of the axis of every figure over time."""
+_SHADE = "rgba(128,128,128,0.22)"
 
 
 def colour(index: int) -> str:
@@ -63,6 +66,19 @@ def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
     shown = [value for value in values if value > 0]
     within_a_decade = bool(shown) and max(shown) < 10 * min(shown)
     return {"title": title, "type": "log", "tickformat": "~g", "dtick": None if within_a_decade else "D2"}
+
+
+def shade(figure: go.Figure, begin: float, end: float, text: str) -> None:
+    """Shades an interval of the x axis behind the lines, with a text at its left edge."""
+    figure.add_vrect(
+        x0=begin,
+        x1=end,
+        fillcolor=_SHADE,
+        line_width=0,
+        layer="below",
+        annotation={"text": text, "textangle": -90, "font": {"size": 10}, "xanchor": "left"},
+        annotation_position="top left",
+    )
 
 
 def blank_figure(height: int = 380) -> go.Figure:

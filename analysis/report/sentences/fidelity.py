@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from analysis.tables.summary import UNKNOWN_FIDELITY
-from record.fidelity import VariantFidelity
+from collections.abc import Mapping
 
-FIDELITY_SENTENCES = {
-    "VALID": "Links, processors and logs were as requested, so the numbers describe the overlay.",
-    "DEGRADED": "Some requests were not quite met; the reasons below name the numbers that need care.",
-    "INVALID": "The emulation did not meet its requests: the numbers describe this host, not the overlay.",
+from analysis.tables.summary import UNKNOWN_FIDELITY
+from record.fidelity import FidelityVerdict, VariantFidelity
+
+FIDELITY_SENTENCES: Mapping[str, str] = {
+    FidelityVerdict.VALID: "Links, processors and logs were as requested, so the numbers describe the overlay.",
+    FidelityVerdict.DEGRADED: "Some requests were not quite met; the reasons below name the numbers that need care.",
+    FidelityVerdict.INVALID: (
+        "The emulation did not meet its requests: the numbers describe this host, not the overlay."
+    ),
     UNKNOWN_FIDELITY: "The fidelity of the emulation was not measured.",
 }
 

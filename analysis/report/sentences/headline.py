@@ -12,11 +12,10 @@ from analysis.report.data import ReportData
 from analysis.report.figures.burst_recovery import recovery_sentence
 from analysis.report.sentences.comparison import comparisons_in_words
 from analysis.report.sentences.delivery import delivery_sentence
+from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
 from analysis.report.sentences.text import milliseconds
 from analysis.tables.summary import CORRECT, UNJUDGED, Summary, VariantSummary
 from record.fidelity import FidelityVerdict
-
-_INVALID = "The emulation did not meet its requests, so the numbers describe this host and not the overlay."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ def headline(data: ReportData) -> Headline:
     if (wrong := _defect(summary)) is not None:
         return Headline(wrong, findings[:1])
     if summary.fidelity == FidelityVerdict.INVALID:
-        return Headline(_INVALID, findings[:1])
+        return Headline(FIDELITY_SENTENCES[FidelityVerdict.INVALID], findings[:1])
     lead, *details = findings or [delivery_sentence(summary.variants[0].delivery), _delay(summary.variants[0])]
     return Headline(lead, [sentence for sentence in details if sentence])
 
