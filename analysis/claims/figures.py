@@ -17,10 +17,11 @@ from statistics import fmean
 from typing import Any
 
 import msgspec
-import yaml
 
+from analysis.claims.files import read_as
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError
+from broker_service.messages import Kind
 
 FILE = Path(__file__).parent / "papers" / "figures.yaml"
 TIME = "time"
@@ -156,28 +157,29 @@ def _mean_delay(variant: MeasuredVariant) -> float | None:
     return fmean(delays) if delays else None
 
 
-def _sent(*kinds: str) -> Callable[[MeasuredVariant], float | None]:
+def _sent(*kinds: Kind) -> Callable[[MeasuredVariant], float | None]:
     """Messages of some kinds that brokers sent each other; of all kinds where none is named."""
+    words = {kind.word for kind in kinds}
 
     def count(variant: MeasuredVariant) -> float | None:
-        return float(sum(row.sent for row in variant.messages if not kinds or row.kind in kinds))
+        return float(sum(row.sent for row in variant.messages if not words or row.kind in words))
 
     return count
 
 
 def _messages_per_publication(variant: MeasuredVariant) -> float | None:
-    sent = sum(row.sent for row in variant.messages if row.kind == "publish")
+    sent = sum(row.sent for row in variant.messages if row.kind == Kind.PUBLISH.word)
     return sent / variant.published if variant.published else None
 
 
 def _bytes_per_broker(variant: MeasuredVariant) -> float | None:
-    moved = sum(row.sent_bytes + row.received_bytes for row in variant.messages if row.kind == "publish")
+    moved = sum(row.sent_bytes + row.received_bytes for row in variant.messages if row.kind == Kind.PUBLISH.word)
     return moved / len(variant.overlay.brokers)
 
 
 def _greatest_load(variant: MeasuredVariant) -> float | None:
     """Messages of publications at the busiest broker over the mean of all brokers."""
-    handled = [row.received + row.sent for row in variant.messages if row.kind == "publish"]
+    handled = [row.received + row.sent for row in variant.messages if row.kind == Kind.PUBLISH.word]
     total = sum(handled)
     return max(handled) * len(variant.overlay.brokers) / total if total else None
 
@@ -198,9 +200,9 @@ QUANTITIES: Mapping[str, Quantity] = {
     "messages per publication": Quantity("messages between brokers per publication", _messages_per_publication),
     "route length": Quantity("mean links of routes that ended", lambda variant: variant.mean_route),
     "messages": Quantity("messages between brokers", _sent()),
-    "advertising messages": Quantity("messages of advertising", _sent("advertise", "unadvertise")),
-    "subscribing messages": Quantity("messages of subscribing", _sent("subscribe", "unsubscribe")),
-    "publishing messages": Quantity("messages of publishing", _sent("publish")),
+    "advertising messages": Quantity("messages of advertising", _sent(Kind.ADVERTISE, Kind.UNADVERTISE)),
+    "subscribing messages": Quantity("messages of subscribing", _sent(Kind.SUBSCRIBE, Kind.UNSUBSCRIBE)),
+    "publishing messages": Quantity("messages of publishing", _sent(Kind.PUBLISH)),
     "bytes per broker": Quantity("bytes of publications per broker", _bytes_per_broker),
     "greatest load": Quantity("busiest broker over the mean", _greatest_load),
     "load of the busiest broker": Quantity("share of time for which the busiest broker works", _busiest_load),
@@ -211,7 +213,4 @@ QUANTITIES: Mapping[str, Quantity] = {
 @cache
 def load_figures(file: Path = FILE) -> Mapping[str, Sequence[FigureRecipe]]:
     """The recipes of figures by scenario, relative to `scenarios/`. Raises `ClaimsError`."""
-    try:
-        return msgspec.convert(yaml.safe_load(file.read_text(encoding="utf-8")), dict[str, list[FigureRecipe]])
-    except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
-        raise ClaimsError(f"{file}: {error}") from error
+    return read_as(file, dict[str, list[FigureRecipe]])

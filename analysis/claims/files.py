@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import yaml
 
 from analysis.claims.model import Claim, ClaimKind, Claims, ClaimsError, Paper, Recipe, leaves
+
+_Content = TypeVar("_Content")
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -40,13 +42,25 @@ def read_claims(files: Iterable[Path]) -> Claims:
     return Claims(papers=papers, claims=tuple(claims))
 
 
-def _load(file: Path) -> dict[str, Any]:
+def read_as(file: Path, content: type[_Content]) -> _Content:
+    """The content of a YAML file, given its type. Raises `ClaimsError`."""
     try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        return msgspec.convert(_parsed(file), content)
+    except msgspec.ValidationError as error:
+        raise ClaimsError(f"{file}: {_field_first(error)}") from error
+
+
+def _parsed(file: Path) -> Any:
+    try:
+        return yaml.safe_load(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ClaimsError(f"{file}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ClaimsError(f"{file}: not valid YAML: {error}") from error
+
+
+def _load(file: Path) -> dict[str, Any]:
+    data = _parsed(file)
     if (
         not isinstance(data, dict)
         or not isinstance(data.get("paper"), dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +17,12 @@ from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.deliveries import DeliveryOverTime, Notification
 from analysis.tables.detections import Detection, DetectionFigures
 from analysis.tables.results import read_table, table_file
-from analysis.tables.summary import BestEffort, Delivery, Matching, read_summary
+from analysis.tables.summary import BestEffort, Delivery, Matching, VariantSummary, read_summary
 from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, RouteLength
 from record.files import LOGS, RESULTS, log_file, log_files
 from record.log import TraceRecord
-from record.manifest import PhaseName
+from record.manifest import PhaseName, VariantRecord
 from topology.files import load
 from topology.link_properties import BrokerId
 from topology.model import Overlay
@@ -174,59 +174,93 @@ def _routing(variant: MeasuredVariant) -> str:
     return str(variant.settings.get(_PUBLICATIONS, variant.name))
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The tables of a run that measures read, each by variant."""
+
+    notifications: Mapping[str, Sequence[Notification]]
+    detections: Mapping[str, Sequence[Detection]]
+    """Empty for a run without composite subscriptions."""
+    messages: Mapping[str, Sequence[BrokerMessages]]
+    labels: Mapping[str, Sequence[LabelledMessages]]
+    delivery: Mapping[str, Sequence[DeliveryOverTime]]
+    routes: Mapping[str, Sequence[RouteLength]]
+    """Empty for a run without best-effort routing."""
+    loads: Mapping[str, Sequence[BrokerLoad]]
+    run_phases: Mapping[str, Sequence[PhaseTimes]]
+    """The rows of the phase `run`; none for a variant that did not reach it."""
+
+
 def open_measured(directory: Path) -> MeasuredRun:
     """Reads an analysed run. Raises `UserError` when it was not analysed."""
     manifest = read_manifest(directory)
     summaries = {summary.name: summary for summary in read_summary(directory).variants}
-    composed = any(summary.delivery.detections is not msgspec.UNSET for summary in summaries.values())
-    notifications = _by_variant(read_table(directory / RESULTS, Notification))
-    detections = _by_variant(read_table(directory / RESULTS, Detection) if composed else ())
-    messages = _by_variant(read_table(directory / RESULTS, BrokerMessages))
-    labels = _by_variant(read_table(directory / RESULTS, LabelledMessages))
-    delivery = _by_variant(read_table(directory / RESULTS, DeliveryOverTime))
-    routed = (directory / RESULTS / table_file(RouteLength)).exists()
-    routes = _by_variant(read_table(directory / RESULTS, RouteLength) if routed else ())
-    loads = _by_variant(read_table(directory / RESULTS, BrokerLoad))
-    phases = _by_variant(read_table(directory / RESULTS, PhaseTimes))
-    running = {name: [row for row in rows if row.phase == PhaseName.RUN] for name, rows in phases.items()}
-    run_seconds = {name: sum(row.end_s - row.start_s for row in rows) for name, rows in running.items()}
+    tables = _read_tables(directory / RESULTS, summaries.values())
     overlays = {file: load(directory / file) for file in sorted({variant.topology for variant in manifest.variants})}
     files = {variant.underlay for variant in manifest.variants if variant.underlay is not msgspec.UNSET}
     underlays = {file: load_underlay(directory / file) for file in sorted(files)}
     return MeasuredRun(
         directory,
         tuple(
-            MeasuredVariant(
-                name=variant.name,
-                settings=variant.settings,
-                overlay=overlays[variant.topology],
-                matching=summaries[variant.name].matching,
-                run_seconds=run_seconds[variant.name],
-                notifications=tuple(
-                    row
-                    for row in notifications.get(variant.name, ())
-                    if row.repeat == 0 and row.delay_ms is not None and row.second is not None
-                ),
-                messages=tuple(messages.get(variant.name, ())),
-                published=summaries[variant.name].delivery.published,
-                delivery_ratio=_ratio(summaries[variant.name].delivery),
-                delivery_over_time=tuple(sorted(delivery.get(variant.name, ()), key=lambda row: row.second)),
-                labels=tuple(labels.get(variant.name, ())),
-                routes=tuple(routes.get(variant.name, ())),
-                loads=tuple(row for row in loads.get(variant.name, ()) if 0 <= row.second < run_seconds[variant.name]),
-                detections=tuple(
-                    row
-                    for row in detections.get(variant.name, ())
-                    if row.repeat == 0 and row.delay_ms is not None and row.second is not None
-                ),
-                detection_figures=summaries[variant.name].delivery.detections,
-                run_began_ns=min((row.start_ns for row in running[variant.name]), default=0),
-                underlay=underlays[variant.underlay] if variant.underlay is not msgspec.UNSET else None,
+            _measured_variant(
+                variant,
+                summaries[variant.name],
+                tables,
+                overlays[variant.topology],
+                underlays[variant.underlay] if variant.underlay is not msgspec.UNSET else None,
             )
             for variant in manifest.variants
         ),
         {variant.name: variant.time_dilation for variant in manifest.variants},
     )
+
+
+def _read_tables(results: Path, summaries: Iterable[VariantSummary]) -> _Tables:
+    """The tables of a run. Those that its kind of run does not have are not read."""
+    composed = any(summary.delivery.detections is not msgspec.UNSET for summary in summaries)
+    routed = (results / table_file(RouteLength)).exists()
+    running = [row for row in read_table(results, PhaseTimes) if row.phase == PhaseName.RUN]
+    return _Tables(
+        notifications=_by_variant(read_table(results, Notification)),
+        detections=_by_variant(read_table(results, Detection) if composed else ()),
+        messages=_by_variant(read_table(results, BrokerMessages)),
+        labels=_by_variant(read_table(results, LabelledMessages)),
+        delivery=_by_variant(read_table(results, DeliveryOverTime)),
+        routes=_by_variant(read_table(results, RouteLength) if routed else ()),
+        loads=_by_variant(read_table(results, BrokerLoad)),
+        run_phases=_by_variant(running),
+    )
+
+
+def _measured_variant(
+    variant: VariantRecord, summary: VariantSummary, tables: _Tables, overlay: Overlay, underlay: Underlay | None
+) -> MeasuredVariant:
+    name, running = variant.name, tables.run_phases.get(variant.name, ())
+    run_seconds = sum(row.end_s - row.start_s for row in running)
+    return MeasuredVariant(
+        name=name,
+        settings=variant.settings,
+        overlay=overlay,
+        matching=summary.matching,
+        run_seconds=run_seconds,
+        notifications=tuple(filter(_is_first_with_delay, tables.notifications.get(name, ()))),
+        messages=tuple(tables.messages.get(name, ())),
+        published=summary.delivery.published,
+        delivery_ratio=_ratio(summary.delivery),
+        delivery_over_time=tuple(sorted(tables.delivery.get(name, ()), key=lambda row: row.second)),
+        labels=tuple(tables.labels.get(name, ())),
+        routes=tuple(tables.routes.get(name, ())),
+        loads=tuple(row for row in tables.loads.get(name, ()) if 0 <= row.second < run_seconds),
+        detections=tuple(filter(_is_first_with_delay, tables.detections.get(name, ()))),
+        detection_figures=summary.delivery.detections,
+        run_began_ns=min((row.start_ns for row in running), default=0),
+        underlay=underlay,
+    )
+
+
+def _is_first_with_delay(row: Notification | Detection) -> bool:
+    """True for a first notification whose delay and whose second of the run phase are known."""
+    return row.repeat == 0 and row.delay_ms is not None and row.second is not None
 
 
 def _ratio(delivery: Delivery) -> float | None:

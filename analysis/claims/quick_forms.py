@@ -11,10 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import msgspec
-import yaml
-
-from analysis.claims.model import ClaimsError
+from analysis.claims.files import read_as
 
 FILE = Path(__file__).parent / "papers" / "quick_forms.yaml"
 
@@ -22,10 +19,5 @@ FILE = Path(__file__).parent / "papers" / "quick_forms.yaml"
 @cache
 def load_quick_forms(file: Path = FILE) -> Mapping[str, Mapping[str, str]]:
     """The fields of each smaller form by scenario, relative to `scenarios/`. Raises `ClaimsError`."""
-    try:
-        given = msgspec.convert(
-            yaml.safe_load(file.read_text(encoding="utf-8")), dict[str, dict[str, str | int | float]]
-        )
-    except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
-        raise ClaimsError(f"{file}: {error}") from error
+    given = read_as(file, dict[str, dict[str, str | int | float]])
     return {scenario: {field: str(value) for field, value in fields.items()} for scenario, fields in given.items()}

@@ -29,9 +29,10 @@ from analysis.tables.summary import (
 )
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
+from broker_service.messages import Kind
 from record.manifest import VariantRecord
 
-_PUBLISH = "publish"
+_PUBLISH = Kind.PUBLISH.word
 _Row = TypeVar("_Row", BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad)
 
 

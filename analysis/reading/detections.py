@@ -46,6 +46,7 @@ class DetectionLoss(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     @property
     def last(self) -> str:
+        """The publication with whose events the loss travels."""
         return self.publication
 
 

@@ -21,9 +21,10 @@ from analysis.reading.stream_positions import ClientStream
 from analysis.reading.traffic import COUNTED, Amount
 from analysis.run_files.logs import RecordBlock
 from analysis.run_files.time_units import second_of
+from broker_service.messages import Kind
 from record.log import FAULT_CHANGES, LINK_CHANGES, PLACEMENT_CHANGES, Event, TraceRecord
 
-_PUBLISH = "publish"
+_PUBLISH = Kind.PUBLISH.word
 _DETECTION = "detection"
 _OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE, Event.COMPOSE})
 _DECLARATIONS = frozenset({Event.SUBSCRIBE, Event.ADVERTISE, Event.COMPOSE})

@@ -11,12 +11,13 @@ from analysis.reading.gauges import LoadReadings, QueueReadings
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad
 from analysis.tables.buffers import BufferSize
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
+from broker_service.messages import Kind
 from record.log import SAMPLED, Event, TraceRecord
 from record.time_units import MILLISECOND
 
 _REJECTIONS = (Event.REJECTED, Event.REFUSED)
 COUNTED = frozenset({Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.MATCHED, Event.DROPPED, *_REJECTIONS})
-_PUBLISH = "publish"
+_PUBLISH = Kind.PUBLISH.word
 _Key = TypeVar("_Key")
 _NEVER = -1
 """The maximum of no values; values are never negative."""

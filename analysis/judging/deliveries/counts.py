@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from analysis.judging.judged import PublicationOutcome
@@ -25,7 +26,7 @@ class DeliveryCounts:
     spurious: int = 0
     reordered: int = 0
     overtaken: int = 0
-    spurious_causes: dict[str, int] = field(default_factory=dict)
+    spurious_causes: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: PublicationOutcome, overtaken: bool, reordered: bool) -> None:
         got, right = len(outcome.receipts), outcome.right
@@ -33,9 +34,8 @@ class DeliveryCounts:
         self.overtaken += overtaken
         self.reordered += reordered
         if right is Right.NONE:
-            cause = str(outcome.cause)
             self.spurious += got
-            self.spurious_causes[cause] = self.spurious_causes.get(cause, 0) + got
+            self.spurious_causes[str(outcome.cause)] += got
             return
         self.duplicate += max(got - 1, 0)
         if right is Right.MUST:
@@ -60,5 +60,4 @@ class DeliveryCounts:
         self.spurious += other.spurious
         self.reordered += other.reordered
         self.overtaken += other.overtaken
-        for cause, count in other.spurious_causes.items():
-            self.spurious_causes[cause] = self.spurious_causes.get(cause, 0) + count
+        self.spurious_causes.update(other.spurious_causes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -26,7 +26,7 @@ class DetectionCounts:
     dropped: int = 0
     duplicate: int = 0
     spurious: int = 0
-    spurious_causes: dict[str, int] = field(default_factory=dict)
+    spurious_causes: Counter[str] = field(default_factory=Counter)
     delays: DurationHistogram = field(default_factory=DurationHistogram)
     """Of first notifications."""
 
@@ -49,7 +49,7 @@ class DetectionCounts:
         """Adds the notification of a set that is no detection."""
         self.delivered += 1
         self.spurious += 1
-        self.spurious_causes[cause.value] = self.spurious_causes.get(cause.value, 0) + 1
+        self.spurious_causes[cause.value] += 1
 
     def merge(self, other: DetectionCounts) -> None:
         self.expected += other.expected
@@ -61,8 +61,7 @@ class DetectionCounts:
         self.duplicate += other.duplicate
         self.spurious += other.spurious
         self.delays.merge(other.delays)
-        for cause, count in other.spurious_causes.items():
-            self.spurious_causes[cause] = self.spurious_causes.get(cause, 0) + count
+        self.spurious_causes.update(other.spurious_causes)
 
     def defects(self) -> list[DetectionDefect]:
         """The defects that were found."""

@@ -14,6 +14,7 @@ from statistics import correlation, fmean, linear_regression
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
+from broker_service.messages import Kind
 from topology.link_properties import BrokerId
 
 _FILTERING = "routing.filtering"
@@ -126,7 +127,7 @@ def _named(variant: MeasuredVariant, beginnings: Sequence[str]) -> list[BrokerId
 
 def _bytes(variant: MeasuredVariant) -> float:
     """Mean bytes of a publication that the publisher broker sends."""
-    rows = [row for row in variant.messages if row.broker == "pb" and row.kind == "publish"]
+    rows = [row for row in variant.messages if row.broker == "pb" and row.kind == Kind.PUBLISH.word]
     return sum(row.sent_bytes for row in rows) / sum(row.sent for row in rows)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError
+from broker_service.messages import Kind
 
 EVENTS = 9957
 """Events of a published run: 11,958,600 messages of flooding, N (l - 1) + 1 = 1201 for each event."""
@@ -69,4 +70,4 @@ def least(values: Sequence[float | None]) -> float | None:
 
 
 def _sent(variant: MeasuredVariant, *, publications: bool) -> int:
-    return sum(row.sent for row in variant.messages if (row.kind == "publish") is publications)
+    return sum(row.sent for row in variant.messages if (row.kind == Kind.PUBLISH.word) is publications)
