@@ -5,8 +5,10 @@
    each costs more than all other work on a publication.
 2. Values survive the end of the process, `kill -9` included. They do not survive the end of the host, because nothing
    is forced to its disk: the systems under test are emulated, and so are the crashes of their machines.
-3. The file is a database of SQLite in write-ahead mode. Its log is append-only with checksums; a torn tail is ignored
-   when the next incarnation opens it, and SQLite moves the log's content into the database before the log gets long.
+3. The file is a database of SQLite in write-ahead mode, which ignores a torn tail when the next incarnation opens it. A
+   commit is one row of the table `logged`, which holds all changes of that commit, because a row for each value would
+   cost several times as much. Once the table has `MOST_LOGGED` bytes, the values that are left of it move to the table
+   `stored`. Most never do, because a publication is stored for a fraction of a second.
 4. Keys come in the order in which they were stored first, as those of a dictionary do. The simulator keeps a dictionary
    in place of the file.
 """
@@ -14,23 +16,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 if TYPE_CHECKING:
     import sqlite3
+
+MOST_LOGGED: Final = 4 << 20
+"""Bytes of changes after which values move to their own table; until then they are in memory, too."""
+_MOST_WAITING: Final = 1_000
+"""Changes that wait for a commit; the next one is preceded by it."""
 
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",  # before the next one: the log needs no shared memory then
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = OFF",
     "CREATE TABLE IF NOT EXISTS stored (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS logged (number INTEGER PRIMARY KEY, changes BLOB NOT NULL)",
 )
+_LOG = "INSERT INTO logged (changes) VALUES (?)"
 _STORE = "INSERT INTO stored (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 _ERASE = "DELETE FROM stored WHERE key = ?"
-_MOST_WAITING: Final = 1_000
-"""Changes that wait for a commit; the next one is preceded by it."""
 
 
 class StorageFullError(Exception):
@@ -71,28 +79,35 @@ class BoundedStorage:
             self.values.commit()
 
 
-class _Change(NamedTuple):
-    """A change that waits for the commit."""
-
-    key: str
-    value: bytes | None
-    """None: the key is erased."""
-
-
-def _erases(change: _Change) -> bool:
-    return change.value is None
+_Change = tuple[str, bytes | None]
+"""A key and its new value; None: the key is erased."""
+_encode_changes = msgspec.msgpack.Encoder().encode
+_decode_changes = msgspec.msgpack.Decoder(list[_Change]).decode
 
 
 class FileStorage(MutableMapping[str, bytes]):
-    """Values in a file, which is made when the first one is stored. They are read from the file each time."""
+    """Values in a file, which is made when the first one is stored (rule 3)."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most_logged: int = MOST_LOGGED) -> None:
         """Raises `OSError` when there is a file that cannot be read."""
         self._path = path
+        self._most_logged = most_logged
         self._database = _open(path) if path.exists() else None
         self._waiting: list[_Change] = []
-        self._keys = dict.fromkeys(key for (key,) in self._rows("SELECT key FROM stored ORDER BY number"))
-        """The keys of all values, those that wait included."""
+        """Changes that wait for a commit."""
+        self._logged = 0
+        """Bytes of the changes in the table `logged`."""
+        self._keys = dict.fromkeys((key for (key,) in self._rows("SELECT key FROM stored ORDER BY number")), True)
+        """The keys of all values; true for one that has a row in the table `stored`, perhaps of a former value."""
+        self._recent: dict[str, bytes] = {}
+        """The values that are not in the table `stored`."""
+        self._erased: set[str] = set()
+        """Keys whose row in the table `stored` is to be deleted, because they were erased since; a key that was stored
+        again gets another row."""
+        for (changes,) in self._rows("SELECT changes FROM logged ORDER BY number"):
+            self._logged += len(changes)
+            for change in _decode_changes(changes):
+                self._note(change)
 
     def close(self) -> None:
         """Raises `OSError` when what waits cannot be written."""
@@ -109,32 +124,32 @@ class FileStorage(MutableMapping[str, bytes]):
             self._database = _open(self._path)
         import sqlite3  # noqa: PLC0415 - as in `_open`
 
+        changes = _encode_changes(self._waiting)
         try:
-            with self._database:
-                self._database.execute("BEGIN")
-                for erases, changes in groupby(self._waiting, _erases):
-                    if erases:
-                        self._database.executemany(_ERASE, [(change.key,) for change in changes])
-                    else:
-                        self._database.executemany(_STORE, changes)
+            self._database.execute(_LOG, (changes,))
+            self._waiting.clear()
+            self._logged += len(changes)
+            if self._logged >= self._most_logged:
+                self._move(self._database)
         except sqlite3.Error as error:
             raise OSError(f"cannot write the stable storage: {error}: {self._path}") from error
-        self._waiting.clear()
 
     def __getitem__(self, key: str) -> bytes:
         if key not in self._keys:
             raise KeyError(key)
-        self.commit()
+        recent = self._recent.get(key)
+        if recent is not None:
+            return recent
         value: bytes = self._rows("SELECT value FROM stored WHERE key = ?", key)[0][0]
         return value
 
     def __setitem__(self, key: str, value: bytes) -> None:
-        self._change(_Change(key, value))
-        self._keys[key] = None
+        self._change((key, value))
 
     def __delitem__(self, key: str) -> None:
-        del self._keys[key]
-        self._change(_Change(key, None))
+        if key not in self._keys:
+            raise KeyError(key)
+        self._change((key, None))
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._keys))
@@ -146,6 +161,30 @@ class FileStorage(MutableMapping[str, bytes]):
         if len(self._waiting) >= _MOST_WAITING:
             self.commit()
         self._waiting.append(change)
+        self._note(change)
+
+    def _note(self, change: _Change) -> None:
+        """Has keys and values in memory follow a change."""
+        key, value = change
+        if value is not None:
+            self._keys.setdefault(key, False)
+            self._recent[key] = value
+            return
+        if self._keys.pop(key):
+            self._erased.add(key)
+        self._recent.pop(key, None)
+
+    def _move(self, database: sqlite3.Connection) -> None:
+        """Moves the effect of all logged changes to the table `stored`."""
+        with database:
+            database.execute("BEGIN")
+            database.executemany(_ERASE, [(key,) for key in self._erased])
+            database.executemany(_STORE, self._recent.items())
+            database.execute("DELETE FROM logged")
+        self._keys |= dict.fromkeys(self._recent, True)
+        self._recent.clear()
+        self._erased.clear()
+        self._logged = 0
 
     def _rows(self, statement: str, *arguments: str) -> list[Any]:
         return [] if self._database is None else self._database.execute(statement, arguments).fetchall()

@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_service.storage import BoundedStorage, FileStorage, StorageFullError
+from broker_service.storage import MOST_LOGGED, BoundedStorage, FileStorage, StorageFullError
 
 KEYS = st.sampled_from(["a", "b", "c", "log:1", "log:2", "ä\x00 "])
 CHANGES = st.lists(st.tuples(KEYS, st.none() | st.binary(max_size=20) | st.just(b"x" * 9000)), max_size=30)
 """Values to be stored, and None for keys to be erased."""
+BOUNDS = st.sampled_from([1, 100, 20_000, MOST_LOGGED])
+"""Bytes of changes after which values move to their own table: with every commit, with some, or never."""
 
 
 def change(storage: BoundedStorage, key: str, value: bytes | None) -> None:
@@ -27,33 +29,35 @@ def change(storage: BoundedStorage, key: str, value: bytes | None) -> None:
         storage.store(key, value)
 
 
-@given(CHANGES, st.sets(st.integers(0, 30)))
-@settings(max_examples=50, deadline=None)
+@given(CHANGES, st.sets(st.integers(0, 30)), BOUNDS)
+@settings(max_examples=100, deadline=None)
 def test_a_file_is_a_dictionary_that_survives_incarnations(
-    changes: list[tuple[str, bytes | None]], restarts: set[int]
+    changes: list[tuple[str, bytes | None]], restarts: set[int], most_logged: int
 ) -> None:
     with TemporaryDirectory() as directory:
         path, expected = Path(directory) / "stored", BoundedStorage({}, 1 << 20)
-        file = FileStorage(path)
+        file = FileStorage(path, most_logged)
         for number, (key, value) in enumerate(changes):
             change(expected, key, value)
             change(BoundedStorage(file, 1 << 20), key, value)
             if number in restarts:
                 file.close()
-                file = FileStorage(path)
+                file = FileStorage(path, most_logged)
+            elif number % 3 == 0:
+                file.commit()
             assert list(file.items()) == list(expected.values.items())
             assert len(file) == len(expected.values)
         file.close()
 
 
-@given(CHANGES, st.integers(1, 5), st.data())
+@given(CHANGES, st.integers(1, 5), BOUNDS, st.data())
 @settings(max_examples=100, deadline=None)
 def test_a_log_torn_at_any_byte_gives_the_state_after_some_commit(
-    changes: list[tuple[str, bytes | None]], together: int, data: st.DataObject
+    changes: list[tuple[str, bytes | None]], together: int, most_logged: int, data: st.DataObject
 ) -> None:
     with TemporaryDirectory() as directory:
         path, crashed = Path(directory) / "stored", Path(directory) / "crashed"
-        file = FileStorage(path)
+        file = FileStorage(path, most_logged)
         storage, states = BoundedStorage(file, 1 << 30), [dict[str, bytes]()]
         expected = BoundedStorage({}, 1 << 30)
         for number, (key, value) in enumerate(changes):
@@ -100,6 +104,27 @@ def test_many_changes_do_not_wait_for_a_commit(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "stored", tmp_path / "crashed")
     shutil.copy(tmp_path / "stored-wal", tmp_path / "crashed-wal")
     assert len(FileStorage(tmp_path / "crashed")) == 1_000
+
+
+def test_the_file_does_not_grow_with_values_that_are_replaced_or_erased(tmp_path: Path) -> None:
+    file = FileStorage(tmp_path / "stored", most_logged=1 << 16)
+    for number in range(1_000):
+        file["replaced"] = bytes(10_000)
+        file[f"erased {number}"] = bytes(10_000)
+        file.commit()
+        del file[f"erased {number}"]
+    file.close()
+    assert sum(part.stat().st_size for part in tmp_path.iterdir()) < 10 << 16
+    assert dict(FileStorage(tmp_path / "stored")) == {"replaced": bytes(10_000)}
+
+
+def test_values_in_their_own_table_take_no_memory(tmp_path: Path) -> None:
+    file, value = FileStorage(tmp_path / "stored", most_logged=1 << 16), bytes(1 << 16)
+    references = sys.getrefcount(value)
+    file["a"] = value
+    file.commit()
+    assert sys.getrefcount(value) == references
+    assert file["a"] == value
 
 
 def test_what_cannot_be_written_is_an_error_and_waits_on(tmp_path: Path) -> None:
