@@ -65,7 +65,7 @@ class ContainerRuntime:
         self._processes: dict[BrokerId, ProcessIdentity] = {}
         self._paused: set[BrokerId] = set()
         self._quotas: dict[BrokerId, int] = {}
-        self._pool = ThreadPoolExecutor(_PARALLEL, thread_name_prefix="docker")
+        self._pool = _pool()
 
     def __enter__(self) -> Self:
         self._run_paths.give_logs_to_brokers()
@@ -75,6 +75,8 @@ class ContainerRuntime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._processes.clear()
+        self._pool.shutdown(cancel_futures=True)  # what an interrupted call still makes would come after its removal
+        self._pool = _pool()
         try:
             self._each(self._remove, [self._name(broker) for broker in self._sandboxes])
         finally:
@@ -258,6 +260,10 @@ class ContainerRuntime:
         if failures:
             raise failures[0]
         return [future.result() for future in futures]
+
+
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_PARALLEL, thread_name_prefix="docker")
 
 
 def _quota(cores: float | None) -> int:
