@@ -33,7 +33,7 @@ from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.interface import Erase, Store
 from broker_service.storage import BoundedStorage, FileStorage
-from broker_service.trace_writer import NullTrace
+from broker_service.tracing.trace_writer import NullTrace
 from emulation.live_overlay import BrokerSettings
 from emulation.live_overlay.preparation import Declarations, prepared_by
 from emulation.simulation import SimulatedOverlay

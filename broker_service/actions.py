@@ -10,7 +10,6 @@ import msgspec
 from broker_service.composites import INTERNAL, Composites, UnitDetection, lost_detection
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
-from broker_service.publisher_gate import PublisherGate
 from broker_service.router_timers import RouterTimers
 from broker_service.routing.interface import (
     Actions,
@@ -32,9 +31,10 @@ from broker_service.routing.interface import (
     Store,
 )
 from broker_service.routing.matcher import Comparisons
-from broker_service.sessions import Client, Session
+from broker_service.sessions.publisher_gate import PublisherGate
+from broker_service.sessions.session import Client, Session
 from broker_service.storage import BoundedStorage
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 
 # Looked up once, because every message needs them.

@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from broker_service.actions import ActionExecutor
-from broker_service.client_operations import ClientOperations
-from broker_service.client_sessions import ClientSessions
+from broker_service.clients.client_operations import ClientOperations
+from broker_service.clients.client_sessions import ClientSessions
+from broker_service.clients.publishing import Publishing
 from broker_service.composites import Composites
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.defects import DefectReports
@@ -33,17 +34,16 @@ from broker_service.messages import (
     Message,
     Welcome,
 )
-from broker_service.publisher_gate import PublisherGate
-from broker_service.publishing import Publishing
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
 from broker_service.routing.interface import Buffer, LinkStatus, RouterContext, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
-from broker_service.sampled_trace import recorder_of
 from broker_service.service import ServiceTotals, no_service
-from broker_service.sessions import Client
+from broker_service.sessions.publisher_gate import PublisherGate
+from broker_service.sessions.session import Client
 from broker_service.storage import BoundedStorage
-from broker_service.trace import Trace
+from broker_service.tracing.sampled_trace import recorder_of
+from broker_service.tracing.trace import Trace
 from record.log import Event
 from record.service_time import ServiceTime
 from record.time_units import SECOND

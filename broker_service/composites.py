@@ -40,7 +40,7 @@ from broker_service.messages import (
 )
 from broker_service.router_timers import Schedule, ScheduledCall
 from broker_service.routing.interface import CompositeUnit, SetTimer
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 from record.time_units import SECOND
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from broker_service.config import BrokerConfig
 from broker_service.errors import BrokerDefectError
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 
 

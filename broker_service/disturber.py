@@ -16,7 +16,7 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, Message
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing.interface import SetTimer, TimerKey
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 from record.time_units import SECOND
 

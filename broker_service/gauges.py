@@ -11,8 +11,8 @@ from typing import Protocol
 
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
-from broker_service.trace import Recorder
-from broker_service.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
+from broker_service.tracing.trace import Recorder
+from broker_service.tracing.trace_writer import FLUSH_INTERVAL, FileTrace, NullTrace
 from record.log import Event
 
 SECOND = 10

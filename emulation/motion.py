@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
-from broker_service.trace import Trace
+from broker_service.tracing.trace import Trace
 from emulation.live_overlay.contract import LiveOverlay
 from record.log import Event, TraceRecord
 from record.time_units import SECOND

@@ -13,6 +13,7 @@ from pathlib import Path
 
 COMPILED_PACKAGES = (
     "broker_service",
+    "broker_service/clients",
     "broker_service/detection",
     "broker_service/language",
     "broker_service/links",
@@ -33,6 +34,8 @@ COMPILED_PACKAGES = (
     "broker_service/routing/octopia",
     "broker_service/routing/semi_probabilistic",
     "broker_service/routing/tid",
+    "broker_service/sessions",
+    "broker_service/tracing",
     "emulation/simulation",
 )
 """Packages whose own modules are compiled; packages inside of these are compiled only if they are listed.
@@ -68,8 +71,8 @@ _RARE = "runs once in a broker's life, or once in a run"
 _DECLARED = "runs once for each composite subscription that a client makes"
 
 INTERPRETED: Mapping[str, str] = {
+    "broker_service/clients/declaring.py": _GENERIC_DATACLASS,
     "broker_service/config.py": _STRUCTS,
-    "broker_service/declaring.py": _GENERIC_DATACLASS,
     "broker_service/defects.py": _RARE,
     "broker_service/disturbance.py": _STRUCTS,
     "broker_service/errors.py": _RARE,

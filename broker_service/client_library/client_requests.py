@@ -29,7 +29,7 @@ from broker_service.messages import (
     Welcome,
     answer,
 )
-from broker_service.progress import REPEATABLE
+from broker_service.sessions.progress import REPEATABLE
 from broker_service.transport.wire import LONGEST_NAME
 from record.callbacks import do_nothing
 

@@ -39,9 +39,9 @@ from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.session import LinkViolationError, RefusedError
 from broker_service.routing.interface import SetTimer
-from broker_service.sampled_trace import long_waits, recorder_of
 from broker_service.storage import FileStorage
-from broker_service.trace_writer import FileTrace, NullTrace
+from broker_service.tracing.sampled_trace import long_waits, recorder_of
+from broker_service.tracing.trace_writer import FileTrace, NullTrace
 from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits

@@ -28,7 +28,7 @@ from broker_service.links.retransmission import RetransmissionQueue
 from broker_service.links.sending import Sending
 from broker_service.links.utilisation import SentWindow
 from broker_service.messages import BrokerId, Kind, Message
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.callbacks import do_nothing
 from record.log import Event
 from record.time_units import SECOND

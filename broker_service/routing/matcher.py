@@ -14,7 +14,7 @@ from broker_service.errors import MalformedMessageError
 from broker_service.language import ContentError, Publication, Subscription, Value
 from broker_service.matching import MatchIndex
 from broker_service.messages import Message
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from broker_service.client_library.client_requests import SessionFullError, TooLargeError
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Kind, Operation, Outcome
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from emulation.drivers.driver_operations import EVENTS, REQUESTS, ReadyOperation
 from emulation.drivers.status import ClientCounts
 from record.callbacks import do_nothing

@@ -30,8 +30,8 @@ from broker_service.client_library.client_session import ClientSession, ConnectE
 from broker_service.gauges import Ticker
 from broker_service.language import ContentError
 from broker_service.timers.precise_timer import PreciseTimer
-from broker_service.trace import Recorder
-from broker_service.trace_writer import FileTrace
+from broker_service.tracing.trace import Recorder
+from broker_service.tracing.trace_writer import FileTrace
 from broker_service.transport.due_writes import DueWrites
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation

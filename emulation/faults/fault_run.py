@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from broker_service.trace import Trace
+from broker_service.tracing.trace import Trace
 from emulation.faults.execution import perform
 from emulation.faults.injector import Action, FaultInjector
 from emulation.live_overlay.contract import LiveOverlay

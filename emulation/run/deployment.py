@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from broker_service.trace import Trace
+from broker_service.tracing.trace import Trace
 from emulation.drivers.status import ClientCounts
 from emulation.live_overlay import LiveOverlay, Tables
 from scenario.faults import FaultSchedule

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from broker_service.trace_writer import FileTrace, NullTrace
+from broker_service.tracing.trace_writer import FileTrace, NullTrace
 from emulation.drivers.driver import DriverConfig
 from emulation.drivers.status import DriverStatus
 from emulation.faults.fault_run import NODE

@@ -21,8 +21,8 @@ from broker_service.links.on_demand import MeshPlace
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId
 from broker_service.routing.interface import SetTimer
-from broker_service.sampled_trace import long_waits, recorder_of
-from broker_service.trace import Trace
+from broker_service.tracing.sampled_trace import long_waits, recorder_of
+from broker_service.tracing.trace import Trace
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.charging import sampler
 from emulation.simulation.event_queue import EventQueue

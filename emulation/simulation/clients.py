@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from broker_service.trace import Recorder, Trace
+from broker_service.tracing.trace import Recorder, Trace
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import ReadyOperation
 from emulation.drivers.status import ClientCounts

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from broker_service.trace import Trace
+from broker_service.tracing.trace import Trace
 from emulation.drivers.driver_operations import SharedPredicates, ready
 from emulation.drivers.status import ClientCounts
 from emulation.faults.fault_run import NODE as EVENT_NODE

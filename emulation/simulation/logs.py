@@ -61,7 +61,7 @@ class LogDirectory:
 
 
 class NodeLog:
-    """The log of one node; a `broker_service.trace.Trace`."""
+    """The log of one node; a `broker_service.tracing.trace.Trace`."""
 
     __slots__ = ("_directory", "_encoder", "_lines", "_path", "_records", "node", "variant")
 

@@ -11,7 +11,7 @@ from broker_service.broker import Broker
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.disturbance import Disturbance
 from broker_service.messages import ClientEvent, ClientRequest
-from broker_service.trace import Trace
+from broker_service.tracing.trace import Trace
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, MeshConfigs, Tables
 from emulation.live_overlay.status import status_of
 from emulation.simulation.brokers import Mesh, SimulatedBroker

@@ -8,7 +8,7 @@ from typing import Final
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation
-from broker_service.sessions import Session
+from broker_service.sessions.session import Session
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.event_queue import EventQueue
 from record.callbacks import do_nothing

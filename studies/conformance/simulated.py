@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from broker_service.messages import BrokerId, ClientEvent
-from broker_service.trace import Trace
-from broker_service.trace_writer import NullTrace
+from broker_service.tracing.trace import Trace
+from broker_service.tracing.trace_writer import NullTrace
 from emulation.drivers.clients import Session
 from emulation.simulation import SimulatedOverlay
 from studies.conformance.case_runner import settings, settle

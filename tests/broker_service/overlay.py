@@ -17,7 +17,7 @@ from broker_service.language.notation import parse_composite
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientRequest, Operation, Outcome
 from broker_service.routing.interface import TimerKey
-from broker_service.sessions import Session
+from broker_service.sessions.session import Session
 from record.log import Event, TraceRecord
 from tests.broker_service.manual_timers import ManualTimers
 

@@ -13,7 +13,7 @@ from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import MOST_HOPS, ClientEvent, ClientRequest, Kind, Message, Operation, Outcome
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.tid.messages import UnsubscribeHeader
-from broker_service.sessions import DECLARED_OVERHEAD, Session
+from broker_service.sessions.session import DECLARED_OVERHEAD, Session
 from record.log import Event
 from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.overlay import ListTrace

@@ -16,7 +16,7 @@ from broker_service.language.composite_wire import encode_composite
 from broker_service.language.notation import parse_composite
 from broker_service.language.wire import encode_publication
 from broker_service.messages import ClientEvent, ConstituentPublication, Kind, Message, Operation, Outcome
-from broker_service.sessions import DECLARED_OVERHEAD, Session
+from broker_service.sessions.session import DECLARED_OVERHEAD, Session
 from record.log import Event
 from record.time_units import SECOND
 from tests.broker_service.overlay import CoreOverlay

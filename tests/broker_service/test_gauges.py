@@ -8,8 +8,8 @@ import pytest
 from broker_service import gauges
 from broker_service.gauges import SECOND, BufferGauges, LoadGauge, LoopLag, QueueGauges, Ticker, resident_memory
 from broker_service.routing.interface import Buffer
-from broker_service.trace import Recorder
-from broker_service.trace_writer import FLUSH_INTERVAL
+from broker_service.tracing.trace import Recorder
+from broker_service.tracing.trace_writer import FLUSH_INTERVAL
 from record.log import Event, TraceRecord
 
 

@@ -55,7 +55,7 @@ def test_a_function_that_is_not_there_is_found_out() -> None:
 
 
 def test_a_call_that_is_not_made_is_found_out() -> None:
-    assert "receive" not in names_in(find_function("broker_service.publishing.Publishing.publish"))
+    assert "receive" not in names_in(find_function("broker_service.clients.publishing.Publishing.publish"))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from analysis.pipeline import analyze
 from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.results import read_table
 from analysis.tables.summary import SampledLogs, Summary, VariantSummary
-from broker_service.sampled_trace import LONG_WAIT
+from broker_service.tracing.sampled_trace import LONG_WAIT
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record import manifest

@@ -13,8 +13,8 @@ from broker_service.client_library.client_requests import ClientRequests, Sessio
 from broker_service.config import BrokerConfig
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerFrame, ClientEvent, ClientRequest, Operation, Outcome
-from broker_service.progress import REASON_FORGOTTEN, REASONS_KEPT, REPEATABLE
-from broker_service.sessions import Session
+from broker_service.sessions.progress import REASON_FORGOTTEN, REASONS_KEPT, REPEATABLE
+from broker_service.sessions.session import Session
 from tests.broker_service.loopback import QUOTES, STOCKS, quote
 from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.overlay import ListTrace

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from broker_service.config import Limits
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import Kind, Message
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 from record.time_units import SECOND
 from tests.broker_service.overlay import ListTrace

@@ -19,7 +19,7 @@ from broker_service.links.sending import LATEST, Sending
 from broker_service.links.session import ACKNOWLEDGE_AFTER, LinkSession, LinkViolationError, RefusedError
 from broker_service.links.states import Input
 from broker_service.messages import Kind, Message
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 from record.service_time import Distribution, ServiceTime
 from record.time_units import SECOND

@@ -20,7 +20,7 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, RefusedError
 from broker_service.links.states import State
 from broker_service.messages import Kind, Message
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 from record.time_units import SECOND
 from tests.broker_service.overlay import ListTrace

@@ -12,7 +12,7 @@ from broker_service.language.wire import decode_publication, encode_publication
 from broker_service.matching import MatchIndex
 from broker_service.messages import Kind, Message
 from broker_service.routing.matcher import Comparisons, Matcher
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 from tests.broker_service.overlay import ListTrace
 from tests.broker_service.routing.stocks import above, quote

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from broker_service.messages import ClientEvent, ClientId, ConstituentPublication, Operation, Outcome
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import ready
 from emulation.drivers.status import ClientCounts

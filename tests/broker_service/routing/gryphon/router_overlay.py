@@ -33,7 +33,7 @@ from broker_service.routing.interface import (
 )
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.service import no_service
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 
 LINES = RoutingTree((("a",), ("b1", "b2"), ("c1", "c2"), ("d",)), ((0, 1), (1, 2), (2, 3)))

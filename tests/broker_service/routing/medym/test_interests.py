@@ -17,7 +17,7 @@ from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.routing.medym.interests import KnownSums, OwnSum
 from broker_service.routing.medym.messages import Bundle, State, Version, decode_control
 from broker_service.routing.medym.sums import EMPTY, SumChange
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 
 SERVERS = 12

@@ -34,7 +34,7 @@ from broker_service.routing.medym.messages import (
     decode_control,
 )
 from broker_service.service import no_service
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 
 SERVERS = ["A", "B", "C", "D"]

@@ -18,8 +18,8 @@ from broker_service.language import ContentError, Publication
 from broker_service.messages import ClientRequest, Kind, Message, Outcome, answer
 from broker_service.routing.interface import Router
 from broker_service.routing.matcher import Comparisons
-from broker_service.sessions import Client
-from broker_service.trace import Recorder
+from broker_service.sessions.session import Client
+from broker_service.tracing.trace import Recorder
 
 
 class Publishing:

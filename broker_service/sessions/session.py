@@ -11,7 +11,7 @@ from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
 from broker_service.language.relations import conforms
 from broker_service.messages import ClientEvent, ClientId, ClientRequest, Outcome
-from broker_service.progress import Progress
+from broker_service.sessions.progress import Progress
 from record.callbacks import do_nothing
 
 _NOTIFIED: Final = Outcome.NOTIFIED  # looked up once: in Python 3.11 an enumeration's member takes 0.1 us

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from broker_service.messages import ClientRequest
-from broker_service.sessions import Session
+from broker_service.sessions.session import Session
 
 
 class PublisherGate:

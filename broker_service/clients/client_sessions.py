@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from broker_service.client_operations import ClientOperations
+from broker_service.clients.client_operations import ClientOperations
 from broker_service.config import Limits
 from broker_service.defects import DefectReports
 from broker_service.messages import ClientRequest, Kind, Message, Operation
-from broker_service.publisher_gate import PublisherGate
-from broker_service.sessions import Session, SessionNames
+from broker_service.sessions.publisher_gate import PublisherGate
+from broker_service.sessions.session import Session, SessionNames
 
 _PUBLISH: Final = Operation.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
 

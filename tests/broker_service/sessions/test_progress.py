@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.progress import REPEATABLE, RecentNumbers
+from broker_service.sessions.progress import REPEATABLE, RecentNumbers
 
 STEPS = st.one_of(st.integers(-5, 70), st.integers(-REPEATABLE - 2, 2 * REPEATABLE), st.just(1 << 60))
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from broker_service.config import BrokerConfig
 from broker_service.messages import ClientRequest, Kind, Message, Operation
-from broker_service.sampled_trace import LONG_WAIT, SampledRecorder, long_waits, recorder_of
-from broker_service.trace import Recorder
+from broker_service.tracing.sampled_trace import LONG_WAIT, SampledRecorder, long_waits, recorder_of
+from broker_service.tracing.trace import Recorder
 from record.log import SAMPLED, Event
 from record.sample import PublicationSample
 from tests.broker_service.overlay import ListTrace

@@ -18,7 +18,7 @@ from broker_service.language.composite_wire import decode_composite
 from broker_service.language.wire import decode_predicates
 from broker_service.messages import ClientId, ClientRequest
 from broker_service.routing.interface import Action, Actions, Router
-from broker_service.sessions import Client, Content, Declared
+from broker_service.sessions.session import Client, Content, Declared
 
 _ALIKE = 16
 """Advertisements that are kept once they were decoded, because many clients make the same."""

@@ -11,9 +11,10 @@ from functools import partial
 from typing import Final
 
 from broker_service.actions import ActionExecutor
+from broker_service.clients.declaring import Declarations
+from broker_service.clients.publishing import Publishing
 from broker_service.composites import INTERNAL, Composites
 from broker_service.config import BrokerConfig
-from broker_service.declaring import Declarations
 from broker_service.errors import RefusedPublicationError, RejectedError
 from broker_service.messages import (
     OPERATION_KINDS,
@@ -26,10 +27,9 @@ from broker_service.messages import (
     Outcome,
     answer,
 )
-from broker_service.publishing import Publishing
 from broker_service.routing.interface import Router
-from broker_service.sessions import Client, Session
-from broker_service.trace import Recorder
+from broker_service.sessions.session import Client, Session
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 
 # Looked up once, because a member of an enumeration takes 0.1 us in Python 3.11 and every publication needs these.

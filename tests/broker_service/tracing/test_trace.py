@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import itertools
 
-from broker_service.trace import Recorder
+from broker_service.tracing.trace import Recorder
 from record.log import Event
 from tests.broker_service.overlay import ListTrace
 

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileTrace:
-    """The log of one node in one variant; a `broker_service.trace.Trace`."""
+    """The log of one node in one variant; a `broker_service.tracing.trace.Trace`."""
 
     def __init__(self, path: Path, node: str, variant: str) -> None:
         """Opens the log for appending. Raises `OSError` when that is impossible."""

@@ -1,0 +1,1 @@
+"""The state of clients' sessions: queued events, held requests, and progress through publications."""

@@ -1,0 +1,1 @@
+"""The log of a node: records are stamped, sampled and written."""
