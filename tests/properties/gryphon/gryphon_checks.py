@@ -40,7 +40,32 @@ def faulty(seed: int, kinds: Sequence[str], options: str = "", *, limits: str = 
         limits=limits,
         publications=_PUBLICATIONS,
     )
-    return text.replace("\nbrokers:", "\n" + "\n".join(_churn(rng)) + "\nbrokers:", 1) + f"\nseed: {seed}\n"
+    return _with_churn(text, rng, seed)
+
+
+def restarted(seed: int, options: str = "") -> str:
+    """A scenario in which each broker with publishers is restarted while links lose messages. Its clients publish for
+    seconds after that.
+
+    The first publication of a restarted broker tells leaves that the positions before it, back to those of the former
+    incarnation, hold nothing. Where it is lost, leaves ask for all of them.
+    """
+    rng = random.Random(seed)
+    faults = ["{at: run+0.5s, disturb: links-between(node), lose: 5%, repeat: 5%, hold: 10% by 50ms, for: 5s}"]
+    at = 1.0
+    for publisher in rng.sample(PUBLISHERS, len(PUBLISHERS)):
+        faults.append(f"{{at: run+{at:.2f}s, kill: {publisher.partition('@')[2]}, for: 500ms}}")
+        at += 0.7 + rng.random()
+    text = scenario(
+        f"{{protocol: gryphon{options}}}",
+        TREE,
+        PUBLISHERS,
+        SUBSCRIBERS,
+        faults,
+        limits="resume: false",
+        publications=2 * _PUBLICATIONS,
+    )
+    return _with_churn(text, rng, seed)
 
 
 def with_composites(text: str, seed: int) -> str:
@@ -63,6 +88,11 @@ def findings(text: str, directory: Path, router: type[GryphonRouter] = GryphonRo
     broken = {"gryphon": Protocol(router, GryphonOptions)}
     with mock.patch.dict(cast(dict[str, Any], PROTOCOLS), broken):
         return judged(text, directory).verdicts
+
+
+def _with_churn(text: str, rng: random.Random, seed: int) -> str:
+    """A scenario with further clients that subscribe and unsubscribe."""
+    return text.replace("\nbrokers:", "\n" + "\n".join(_churn(rng)) + "\nbrokers:", 1) + f"\nseed: {seed}\n"
 
 
 def _fault(kind: str, rng: random.Random) -> tuple[float, str]:

@@ -1,7 +1,8 @@
 """Gryphon keeps its promises through every fault, in runs that the delivery oracle judges.
 
-Broken routers, and what notices each. *Runs* are those here, with the oracle's finding; *streams*, *starts* and
-*propagation* are `test_streams`, `test_starts` and `test_propagation` in `tests/broker_service/routing/gryphon`.
+Broken routers, and what notices each. *Runs* are those here, with the oracle's finding; *streams*, *restarts*,
+*starts* and *propagation* are `test_streams`, `test_restarts`, `test_starts` and `test_propagation` in
+`tests/broker_service/routing/gryphon`.
 
 | defect | router or part | noticed by |
 |---|---|---|
@@ -37,17 +38,20 @@ Broken routers, and what notices each. *Runs* are those here, with the oracle's 
 | a restarted broker forgets what it has acknowledged | `ForgetsWhatItAcknowledged` | streams |
 | ends are announced behind publications whose vectors were lost | `AnnouncesEndsBehindLostVectors` | streams |
 | a leaf follows a stream from what arrives first | `FollowsFromWhatArrives` | streams |
+| requests for what a restart skips stay small | `AsksForAMillionPositionsAtMost` | runs (lost), restarts |
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from broker_service.routing.gryphon import GryphonRouter
 from tests.properties.gryphon import gryphon_mutants as mutants
-from tests.properties.gryphon.gryphon_checks import faulty, findings, with_composites
+from tests.properties.gryphon.gryphon_checks import faulty, findings, restarted, with_composites
 
 EVERY = ("kill", "kill edge", "reset", "cut", "disturb")
 LINKS = ("reset", "cut", "flap", "partition", "one way", "disturb")
@@ -77,6 +81,12 @@ def test_every_set_is_detected_from_the_announced_start_of_a_composite_subscript
     assert findings(with_composites(faulty(5, kinds, ", paths: message"), 5), tmp_path) == ["correct"]
 
 
+@pytest.mark.source("a router of another class takes the place of the registered one")
+@pytest.mark.parametrize("options", ["", ", paths: message", ", order: none"])
+def test_publications_of_restarted_brokers_arrive_for_seconds_afterwards(options: str, tmp_path: Path) -> None:
+    assert findings(restarted(1, options), tmp_path) == ["correct"]
+
+
 @pytest.mark.source("broken routers are interpreted subclasses")
 def test_composite_subscriptions_that_are_announced_at_once_lose_sets(tmp_path: Path) -> None:
     text = with_composites(faulty(5, (), ", paths: message"), 5)
@@ -103,10 +113,20 @@ def test_composite_subscriptions_that_are_announced_at_once_lose_sets(tmp_path: 
 def test_broken_routers_are_caught(
     router: type[GryphonRouter], kinds: tuple[str, ...], finding: str, tmp_path: Path
 ) -> None:
+    _require_caught(partial(faulty, kinds=kinds), router, finding, tmp_path)
+
+
+@pytest.mark.source("broken routers are interpreted subclasses")
+def test_small_requests_for_what_a_restarted_broker_skips_are_caught(tmp_path: Path) -> None:
+    _require_caught(restarted, mutants.AsksForAMillionPositionsAtMost, "lost", tmp_path)
+
+
+def _require_caught(history: Callable[..., str], router: type[GryphonRouter], finding: str, directory: Path) -> None:
+    """Fails unless the oracle has a finding on a broken router in one of six histories."""
     found = []
     for seed in range(6):
-        (tmp_path / str(seed)).mkdir()
-        found += findings(faulty(seed, kinds, ", paths: message"), tmp_path / str(seed), router)
+        (directory / str(seed)).mkdir()
+        found += findings(history(seed, options=", paths: message"), directory / str(seed), router)
         if finding in found:
             return
     pytest.fail(f"found only {found}")
