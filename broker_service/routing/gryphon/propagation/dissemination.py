@@ -8,8 +8,8 @@
 3. A node of which no broker can be reached, not by a detour either, is not waited for, once the search for a detour has
    had its time. But news of the broker's own leaf wait while none of the parties can be reached.
 4. News of the own leaf have *settled* when no party lacks them, and no neighbour that has come up either. That is true
-   of one moment only: a party that was not waited for may be reached again. So a time of the own leaf that was
-   announced before can be awaited again, which costs messages only where somebody lacks it.
+   of one moment only, because a party that was not waited for may be reached again. So a time of the own leaf that was
+   announced before can be awaited again, which costs messages only where a party lacks it.
 """
 
 from __future__ import annotations
@@ -90,13 +90,15 @@ class Dissemination:
             self._requests.remove(next(each for each in self._requests if each is not self._own))
 
     def await_again(self, times: Iterable[VirtualTime]) -> list[Action]:
-        """Awaits those of some times of the own leaf that were announced before and are not awaited already."""
+        """Awaits the greatest of those times of the own leaf that were announced before and are not awaited already. A
+        broker that has this one has the others, too."""
         leaf = self._view.leaf
         announced, awaited = self._known.get(leaf, 0), {request.needed.get(leaf) for request in self._requests}
-        old = [time for time in times if time <= announced and time not in awaited]
-        for time in old:
-            self.request(Request("", {leaf: time}, self.others("")))
-        return self.evaluate() if old else []
+        greatest = max((time for time in times if time <= announced and time not in awaited), default=0)
+        if not greatest:
+            return []
+        self.request(Request("", {leaf: greatest}, self.others("")))
+        return self.evaluate()
 
     def take_settled_time(self) -> VirtualTime:
         """The greatest time of the own leaf that has settled since this was asked last; 0 when none has."""

@@ -77,3 +77,22 @@ def test_an_old_start_is_announced_without_a_message_where_all_have_acknowledged
     overlay.settle()
     assert "S" in overlay.starts
     assert not overlay.sent
+
+
+def test_many_old_starts_of_one_batch_are_awaited_by_the_greatest_of_them() -> None:
+    overlay, numbers = RouterOverlay(LINES), range(200)
+    for number in numbers:
+        overlay.subscribe(f"X{number}", "d", f"[class,eq,'E'],[n,=,{number}]")
+        overlay.settle()
+    overlay.cut("c1", "d")
+    overlay.cut("c2", "d")
+    overlay.sent.clear()
+    for number in numbers:
+        overlay.subscribe(f"S{number}", "d", f"[class,eq,'E'],[n,=,{number}]")
+    overlay.pass_time(0.05)
+    assert len(overlay.brokers["d"].router._propagation._dissemination._requests) == 1
+    assert not any(client.startswith("S") for client in overlay.starts)
+    overlay.join("c1", "d")
+    overlay.settle()
+    assert all(f"S{number}" in overlay.starts for number in numbers)
+    assert sum(sender == "d" for sender, *_ in overlay.sent) < 10
