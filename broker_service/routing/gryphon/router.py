@@ -36,6 +36,7 @@ from broker_service.routing.gryphon.propagation.exchanges import Exchanges
 from broker_service.routing.gryphon.propagation.messages import Control
 from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep
 from broker_service.routing.gryphon.relaying.relay import Relay
 from broker_service.routing.gryphon.streams.horizon import Held
 from broker_service.routing.gryphon.streams.messages import Acknowledge, Head, Nack, Silence, StreamControl
@@ -66,8 +67,6 @@ from broker_service.routing.interface import (
     Buffer,
     CancelTimer,
     Deliver,
-    HoldPublishers,
-    ReleasePublishers,
     RouterContext,
     SetTimer,
     Store,
@@ -135,21 +134,14 @@ class GryphonRouter(DispatchingRouter):
         self._forwarding = Forwarding(view, self._propagation, self, options, self._detours, now=context.now)
         self._relay = Relay(self._forwarding)
         stream = self._forwarding.state(view.leaf)
-        self._log = PublisherLog(
-            context.incarnation, context.stored, stream.vectors, options.recognised, options.forget_after
-        )
-        stream.end = self._log.next
-        for start, end in self._log.silent:
-            stream.silence(stream.downstream, start, end)
-        self._log.acknowledge(view.leaf, self._log.next, 0.0)
+        self._log = self._recovered_log(stream)
         self._given = maximum(self._propagation.known, self._vector_given_before(stream))
         """The vector that no publication of this broker's stream may be below, as of this version of V_b."""
         self._stored_version = self._propagation.version
         self._awaited: AwaitedStarts[Interest] = AwaitedStarts()
         self._log_bytes = min(options.log_bytes, context.stored_bytes // 2)
+        self._upkeep = LogUpkeep(self._log, self._forwarding, self._relay, self._log_bytes)
         self._batching = False
-        self._announcing = False
-        self._holding = False
 
     # Operations of clients
 
@@ -179,8 +171,7 @@ class GryphonRouter(DispatchingRouter):
         self._matched = (message, self._matcher.match_decoded(message.id, publication))
         leaf = self._view.leaf
         state = self._forwarding.state(leaf)
-        if self._stored_version != self._propagation.version:
-            self._given = maximum(self._propagation.known, self._given)
+        self._raise_given()
         position = self._log.next
         actions += self._log.append(client, message, self._given)
         state.end = self._log.next
@@ -192,7 +183,7 @@ class GryphonRouter(DispatchingRouter):
         actions += self._forwarding.send_on(leaf, position, cached, self._given, others, wanting=self.wanting(message))
         actions += self.notify(leaf, Held(position, message, self._given))
         self._log.acknowledge(leaf, self._log.next, 0.0)
-        return self._completed([*actions, *self._tend_log()])
+        return self._completed([*actions, *self._upkeep.tend()])
 
     # Messages and links
 
@@ -251,7 +242,7 @@ class GryphonRouter(DispatchingRouter):
             case Batch():
                 return self._end_batch()
             case AnnounceEnd():
-                return self._announce_end()
+                return self._upkeep.announce_end()
             case Gap() | Collect() | Announce():
                 return self._relay.timer(key)
             case AskAgain() | GiveUp() | Party():
@@ -304,9 +295,21 @@ class GryphonRouter(DispatchingRouter):
     def acknowledged(self, leaves: Mapping[NodeNumber, int]) -> list[Action]:
         for leaf, position in leaves.items():
             self._log.acknowledge(leaf, position, self._context.now())
-        return self._tend_log()
+        return self._upkeep.tend()
 
     # Parts
+
+    def _recovered_log(self, stream: StreamState) -> PublisherLog:
+        """The log with all that former incarnations of this broker have stored; the state of its stream follows it."""
+        context, options = self._context, self._context.options
+        log = PublisherLog(
+            context.incarnation, context.stored, stream.vectors, options.recognised, options.forget_after
+        )
+        stream.end = log.next
+        for start, end in log.silent:
+            stream.silence(stream.downstream, start, end)
+        log.acknowledge(self._view.leaf, log.next, 0.0)
+        return log
 
     def _vector_given_before(self, stream: StreamState) -> Vector:
         """The maximum of all that former incarnations of this broker have given and acknowledged."""
@@ -314,15 +317,20 @@ class GryphonRouter(DispatchingRouter):
         given: Vector = {} if latest is None else latest[1]
         return given if stored is None else maximum(given, decode_vector(stored))
 
+    def _raise_given(self) -> bool:
+        """Raises the vector of later publications to V_b; false when V_b has not changed since it was stored."""
+        if self._stored_version == self._propagation.version:
+            return False
+        self._given = maximum(self._propagation.known, self._given)
+        return True
+
     def _completed(self, actions: Actions) -> Actions:
         """Actions with V_b stored before them if it has changed, subscriptions that have started announced behind them,
         and messages to the other ends of detours wrapped."""
-        propagation = self._propagation
-        if self._stored_version != propagation.version:
-            self._stored_version = propagation.version
-            self._given = maximum(propagation.known, self._given)
+        if self._raise_given():
+            self._stored_version = self._propagation.version
             actions = [Store(_KNOWN, encode_vector(self._given)), *actions]
-        if started := self._awaited.take(propagation.take_settled_time()):
+        if started := self._awaited.take(self._propagation.take_settled_time()):
             actions = [*actions, *(AnnounceStart(interest.client, interest.id) for interest in started)]
         return self._detours.carried(actions)
 
@@ -331,7 +339,7 @@ class GryphonRouter(DispatchingRouter):
         return [
             *self._propagation.link_up(neighbour, incarnation),
             *self._relay.link_up(neighbour),
-            *self._tend_log(),
+            *self._upkeep.tend(),
         ]
 
     def _cut_off(self, neighbour: BrokerId) -> list[Action]:
@@ -365,37 +373,3 @@ class GryphonRouter(DispatchingRouter):
         propagation, change = self._propagation, self._subscriptions.flush()
         again = propagation.await_again(self._awaited.take_new_times())
         return again if change is None else [*again, *propagation.announce(change)]
-
-    def _tend_log(self) -> list[Action]:
-        """Forgets what is owed to nobody, holds or releases publishers, and sees to the end of the stream."""
-        actions = self._log.trim(self._context.now())
-        state = self._forwarding.state(self._view.leaf)
-        state.forget_below(self._log.first)
-        full = self._log.bytes >= self._log_bytes
-        if full != self._holding:
-            self._holding = full
-            reason = f"{self._log.bytes} bytes are not acknowledged"
-            actions.append(HoldPublishers(reason) if full else ReleasePublishers())
-        lacks = self._log.lacks
-        if lacks and not self._announcing:
-            actions.append(self._announce_end_later(self._log.lacking()))
-        elif not lacks and self._announcing:
-            self._announcing = False
-            actions.append(CancelTimer(AnnounceEnd()))
-        return actions
-
-    def _announce_end_later(self, lacking: Iterable[NodeNumber]) -> Action:
-        self._announcing = True
-        hurries = any(self._log.is_reachable(leaf) for leaf in lacking)
-        return SetTimer(AnnounceEnd(), self._context.options.head_every, awaited=hurries)
-
-    def _announce_end(self) -> Actions:
-        self._announcing = False
-        lacking = self._log.lacking()
-        if not lacking:
-            return ()
-        state = self._forwarding.state(self._view.leaf)
-        actions, unreachable = self._relay.announce_end(self._view.leaf, state.downstream, lacking)
-        for leaf in unreachable:
-            self._log.acknowledge(leaf, 0, self._context.now())
-        return [*actions, self._announce_end_later(lacking), *self._log.trim(self._context.now())]

@@ -45,8 +45,9 @@ class NotifiesOnArrival(GryphonRouter):
 class AnnouncesNoEnds(GryphonRouter):
     """Leaves notice only what later publications show to be missing."""
 
-    def _announce_end(self) -> Actions:
-        return ()
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        self._upkeep.announce_end = lambda: []  # type: ignore[method-assign]
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         return self._propagation.link_up(neighbour, incarnation)

@@ -1,0 +1,70 @@
+"""Upkeep of the log of a broker's own stream, after each publication and each acknowledgement.
+
+1. Publications that are owed to no leaf any more are forgotten.
+2. While the log is full, publishers wait.
+3. While some leaf has not acknowledged all positions, the end of the stream is announced every `head_every` seconds,
+   because no later publication shows what was lost last. While none of these leaves can be reached, nothing waits for
+   that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.relaying.relay import Relay
+from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
+from broker_service.routing.gryphon.timer_keys import AnnounceEnd
+from broker_service.routing.interface import Action, CancelTimer, HoldPublishers, ReleasePublishers, SetTimer
+
+
+class LogUpkeep:
+    """See the module."""
+
+    def __init__(self, log: PublisherLog, forwarding: Forwarding, relay: Relay, most_bytes: int) -> None:
+        """`most_bytes` are the bytes with which the log is full."""
+        self._log = log
+        self._forwarding = forwarding
+        self._relay = relay
+        self._most_bytes = most_bytes
+        self._announcing = False
+        """True while the timer runs by which the end is announced."""
+        self._holding = False
+        """True while publishers wait."""
+
+    def tend(self) -> list[Action]:
+        """Follows the three rules after a change of the log."""
+        log = self._log
+        actions = log.trim(self._forwarding.now())
+        self._forwarding.state(self._forwarding.view.leaf).forget_below(log.first)
+        full = log.bytes >= self._most_bytes
+        if full != self._holding:
+            self._holding = full
+            actions.append(HoldPublishers(f"{log.bytes} bytes are not acknowledged") if full else ReleasePublishers())
+        lacks = log.lacks
+        if lacks and not self._announcing:
+            actions.append(self._announce_end_later(log.lacking()))
+        elif not lacks and self._announcing:
+            self._announcing = False
+            actions.append(CancelTimer(AnnounceEnd()))
+        return actions
+
+    def announce_end(self) -> list[Action]:
+        """The timer has run out: announces the end to the leaves that have not acknowledged it."""
+        self._announcing = False
+        log, now = self._log, self._forwarding.now()
+        lacking = log.lacking()
+        if not lacking:
+            return []
+        leaf = self._forwarding.view.leaf
+        nodes = self._forwarding.state(leaf).downstream
+        actions, unreachable = self._relay.announce_end(leaf, nodes, lacking)
+        for each in unreachable:
+            log.acknowledge(each, 0, now)
+        return [*actions, self._announce_end_later(lacking), *log.trim(now)]
+
+    def _announce_end_later(self, lacking: Iterable[NodeNumber]) -> Action:
+        self._announcing = True
+        is_awaited = any(self._log.is_reachable(leaf) for leaf in lacking)
+        return SetTimer(AnnounceEnd(), self._forwarding.options.head_every, awaited=is_awaited)
