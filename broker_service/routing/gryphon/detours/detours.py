@@ -33,8 +33,6 @@ from broker_service.routing.interface import Action, Actions, LinkStatus, Send, 
 
 _SEEK_AGAIN: Final = 2.0
 """Seconds after which a broker repeats what it seeks, because messages may be lost."""
-
-
 MOST_PARTS: Final = 2
 """Detours on which one message may be at once (rule 4), each of which takes it a link further."""
 

@@ -2,8 +2,8 @@
 
 A *party* is a neighbouring node, of which any member will do; a broker of the same node; or a certain broker whose link
 has just come up. An exchange ends when the party has acknowledged all it is owed. Until then an awaited timer runs, by
-which the sender repeats its offer, to the next member where there are several. It grows from `again` and twice the time
-that the party took lately, by doubling, up to `last`.
+which the sender repeats its offer, to the next member where there are several. The first wait is `again` and twice the
+time that the party took lately; each further one is twice as long as the one before, up to `last`.
 """
 
 from __future__ import annotations

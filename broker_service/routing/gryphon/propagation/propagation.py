@@ -14,8 +14,8 @@
    that publications are sent regardless of its roots.
 5. *(Not in the paper.)* A receiver acknowledges news when it and all that it has passed them to have them. A sender
    that gets no acknowledgement offers its vector to the next broker of the node, which asks for what it lacks. The
-   paper's leaves look at the vectors of publications for that, which takes publications. Nodes of which no broker can
-   be reached are waited for no longer.
+   paper's leaves notice a lost change by the vectors of later publications, if there are any. Nodes of which no broker
+   can be reached are waited for no longer.
 6. When a link comes up, both ends offer their vectors. A broker that was restarted recovers by that: it starts with
    an empty V_b. The V_b element of its own leaf starts with the time before its clock's, for which there is no
    subscription.
@@ -66,8 +66,7 @@ from broker_service.routing.gryphon.virtual_time.vectors import (
 from broker_service.routing.interface import Action, Actions, CancelTimer, SetTimer, TimerKey
 
 Observer = Callable[[NodeNumber, Iterable[Conjunction], Iterable[Conjunction]], None]
-"""Is called with a source and the roots that it has added and removed."""
-
+"""Called with a source and the roots that it has added and removed."""
 
 _GIVEN_UP_AFTER: Final = 4
 """Times of a request in which a detour is found to a neighbour, if there is one."""

@@ -85,7 +85,8 @@ class Reception:
         return []
 
     def _ask(self, stream: NodeNumber, state: StreamState) -> list[Action]:
-        """Asks for what is due, and looks again later; when no broker can be asked, a link that comes up leads here."""
+        """Asks for what is due, and sets the timer to look again. When no broker can be asked, the next link that comes
+        up calls this again."""
         now, requests = self._forwarding.now(), state.requests
         if not self._forwarding.upstream(state, 0):
             return []

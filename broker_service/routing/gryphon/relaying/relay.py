@@ -5,9 +5,9 @@
 2. The end of a stream is announced while some leaf has not acknowledged it, when a link comes up, and when one goes
    down. The publishers' broker begins that; every broker passes it on to the nodes with leaves that lack something.
 3. Leaves that cannot be reached are reported as such, so that the publishers' broker does not hurry for them.
-4. A publication whose vector did not arrive counts as lost, because nothing tells for whom it is. The end of the
-   stream that is announced from here stays before it: with an end goes the latest vector that is known, and leaves
-   that have no start in this vector ignore all before the end.
+4. A publication whose vector did not arrive counts as lost, because nothing shows which nodes it is for. The end of
+   the stream that this broker announces stays before it, because an end carries the latest known vector, and a leaf
+   whose subscriptions have no start in that vector ignores all positions before the end.
 """
 
 from __future__ import annotations

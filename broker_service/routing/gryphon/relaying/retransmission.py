@@ -5,9 +5,9 @@
 2. An answer is filtered like every publication, and goes to those who asked. Brokers of the same node may pass on
    requests of others, so that nothing is filtered for them, and only those positions are silent for them that hold
    nothing for anybody further down.
-3. Positions that another neighbour waits for are not asked for further up again, unless the one who asks repeats its
-   request, because then an answer may have been lost. A publication that is on its way to a neighbour anyway is no
-   answer to it as well.
+3. Positions that another neighbour waits for are not asked for further up again, unless a neighbour repeats its
+   request, because then an answer may have been lost. A publication that is passed on to a neighbour anyway is not sent
+   to it a second time as an answer.
 """
 
 from __future__ import annotations

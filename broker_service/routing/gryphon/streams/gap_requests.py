@@ -21,11 +21,11 @@ from broker_service.routing.gryphon.streams.messages import MOST_ANSWERED, MOST_
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
 
 _LEAST_POSITIONS: Final = 16
-"""Positions of one request."""
+"""Positions that one request is for, at least."""
 _GROWTH_BY_SILENCE: Final = 64
 """Growth of a request after an answer without any publication."""
 _REMEMBERED: Final = 1.0
-"""Seconds for which it is known since when positions are missed: twice the longest patience."""
+"""Seconds for which the moment is kept at which positions were first missed: twice the longest patience."""
 _MARKS: Final = 4
 """Moments in one patience at which the end of the known positions is noted."""
 _ROUNDING: Final = 1e-6
@@ -74,7 +74,7 @@ class GapRequests:
         self.answered = False
 
     def missed(self, end: int, now: float) -> None:
-        """Some positions are unknown before `end`, which is behind the last known one."""
+        """Positions before `end` are unknown; `end` is behind the last known one."""
         times, ends = self._times, self._ends
         if times and (end == ends[-1] or now - times[-1] < self._patience.seconds / _MARKS):
             return

@@ -1,12 +1,12 @@
 """The horizon of a leaf in a stream: below it, everything is known and clients have been notified (section 3.6).
 
-1. A leaf follows a stream once some vector has the start of one of its subscriptions. It begins with the first position
-   that it may lack, because a publication with such a vector may have been lost before: behind what it has
-   acknowledged, with what it was sent and did not want counted as silent.
+1. A leaf follows a stream once some vector has the start of one of its subscriptions. It begins right behind the
+   positions that it has acknowledged, because publications with such a vector may have been lost before the one that
+   arrived. Positions that it was sent and did not want count as silent.
 2. A position is unknown, silent or a publication. Publications are processed in order, when nothing before them is
    unknown, and each once. At that moment a subscription has started if the vector has its start time.
 3. A publication that does not fit in the buffer is unknown again, and asked for later.
-4. A leaf without subscriptions follows no stream. What it is told to lack, it has.
+4. A leaf without subscriptions follows no stream. It acknowledges every end of a stream that is announced to it.
 5. Without an order (`UnorderedHorizon`), publications are processed when they arrive, each once; the horizon and what
    is asked for are the same.
 """
@@ -151,4 +151,4 @@ class UnorderedHorizon(Horizon):
 
 
 HORIZONS: Mapping[str, type[Horizon]] = {"publisher": Horizon, "none": UnorderedHorizon}
-"""By the order in which clients are notified (`options`)."""
+"""The horizon of each `order` of the options."""

@@ -1,4 +1,4 @@
-"""The knowledge of a broker about one stream: positions that are silent, publications, and who waits for what."""
+"""The knowledge of a broker about one stream: silent positions, publications, and positions that others wait for."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Cached(NamedTuple):
 
 
 class StreamState:
-    """See the module. Knowledge only grows: a position that was lost, or did not fit somewhere, is unknown and no
-    more."""
+    """See the module. Knowledge only grows: a position that was lost, or did not fit in a buffer, stays unknown
+    until it comes again."""
 
     def __init__(
         self, upstream: NodeNumber, downstream: Iterable[NodeNumber], horizon: Horizon, requests: GapRequests

@@ -1,4 +1,4 @@
-"""Announcements of starts: the subscriptions of a leaf whose clients have not been told yet that they have started.
+"""Announcements of starts: the subscriptions of a leaf whose start has not been announced to their clients yet.
 
 The paper's subscription starts in each stream with the first publication whose vector has its virtual start time. A
 leaf announces the start (this is not in the paper) once every broker that can be reached has a V_b with that time, as
