@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import plotly.graph_objects as go
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from msgspec import UNSET
-from plotly.offline import get_plotlyjs
 
 from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
@@ -36,6 +34,7 @@ from analysis.report.figures.router_work import HEADINGS, work_figure, work_of
 from analysis.report.figures.starts import start_rows, starts_figure
 from analysis.report.figures.style import colour
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
+from analysis.report.offline_page import page_templates
 from analysis.report.player import as_script, played
 from analysis.report.sentences.delivery import delivery_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
@@ -47,7 +46,7 @@ from analysis.tables.detections import DetectionFigures
 from analysis.tables.motion import DegreeOverTime
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from record.fidelity import Check, VariantFidelity
-from record.files import REPORT
+from record.files import REPORT, replace_file
 from record.manifest import PhaseName
 
 WORST_LINKS_SHOWN = 12
@@ -122,25 +121,8 @@ def build_report(directory: Path) -> Path:
     data = read_report_data(directory)
     target = directory / REPORT
     target.parent.mkdir(exist_ok=True)
-    part = target.with_name(".index.html.part")
-    part.write_text(render(data), encoding="utf-8")
-    part.replace(target)
+    replace_file(target, render(data).encode())
     return target
-
-
-def _environment() -> Environment:
-    """The templates of the page, with the filters that they use."""
-    environment = Environment(
-        loader=PackageLoader("analysis.report"),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["with_code"] = with_code
-    environment.filters["milliseconds"] = milliseconds
-    environment.filters["unbroken"] = unbroken
-    return environment
 
 
 def render(data: ReportData) -> str:
@@ -148,56 +130,51 @@ def render(data: ReportData) -> str:
     variants = data.variants
     courses, drawings = courses_of(data), drawings_of(data)
     compared, motion = composites.compared_placements(data.placements), played(data)
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            data=data,
-            plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
-            facts=what_was_run(data),
-            first=first_screen(data, courses[0], drawings),
-            courses=[(course, embedded(course.figure, course.name)) for course in courses[1:]],
-            drawings=[drawing for drawing in drawings if drawing.variant not in compared_variants(data)],
-            variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
-            recoveries=ranked(data.burst_recoveries),
-            work=_work_plots(data.summary),
-            dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
-            played=motion,
-            player_data=as_script(motion),
-            group_rates=_group_rate_plots(data),
-            buffers=_plots_by_variant(data, data.buffers, buffers_figure, "buffers"),
-            horizon=embedded(horizon_figure(data.buffers, variants), "horizon") if data.buffers else Markup(""),
-            starts=embedded(starts_figure(data.starts, variants), "starts") if data.starts else Markup(""),
-            start_rows=start_rows(data.starts, variants),
-            best_effort=_best_effort_plots(data),
-            connectivity=_connectivity_plot(data),
-            degrees=_plots_by_variant(data, data.degrees, degree_figure, "degrees"),
-            faults=fault_rows(data.faults),
-            composites=_composite_plots(data),
-            placements=data.placements,
-            compared=compared,
-            cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
-            distribution=embedded(distribution_figure(data.distribution, variants), "delay-distribution"),
-            penalties=data.delay_penalties,
-            penalty=embedded(penalty_figure(data.delay_penalties, variants), "delay-penalty"),
-            usage=_usage_plot(data),
-            messages=embedded(broker_messages_figure(data.messages, variants), "broker-messages"),
-            labels=_labels(data),
-            loads=_plots_by_variant(data, data.load, partial(load_figure, most=busiest_share(data.load)), "load"),
-            brokers_shown=BROKERS_SHOWN,
-            queues=embedded(queue_figure(data.queues, variants), "queues"),
-            ever_best_effort=any(variant.delivery.best_effort is not UNSET for variant in data.summary.variants),
-            ever_optional=any(
-                variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants
-            ),
-            sampled=any(variant.sampled_logs is not UNSET for variant in data.summary.variants),
-            ever_waited=any(row.queue for row in data.queues),
-            checks=_check_rows(data),
-            faithful=_fidelity_plots(data, variants),
-            link_delays=embedded(link_delay_figure(data.fidelity, variants), "link-delays"),
-            links=_links(data),
-            worst_links=WORST_LINKS_SHOWN,
-        )
+    templates = page_templates()
+    templates.filters.update(with_code=with_code, milliseconds=milliseconds, unbroken=unbroken)
+    return templates.get_template("report.html.j2").render(
+        data=data,
+        facts=what_was_run(data),
+        first=first_screen(data, courses[0], drawings),
+        courses=[(course, embedded(course.figure, course.name)) for course in courses[1:]],
+        drawings=[drawing for drawing in drawings if drawing.variant not in compared_variants(data)],
+        variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
+        recoveries=ranked(data.burst_recoveries),
+        work=_work_plots(data.summary),
+        dilated=any(variant.time_dilation != 1 for variant in data.run.variants),
+        played=motion,
+        player_data=as_script(motion),
+        group_rates=_group_rate_plots(data),
+        buffers=_plots_by_variant(data, data.buffers, buffers_figure, "buffers"),
+        horizon=embedded(horizon_figure(data.buffers, variants), "horizon") if data.buffers else Markup(""),
+        starts=embedded(starts_figure(data.starts, variants), "starts") if data.starts else Markup(""),
+        start_rows=start_rows(data.starts, variants),
+        best_effort=_best_effort_plots(data),
+        connectivity=_connectivity_plot(data),
+        degrees=_plots_by_variant(data, data.degrees, degree_figure, "degrees"),
+        faults=fault_rows(data.faults),
+        composites=_composite_plots(data),
+        placements=data.placements,
+        compared=compared,
+        cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
+        distribution=embedded(distribution_figure(data.distribution, variants), "delay-distribution"),
+        penalties=data.delay_penalties,
+        penalty=embedded(penalty_figure(data.delay_penalties, variants), "delay-penalty"),
+        usage=_usage_plot(data),
+        messages=embedded(broker_messages_figure(data.messages, variants), "broker-messages"),
+        labels=_labels(data),
+        loads=_plots_by_variant(data, data.load, partial(load_figure, most=busiest_share(data.load)), "load"),
+        brokers_shown=BROKERS_SHOWN,
+        queues=embedded(queue_figure(data.queues, variants), "queues"),
+        ever_best_effort=any(variant.delivery.best_effort is not UNSET for variant in data.summary.variants),
+        ever_optional=any(variant.delivery.optional or variant.delivery.excused for variant in data.summary.variants),
+        sampled=any(variant.sampled_logs is not UNSET for variant in data.summary.variants),
+        ever_waited=any(row.queue for row in data.queues),
+        checks=_check_rows(data),
+        faithful=_fidelity_plots(data, variants),
+        link_delays=embedded(link_delay_figure(data.fidelity, variants), "link-delays"),
+        links=_links(data),
+        worst_links=WORST_LINKS_SHOWN,
     )
 
 

@@ -106,7 +106,7 @@ ROOMS: Mapping[str, Floors] = {
         "delivery_stage",
     ),
     "analysis.report": _floors(
-        "embedding figures",
+        "embedding figures offline_page",
         "data",
         "courses overlay_drawing player sentences",
         "first_screen",

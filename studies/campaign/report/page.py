@@ -6,11 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
-
 from analysis.report.embedding import embedded
+from analysis.report.offline_page import page_templates
 from record.fidelity import FidelityVerdict
 from record.files import REPORT, replace_file
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry
@@ -77,18 +74,11 @@ def build_report(summary: CampaignSummary, directory: Path) -> Path:
 
 def render(summary: CampaignSummary, directory: Path) -> str:
     """The whole page as text. `directory` is the campaign's, which the page's commands name."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("studies.campaign.report"), PackageLoader("analysis.report")]),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = page_templates("studies.campaign.report")
     schedules = list(dict.fromkeys(entry.schedule for entry in summary.matrix))
     faults = any(entry.faults for entry in summary.matrix)
-    return environment.get_template("campaign.html.j2").render(
+    return templates.get_template("campaign.html.j2").render(
         summary=summary,
-        plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
         sentences=list(closing_lines(summary)),
         delivery_badge="good" if summary.delivery == ["correct"] else "bad",
         fidelity_badge=_BADGES[FidelityVerdict(summary.fidelity)],

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, JudgedClaim, JudgedPart, Paper, judge
 from analysis.report.embedding import embedded
+from analysis.report.offline_page import page_templates
 from emulation.run.progress import duration
 from record.files import REPORT, replace_file
 from studies.reproduction.plan import SCENARIOS, Experiment
@@ -108,20 +107,13 @@ def build_report(data: ReproductionData, directory: Path) -> Path:
 
 def render(data: ReproductionData, directory: Path) -> str:
     """The whole page as text. Links to scenarios start at `directory`."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("studies.reproduction.report"), PackageLoader("analysis.report")]),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = page_templates("studies.reproduction.report")
     papers = list(_papers(data, directory))
     totals = sum((paper.counts for paper in papers), Counter[ClaimVerdict]())
     results = [result for _, found in data.runs for result in found]
     _, *warnings = closing_lines(data.judged, results)
     warnings += [f"{name} failed: {failure.message}" for name, failure in data.failed.items()]
-    return environment.get_template("reproduction.html.j2").render(
-        plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),  # noqa: S704 - the library's own text
+    return templates.get_template("reproduction.html.j2").render(
         papers=papers,
         totals=totals,
         verdicts=list(ClaimVerdict),
