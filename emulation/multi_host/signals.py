@@ -21,6 +21,7 @@ import msgspec
 from emulation.host.processes import ProcessIdentity, await_end
 from record.errors import HostError
 from record.exit_codes import ExitCode
+from record.files import replace_file
 
 _POLL_INTERVAL = 0.05
 """Seconds between two looks at a directory."""
@@ -55,11 +56,11 @@ class Signals:
 
     def begin(self, agent: ProcessIdentity) -> None:
         """Notes the agent's process."""
-        _write(self._directory / AGENT, msgspec.json.encode(agent).decode())
+        replace_file(self._directory / AGENT, msgspec.json.encode(agent))
 
     def reach(self, name: str) -> None:
         """Notes that the agent has reached a stage."""
-        _write(self._directory / f"{name}.here", "")
+        replace_file(self._directory / f"{name}.here", b"")
 
     def wait_at(self, name: str, within: float, wait: Callable[[float], None]) -> None:
         """Notes that the agent has reached a stage, and waits for the signal to go on.
@@ -76,16 +77,16 @@ class Signals:
     def fail(self, reason: str, exit_code: int) -> None:
         """Notes that the agent cannot go on, and why."""
         failure = AgentFailure(reason, exit_code)
-        _write(self._directory / FAILED, msgspec.json.encode(failure).decode())
+        replace_file(self._directory / FAILED, msgspec.json.encode(failure))
 
     def finish(self) -> None:
         """Notes that the agent is done, and that nothing but its directory is left."""
-        _write(self._directory / FINISHED, "")
+        replace_file(self._directory / FINISHED, b"")
 
 
 def release(directory: Path, name: str) -> None:
     """Lets the agent go on from a stage."""
-    _write(directory / f"{name}.go", "")
+    replace_file(directory / f"{name}.go", b"")
 
 
 def await_signal(directory: Path, name: str, within: float) -> None:
@@ -131,13 +132,6 @@ def _agent(directory: Path) -> ProcessIdentity | None:
         return msgspec.json.decode((directory / AGENT).read_bytes(), type=ProcessIdentity)
     except FileNotFoundError:
         return None
-
-
-def _write(file: Path, text: str) -> None:
-    """Writes a file in one step, so that no reader sees half of it."""
-    partial = file.with_name(f".{file.name}.part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(file)
 
 
 def main(directory: Path, name: str, within: float, *passed: str) -> int:

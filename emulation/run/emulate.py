@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -83,18 +84,25 @@ def emulate(
                 yield HostDeployment(context, variant, share, rungs.driver, measured, when_over=over)
 
         try:
-            with full_disk_in_words(paths.directory):
+            with _failure_logged(log), full_disk_in_words(paths.directory):
                 measured = run_variants(context, plan, overlays, deploy, around=_AROUND)
-        except NetworkError as error:
-            log.error("network", error=str(error))
-            raise HostError(str(error)) from error
-        except BaseException as error:
-            log.error("run failed", exc_info=error)
-            raise
         finally:
             interrupt.teardown = True
             snapshot.activity = "removing what the run made"
     return conclude(paths, record, measured, judge)
+
+
+@contextmanager
+def _failure_logged(log: Any) -> Iterator[None]:
+    """Logs the reason why the variants could not be run. Raises `HostError` where it is the network."""
+    try:
+        yield
+    except NetworkError as error:
+        log.error("network", error=str(error))
+        raise HostError(str(error)) from error
+    except BaseException as error:
+        log.error("run failed", exc_info=error)
+        raise
 
 
 @contextmanager

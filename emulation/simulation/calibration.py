@@ -18,6 +18,7 @@ import msgspec
 
 from broker_service.messages import KIND_WORDS
 from record.errors import BadInputError
+from record.files import replace_file
 
 DEFAULT_FILE = "default-calibration.json"
 """In this package: what was measured on the host that its `origin` names."""
@@ -134,10 +135,8 @@ def load_calibration(path: Path | None = None) -> Calibration:
 
 def save_calibration(calibration: Calibration, path: Path) -> None:
     """Replaces the file in one step. Raises `BadInputError` where that is impossible."""
-    part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(msgspec.json.format(msgspec.json.encode(calibration), indent=2) + b"\n")
-        part.replace(path)
+        replace_file(path, msgspec.json.format(msgspec.json.encode(calibration), indent=2) + b"\n")
     except OSError as error:
         raise BadInputError(f"{path}: {error.strerror}") from error
