@@ -77,7 +77,7 @@ class MeshLinks(Sequence[Link]):
     the link's `a`. Equal to any sequence of equal links in this order.
     """
 
-    __slots__ = ("_order", "brokers", "source")
+    __slots__ = ("_latest", "_order", "brokers", "source")
 
     def __init__(self, brokers: Sequence[BrokerId], source: LinkSource) -> None:
         """Raises `OverlayError` for more brokers than a mesh may have."""
@@ -86,13 +86,19 @@ class MeshLinks(Sequence[Link]):
         self.brokers = tuple(brokers)
         self.source = source
         self._order = {broker: number for number, broker in enumerate(self.brokers)}
+        self._latest: Link | None = None
+        """The link that was asked for last: whoever opens it asks for it twice."""
 
     def between(self, a: BrokerId, b: BrokerId) -> Link:
         """The link between two brokers, in either order. Raises `KeyError` for equal or unknown ones."""
         first, second = self._order[a], self._order[b]
         if first == second:
             raise KeyError(b)
-        return self.source.between(a, b) if first < second else self.source.between(b, a)
+        a, b = (a, b) if first < second else (b, a)
+        link = self._latest
+        if link is None or (link.a, link.b) != (a, b):
+            link = self._latest = self.source.between(a, b)
+        return link
 
     def neighbours(self, broker: BrokerId) -> tuple[BrokerId, ...]:
         """All other brokers. Raises `KeyError` if unknown."""

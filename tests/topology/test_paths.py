@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from topology import shapes
 from topology.links import LinkTemplate, LinkTemplates, Range, build
 from topology.metrics import metrics
-from topology.paths import hop_counts, path_delays
+from topology.paths import DirectedGraph, hop_counts, path_delays
 
 SEEDS = st.integers(0, 2**32)
 
@@ -29,6 +29,29 @@ def test_delays_are_dijkstras(nodes: int, edges: int, seed: int) -> None:
     for row, source in zip(found, sources, strict=True):
         expected = nx.single_source_dijkstra_path_length(graph, source, weight="delay")
         assert np.allclose(row, [expected.get(node, np.inf) for node in range(nodes)], rtol=1e-12, atol=0)
+
+
+@given(nodes=st.integers(1, 25), links=st.integers(0, 60), seed=SEEDS, ties=st.booleans())
+def test_the_tree_leads_to_each_node_in_the_time_that_the_fastest_path_takes(
+    nodes: int, links: int, seed: int, ties: bool
+) -> None:
+    rng = random.Random(seed)
+    edges = [
+        (rng.randrange(nodes), rng.randrange(nodes), rng.choice([0.0, 1.0]) if ties else rng.random())
+        for _ in range(links)
+    ]
+    graph, source = DirectedGraph(nodes, edges), rng.randrange(nodes)
+    (delays,) = graph.delays_from([source])
+    tree = graph.tree(source, delays)
+    crossed = set()
+    for node in range(nodes):
+        path = [edges[number] for number in tree.path_to(node)]
+        on_path = [source, *(head for _, head, _ in path)]
+        assert on_path == [*(tail for tail, _, _ in path), node] or delays[node] == np.inf
+        assert not path or sum(delay for _, _, delay in path) == pytest.approx(delays[node])
+        assert bool(path) == (node != source and delays[node] < np.inf)
+        crossed.update(tree.path_to(node))
+    assert tree.paths_to(range(nodes)) == crossed
 
 
 @given(brokers=st.integers(2, 40), degree=st.floats(1.95, 5), seed=SEEDS)

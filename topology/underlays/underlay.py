@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topology.link_properties import BrokerId, OverlayError
-from topology.paths import Edge, PathTree, path_tree
+from topology.paths import DirectedGraph, PathTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class Underlay:
     lan_delay: float
     """Delay between a server and its router, in seconds."""
     _lan: dict[BrokerId, int] = field(init=False, repr=False, compare=False)
-    _following: list[list[Edge]] = field(init=False, repr=False, compare=False)
+    _graph: DirectedGraph = field(init=False, repr=False, compare=False)
+    """Routers, with the edges along all links and then those against all links."""
     _trees: dict[int, PathTree] = field(init=False, repr=False, compare=False, default_factory=dict)
     """Fastest paths from a router, made when first needed."""
 
@@ -68,11 +70,9 @@ class Underlay:
         for server, router in self.servers.items():
             if router not in known:
                 raise OverlayError(f"server {server} is at router {router}; there are {len(known)} routers")
-        following: list[list[Edge]] = [[] for _ in known]
-        for number, link in enumerate(self.links):
-            following[link.a].append((link.b, link.delay, number))
-            following[link.b].append((link.a, link.delay, number))
-        object.__setattr__(self, "_following", following)
+        along = [(link.a, link.b, link.delay) for link in self.links]
+        against = [(head, tail, delay) for tail, head, delay in along]
+        object.__setattr__(self, "_graph", DirectedGraph(len(self.routers), [*along, *against]))
         object.__setattr__(self, "_lan", {server: len(self.links) + n for n, server in enumerate(self.servers)})
 
     @property
@@ -85,14 +85,14 @@ class Underlay:
         if a == b:
             self.servers[a]
             return 0.0
-        return self._tree(a).delays[self.servers[b]] + 2 * self.lan_delay
+        return float(self._delays[self.servers[a]][self.servers[b]]) + 2 * self.lan_delay
 
     def latencies(self, sources: Sequence[BrokerId]) -> NDArray[np.float64]:
         """One-way delays from each of these servers (a row) to every server (a column), in seconds."""
         routers = list(self.servers.values())
         rows = np.empty((len(sources), len(routers)))
         for row, source in enumerate(sources):
-            rows[row] = np.asarray(self._tree(source).delays)[routers]
+            rows[row] = self._delays[self.servers[source]][routers]
         rows += 2 * self.lan_delay
         columns = {server: column for column, server in enumerate(self.servers)}
         for row, source in enumerate(sources):
@@ -104,11 +104,27 @@ class Underlay:
 
         All paths from one server are branches of one tree. Raises `KeyError` for an unknown server.
         """
-        between = self._tree(a).links_to(self.servers[b])
-        return () if a == b else (self._lan[a], *between, self._lan[b])
+        between = self._tree(a).path_to(self.servers[b])
+        return () if a == b else (self._lan[a], *map(self._link, between), self._lan[b])
+
+    def paths(self, a: BrokerId, others: Sequence[BrokerId]) -> set[int]:
+        """The numbers of the links on the fastest paths from a server to others, each once. Raises as `path`."""
+        between = self._tree(a).paths_to([self.servers[other] for other in others])
+        ends = {a, *others}
+        return {*map(self._link, between), *(self._lan[end] for end in ends if len(ends) > 1)}
+
+    def _link(self, edge: int) -> int:
+        """The number of the link along or against which an edge leads."""
+        return edge % len(self.links)
+
+    @cached_property
+    def _delays(self) -> Mapping[int, NDArray[np.float64]]:
+        """Delays of the fastest paths from the router of each server to all routers, found together."""
+        routers = sorted(set(self.servers.values()))
+        return dict(zip(routers, self._graph.delays_from(routers), strict=True))
 
     def _tree(self, server: BrokerId) -> PathTree:
         router = self.servers[server]
         if router not in self._trees:
-            self._trees[router] = path_tree(self._following, router)
+            self._trees[router] = self._graph.tree(router, self._delays[router])
         return self._trees[router]

@@ -57,9 +57,8 @@ class Network:
         """Usage of IP multicast from a server to others, in seconds. Equal questions are answered from memory."""
         key = source, destinations.tobytes()
         if key not in self._ideals:
-            crossed: set[int] = set()
-            for destination in destinations.tolist():
-                crossed.update(self.underlay.path(self.servers[source], self.servers[destination]))
+            others = [self.servers[destination] for destination in destinations.tolist()]
+            crossed = self.underlay.paths(self.servers[source], others)
             if len(self._ideals) >= IDEALS_KEPT:
                 self._ideals.clear()
             self._ideals[key] = float(self._delays[sorted(crossed)].sum())

@@ -67,6 +67,7 @@ def test_paths_and_latencies_are_those_of_networkx(underlay: Underlay) -> None:
             path = underlay.path(a, b)
             assert list(path) == expected, "delays are drawn from ranges, so that no two paths are equally fast"
             assert delays[list(path)].sum() == pytest.approx(underlay.latency(a, b))
+        assert underlay.paths(a, servers) == {link for b in servers for link in underlay.path(a, b)}
 
 
 def test_links_are_numbered_routers_first() -> None:
@@ -75,6 +76,8 @@ def test_links_are_numbered_routers_first() -> None:
     assert LINE.path("B", "A") == (3, 1, 0, 2)
     assert LINE.path("B", "C") == (3, 4), "servers at one router still have a LAN link each"
     assert (LINE.path("A", "A"), LINE.latency("A", "A")) == ((), 0.0)
+    assert LINE.paths("A", ["B", "C"]) == {2, 0, 1, 3, 4}
+    assert LINE.paths("A", ["A"]) == LINE.paths("A", []) == set()
     assert LINE.latency("A", "C") == pytest.approx(0.014)
 
 
