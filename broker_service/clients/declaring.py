@@ -22,6 +22,10 @@ from broker_service.sessions.session import Client, Content, Declared
 
 _ALIKE = 16
 """Advertisements that are kept once they were decoded, because many clients make the same."""
+_INTERESTS = 4_096
+"""Small subscriptions that are kept likewise."""
+_SMALL = 256
+"""Bytes of a small subscription, at most, so that those that are kept take few megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,11 @@ def _advertisement(body: bytes) -> Advertisement:
 
 
 def _subscription(body: bytes) -> Subscription:
+    return _small_subscription(body) if len(body) <= _SMALL else Subscription(decode_predicates(body))
+
+
+@lru_cache(maxsize=_INTERESTS)
+def _small_subscription(body: bytes) -> Subscription:
     return Subscription(decode_predicates(body))
 
 

@@ -19,6 +19,8 @@ from scenario.workload.operations import OperationKind, PlannedOperation
 
 LOOK_AHEAD = 50_000
 """Operations that are kept ready."""
+PREDICATES_KEPT = 4_096
+"""Predicates of operations that are kept with their bodies, those encoded latest."""
 
 REQUESTS: Mapping[OperationKind, Operation] = {
     OperationKind.ADVERTISE: Operation.ADVERTISE,
@@ -57,18 +59,21 @@ def encode_recorded(predicates: Sequence[PredicateRecord]) -> bytes:
 
 
 class SharedPredicates:
-    """Predicates encoded once where operations that follow one another share them, as the advertisements of all
-    publishers of patterns do, each of which names every pattern."""
+    """Predicates encoded once where operations share them, as the advertisements of all publishers of patterns do, each
+    of which names every pattern, and the subscriptions of all clients to one integer."""
 
     def __init__(self) -> None:
-        self._latest: tuple[Sequence[PredicateRecord], bytes] | None = None
+        self._encoded: dict[int, tuple[Sequence[PredicateRecord], bytes]] = {}
+        """The latest predicates with their bodies, by identity, which is theirs alone as long as they are kept."""
 
     def encode(self, predicates: Sequence[PredicateRecord]) -> bytes:
         """As `encode_recorded`."""
-        latest = self._latest
-        if latest is None or latest[0] is not predicates:
-            latest = self._latest = (predicates, encode_recorded(predicates))
-        return latest[1]
+        known = self._encoded.get(id(predicates))
+        if known is None:
+            if len(self._encoded) >= PREDICATES_KEPT:
+                del self._encoded[next(iter(self._encoded))]
+            known = self._encoded[id(predicates)] = (predicates, encode_recorded(predicates))
+        return known[1]
 
 
 def ready(

@@ -8,7 +8,7 @@ is all values unless the scenario limits what is advertised.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from broker_service.language import Operator, Predicate, Value
 from broker_service.language.model import CLASS
 from broker_service.language.records import predicate_record
+from record.log import PredicateRecord
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.workload.integers import IntegersWorkload
@@ -120,6 +121,8 @@ class IntegersPopulation:
     size: int | None
     """Encoded size of publications, where they are padded."""
     seed: int
+    _subscribed: dict[int, list[PredicateRecord]] = field(default_factory=dict, init=False, repr=False)
+    """The predicates of a subscription to each value, once for all subscriptions to it."""
 
     @property
     def publishers(self) -> Mapping[str, BrokerId]:
@@ -176,20 +179,26 @@ class IntegersPopulation:
 
     def _subscription(self, index: int) -> PlannedOperation:
         broker = int(np.searchsorted(self.wanted.begins, index, side="right")) - 1
-        value = int(self.wanted.values[index])
-        predicate = (
-            Predicate(CLASS, Operator.STRING_EQUAL, _CLASS)
-            if value == _EVERYTHING
-            else Predicate(VALUE, Operator.EQUAL, value)
-        )
         return PlannedOperation(
             at=0,
             client=f"S{broker + 1}",
             broker=self.brokers[broker],
             operation=OperationKind.SUBSCRIBE,
             id=f"s{index - int(self.wanted.begins[broker]) + 1}",
-            predicates=[predicate_record(predicate)],
+            predicates=self._predicates(int(self.wanted.values[index])),
         )
+
+    def _predicates(self, value: int) -> list[PredicateRecord]:
+        """The predicates of a subscription to a value."""
+        found = self._subscribed.get(value)
+        if found is None:
+            predicate = (
+                Predicate(CLASS, Operator.STRING_EQUAL, _CLASS)
+                if value == _EVERYTHING
+                else Predicate(VALUE, Operator.EQUAL, value)
+            )
+            found = self._subscribed[value] = [predicate_record(predicate)]
+        return found
 
 
 class _Chances:
