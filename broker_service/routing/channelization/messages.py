@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import struct
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +13,8 @@ from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.decoding import encode_header, header_decoder
 
 _LAYOUT = struct.Struct("<IHB")
+_HEADERS = 1024
+"""Headers that are kept once they were decoded, because all publications of a channel have the same few."""
 
 
 class Leg(enum.IntEnum):
@@ -36,6 +39,7 @@ class ChannelHeader(NamedTuple):
         return _LAYOUT.pack(self.epoch, self.channel, self.leg)
 
 
+@lru_cache(maxsize=_HEADERS)
 def decode_channel(header: bytes) -> ChannelHeader:
     """Raises `MalformedMessageError`."""
     try:

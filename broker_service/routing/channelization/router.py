@@ -17,7 +17,7 @@ There is no way round a failed server in a tree, as the paper compares without a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -81,8 +81,8 @@ class ChannelizationRouter(DispatchingRouter):
         keys = self._subscriptions.match_decoded(message.id, publication)
         return [
             *_delivered(keys, message),
-            *self._sends(message, channel, Leg.TREE if place.member else Leg.HANDED, place.neighbours),
-            *self._sends(message, channel, Leg.DIRECT, self._latecomers.get(channel, ())),
+            *_sends(message, self._header(channel, Leg.TREE if place.member else Leg.HANDED), place.neighbours),
+            *_sends(message, self._header(channel, Leg.DIRECT), self._latecomers.get(channel, ())),
         ]
 
     # Messages of neighbours
@@ -95,7 +95,8 @@ class ChannelizationRouter(DispatchingRouter):
         _check_leg(place, leg, neighbour)
         onward = [] if leg is Leg.DIRECT else [other for other in place.neighbours if other != neighbour]
         delivered = _delivered(self._subscriptions.match(message), message)
-        return [*delivered, *self._sends(message, channel, Leg.TREE, onward)]
+        header = message.header if leg is Leg.TREE else self._header(channel, Leg.TREE)
+        return [*delivered, *_sends(message, header, onward)]
 
     def _receive_interest(self, neighbour: BrokerId, message: Message) -> Actions:
         interest = decode_interest(message.header)
@@ -137,10 +138,8 @@ class ChannelizationRouter(DispatchingRouter):
     def _announce(self, id: str, interest: LateInterest) -> list[Send]:
         return [_told(neighbour, id, interest) for neighbour in self._context.links]
 
-    def _sends(self, message: Message, channel: int, leg: Leg, neighbours: Iterable[BrokerId]) -> list[Send]:
-        header = ChannelHeader(self._epoch, channel, leg).encode()
-        onward = msgspec.structs.replace(message, header=header, hops=message.hops + 1)
-        return [Send(neighbour, onward) for neighbour in neighbours]
+    def _header(self, channel: int, leg: Leg) -> bytes:
+        return ChannelHeader(self._epoch, channel, leg).encode()
 
 
 def _check_leg(place: Place, leg: Leg, neighbour: BrokerId) -> None:
@@ -149,6 +148,13 @@ def _check_leg(place: Place, leg: Leg, neighbour: BrokerId) -> None:
         raise MalformedMessageError("this server is not in its channel")
     if leg is Leg.TREE and neighbour not in place.neighbours:
         raise MalformedMessageError(f"{neighbour} is no neighbour in the tree of its channel")
+
+
+def _sends(message: Message, header: bytes, neighbours: Collection[BrokerId]) -> list[Send]:
+    if not neighbours:
+        return []
+    onward = msgspec.structs.replace(message, header=header, hops=message.hops + 1)
+    return [Send(neighbour, onward) for neighbour in neighbours]
 
 
 def _delivered(keys: list[tuple[ClientId, str]], message: Message) -> list[Action]:

@@ -97,12 +97,11 @@ class KnownSums:
 
     def change(self, server: int, change: SumChange) -> None:
         """Applies the change of a server's sum. Raises `MalformedMessageError` for what cannot be decoded."""
-        if change.added or change.withdrawn:  # a server that announces its load alone has the same sum as before
-            self._set(server, self._sums[server].after(change))
+        self._set(server, self._sums[server].after(change))
 
     def replace(self, server: int, subscriptions: tuple[bytes, ...]) -> None:
         """Takes a whole sum in place of what is known of a server. Raises as `change`."""
-        self._set(server, EMPTY.after(SumChange(subscriptions)))
+        self._set(server, EMPTY.after(SumChange(subscriptions)) if subscriptions else EMPTY)
 
     def held_by(self, server: int) -> list[bytes]:
         """The sum of a server."""

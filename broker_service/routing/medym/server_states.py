@@ -71,7 +71,8 @@ class ServerStates:
                 return Applied.MISSING
             if version.incarnation != known.incarnation:
                 self._sums.replace(server, ())
-            self._sums.change(server, SumChange(announcement.added, announcement.withdrawn))
+            if announcement.added or announcement.withdrawn:  # otherwise it announces its location or load alone
+                self._sums.change(server, SumChange(announcement.added, announcement.withdrawn))
         else:
             self._sums.replace(server, announcement.contents)
         self.versions[server] = version
