@@ -294,14 +294,14 @@ class Broker:
         if has_rested:
             return
         self._record_link(Event.LINK_UP, neighbour)
-        with self._defects.handling(f"the link to {neighbour} coming up"):
+        with self._defects.handling("the link to {} coming up", neighbour):
             self._actions.perform(self._router.link_up(neighbour, incarnation))
 
     def link_down(self, neighbour: BrokerId) -> None:
         """The stream to a neighbour broke, or the neighbour is silent."""
         self.links[neighbour].disconnect()
         self._record_link(Event.LINK_DOWN, neighbour)
-        with self._defects.handling(f"the link to {neighbour} going down"):
+        with self._defects.handling("the link to {} going down", neighbour):
             self._actions.perform(self._router.link_down(neighbour))
 
     @property
@@ -329,7 +329,7 @@ class Broker:
             raise ValueError(f"{self.id} and {config.neighbour} are linked already")
         link = self.links[config.neighbour] = self._make_link(config)
         self._recorder.note(Event.LINK_ADDED, peer=link.neighbour, count=link.appearance)
-        with self._defects.handling(f"the appearance of the neighbour {link.neighbour}"):
+        with self._defects.handling("the appearance of the neighbour {}", link.neighbour):
             self._actions.perform(self._router.neighbour_added(link.neighbour))
         return link
 
@@ -344,7 +344,7 @@ class Broker:
         link.vanish()
         self._disturber.set(neighbour, Disturbance())
         self._recorder.note(Event.LINK_REMOVED, peer=neighbour, count=link.appearance)
-        with self._defects.handling(f"the disappearance of the neighbour {neighbour}"):
+        with self._defects.handling("the disappearance of the neighbour {}", neighbour):
             self._actions.perform(self._router.neighbour_removed(neighbour))
 
     # Storage and time
@@ -367,7 +367,7 @@ class Broker:
 
     def _timer_ran_out(self, key: TimerKey) -> None:
         """A timer that the router set has run out."""
-        with self._defects.handling(f"the timer {key!r}"):
+        with self._defects.handling("the timer {!r}", key):
             self._actions.perform(self._router.timer(key))
 
     def _seconds_since_start(self) -> float:

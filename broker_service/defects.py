@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from types import TracebackType
 
 from broker_service.config import BrokerConfig
 from broker_service.errors import BrokerDefectError
@@ -21,13 +21,11 @@ class DefectReports:
         self._recorder = recorder
         self._on_defect = on_defect
 
-    @contextmanager
-    def handling(self, occasion: str) -> Iterator[None]:
-        """Makes a defect of whatever is raised within; `occasion` names what the broker was asked for."""
-        try:
-            yield
-        except Exception as error:
-            raise self.report(error, occasion) from error
+    def handling(self, occasion: str, about: object = "") -> Handling:
+        """A context that makes a defect of whatever is raised within.
+
+        `occasion` names what the broker was asked for, with `{}` in place of `about`."""
+        return Handling(self, occasion, about)
 
     def report(self, error: Exception, occasion: str) -> BrokerDefectError:
         """Logs that the broker's own code failed, and notifies the shell; the caller raises what this returns."""
@@ -42,3 +40,24 @@ class DefectReports:
         if self._on_defect is not None:
             self._on_defect(defect)
         return defect
+
+
+class Handling:
+    """See `DefectReports.handling`. The occasion is put into words only when something is raised, because brokers enter
+    such a context at every timer and every stream."""
+
+    __slots__ = ("_about", "_occasion", "_reports")
+
+    def __init__(self, reports: DefectReports, occasion: str, about: object) -> None:
+        self._reports = reports
+        self._occasion = occasion
+        self._about = about
+
+    def __enter__(self) -> None:
+        """Nothing is prepared."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception):
+            raise self._reports.report(error, self._occasion.format(self._about)) from error

@@ -73,10 +73,9 @@ _DECLARED = "runs once for each composite subscription that a client makes"
 INTERPRETED: Mapping[str, str] = {
     "broker_service/clients/declaring.py": _GENERIC_DATACLASS,
     "broker_service/config.py": _STRUCTS,
-    "broker_service/defects.py": _RARE,
     "broker_service/disturbance.py": _STRUCTS,
     "broker_service/errors.py": _RARE,
-    "broker_service/gauges.py": _RARE,
+    "broker_service/process_gauges.py": _RARE,
     "broker_service/language/canonical.py": _DECLARED,
     "broker_service/language/composite.py": _STRUCTS,
     "broker_service/language/composite_subscription.py": _DECLARED,

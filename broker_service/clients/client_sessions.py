@@ -58,7 +58,7 @@ class ClientSessions:
                 message = Message(Kind.PUBLISH, request.id, request.body)
                 self._report_dropped(message, f"session ended while publishers were held: {self._gate.reason}")
         for client in list(session.clients.values()):
-            with self._defects.handling(f"the withdrawal of client {client.id!r}"):
+            with self._defects.handling("the withdrawal of client {!r}", client.id):
                 self._operations.withdraw(client)
 
     def handle(self, session: Session, requests: Sequence[ClientRequest]) -> None:

@@ -27,8 +27,8 @@ import uvloop
 
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession, ConnectError
-from broker_service.gauges import Ticker
 from broker_service.language import ContentError
+from broker_service.process_gauges import Ticker
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.tracing.trace import Recorder
 from broker_service.tracing.trace_writer import FileTrace

@@ -40,7 +40,7 @@ ROOMS: Mapping[str, Floors] = {
         "config detection errors matching sessions storage turns",
         "tracing",
         "links",
-        "gauges routing transport",
+        "gauges process_gauges routing transport",
         "defects router_timers",
         "composites",
         "actions disturber",

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import pytest
 
-from broker_service import gauges
-from broker_service.gauges import SECOND, BufferGauges, LoadGauge, LoopLag, QueueGauges, Ticker, resident_memory
+from broker_service.gauges import BufferGauges, LoadGauge, QueueGauges
 from broker_service.routing.interface import Buffer
 from broker_service.tracing.trace import Recorder
-from broker_service.tracing.trace_writer import FLUSH_INTERVAL
 from record.log import Event, TraceRecord
 
 
@@ -40,38 +37,7 @@ class Queue:
         return not (self.queue_length or self.in_flight)
 
 
-def test_the_lag_of_a_loop_is_the_latest_tick_since_the_last_look() -> None:
-    now = 0.0
-    lag = LoopLag(lambda: now)
-    for late in (0.0, 0.03, 0.01):
-        now += FLUSH_INTERVAL + late
-        lag.tick()
-    assert lag.take() == pytest.approx(0.03)
-    assert lag.take() == 0.0
-
-
-def test_each_call_has_its_interval_and_each_tick_is_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace, ticks = KeptTrace(), 2 * SECOND
-
-    async def pass_tick(seconds: float) -> None:
-        nonlocal ticks
-        assert seconds == FLUSH_INTERVAL
-        ticks -= 1
-        if ticks < 0:
-            raise asyncio.CancelledError
-
-    async def work() -> None:
-        calls = (5, lambda: trace.kept.append("status"))
-        ticker = Ticker(trace, Recorder(trace, lambda: 0), calls)  # type: ignore[arg-type]
-        with pytest.raises(asyncio.CancelledError):
-            await ticker.run()
-
-    monkeypatch.setattr(gauges.asyncio, "sleep", pass_tick)
-    asyncio.run(work())
-    quiet = ["flush"] * 4
-    assert trace.kept == 2 * [*quiet, "status", "flush", *quiet, Event.LAG.value, "status", "flush"]
-
-
+@pytest.mark.source("a compiled gauge takes links of overlays alone")
 def test_a_queue_is_logged_while_it_is_not_empty_and_once_when_it_is_again() -> None:
     trace, link, service = KeptTrace(), Queue(), Queue()
     queues = QueueGauges({"B2": link}, service, Recorder(trace, lambda: 0))  # type: ignore[dict-item]
@@ -102,13 +68,6 @@ def test_the_load_is_logged_with_its_incarnation_even_if_nothing_was_done() -> N
     assert [(r.event, r.time, r.count, r.duration, r.bytes) for r in trace.records] == [
         (Event.LOAD, 7, 3, done, None) for done in (5, 5, 9)
     ]
-
-
-def test_resident_memory_grows_with_what_is_held() -> None:
-    before = resident_memory()
-    held = bytearray(b"x" * (64 << 20))
-    assert resident_memory() - before > 48 << 20
-    assert len(held) == 64 << 20
 
 
 def test_a_buffer_is_logged_while_it_holds_or_has_released_something() -> None:
