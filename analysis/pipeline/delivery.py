@@ -47,7 +47,7 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
     problems += map(_start_example, [start for start in starts if start.missing][:MOST])
     best_effort = _best_effort(number, variant, counts, findings)
     detections = findings.detections.counts.get(number, DetectionCounts())
-    lifetimes = [lifetime for lifetime in findings.lifetimes if lifetime.variant == number]
+    lifetimes = findings.lifetimes[number]
     composites = sum(lifetime.made is Event.COMPOSE for lifetime in lifetimes)
     found = {problem.defect for problem in problems} | {defect.value for defect in detections.defects()}
     return struct_from(

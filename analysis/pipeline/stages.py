@@ -59,7 +59,8 @@ class Findings:
     """The results of all stages."""
 
     logs: LogTally
-    lifetimes: list[DeclarationLifetime]
+    lifetimes: Sequence[Sequence[DeclarationLifetime]]
+    """By variant."""
     publications: PublicationTally
     publishers: PublisherTally
     detections: DetectionTally
@@ -104,8 +105,8 @@ _Tally = TypeVar("_Tally", bound=_Mergeable)
 class _Histories:
     """The facts about each variant that stage 1 yields, and by which stage 2 judges."""
 
-    declared: list[DeclarationLifetime]
-    """Of all variants."""
+    declared: Sequence[Sequence[DeclarationLifetime]]
+    """By variant."""
     faults: list[FaultTimes]
     changes: list[OverlayChanges | None]
     histories: Sequence[History]
@@ -155,7 +156,8 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
 
 def _histories(run: RunDirectory, logs: LogTally) -> _Histories:
     variants = run.manifest.variants
-    declared = lifetimes(logs.operations)
+    # Operations are given up for lifetimes, variant by variant, because both together are most of the memory.
+    declared = [lifetimes(logs.operations.pop(number, ())) for number in range(len(variants))]
     changes = changes_of(variants, [run.overlays[variant.name] for variant in variants], logs.changes)
     return _Histories(
         declared=declared,
@@ -205,9 +207,14 @@ def _traffic(run: RunDirectory, logs: LogTally, publications: PublicationTally) 
     )
 
 
-def _composite_buckets(buckets: int, declared: Iterable[DeclarationLifetime], logs: LogTally) -> int:
+def _composite_buckets(buckets: int, declared: Iterable[Iterable[DeclarationLifetime]], logs: LogTally) -> int:
     """The number of buckets of composite subscriptions: none where there are neither these nor detections."""
-    composed = {(made.variant, made.client, made.name) for made in declared if made.made is Event.COMPOSE}
+    composed = {
+        (made.variant, made.client, made.name)
+        for of_variant in declared
+        for made in of_variant
+        if made.made is Event.COMPOSE
+    }
     return min(buckets, max(len(composed), logs.detections > 0))
 
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
+
+import msgspec
 
 from analysis.reading.log_events import ClientOperation
 from broker_service.language import ContentError, Predicate
@@ -25,10 +28,11 @@ _NAMED_WITH = {
     Event.UNADVERTISE: Event.ADVERTISE,
 }
 """The operation with whose names those of another are shared."""
+_NAME_SPACES = {event.value: _NAMED_WITH.get(event, event) for event in Event}
+"""By kind of operation, the one with whose names its own are shared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclarationLifetime:
+class DeclarationLifetime(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One subscription, composite subscription or advertisement of a client, as the client saw it.
 
     Nanoseconds; None stands for never.
@@ -72,12 +76,11 @@ def lifetimes(operations: Iterable[ClientOperation]) -> list[DeclarationLifetime
     """The subscriptions, composite subscriptions and advertisements that clients issued and brokers did not reject, in
     the order issued."""
     named: dict[tuple[int, Event, str, str], list[ClientOperation]] = {}
-    for operation in sorted(operations, key=lambda operation: operation.at):
-        kind = Event(operation.kind)
-        key = operation.variant, _NAMED_WITH.get(kind, kind), operation.client, operation.id
+    for operation in sorted(operations, key=attrgetter("at")):
+        key = operation.variant, _NAME_SPACES[operation.kind], operation.client, operation.id
         named.setdefault(key, []).append(operation)
     found = [(answered.operation.at, life) for under_name in named.values() for answered, life in _of_name(under_name)]
-    found.sort(key=lambda pair: pair[0])
+    found.sort(key=itemgetter(0))
     return [life for _, life in found]
 
 

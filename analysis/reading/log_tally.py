@@ -23,7 +23,8 @@ class LogTally:
     torn: int = 0
     malformed: int = 0
     traffic: Traffic = field(default_factory=Traffic)
-    operations: list[ClientOperation] = field(default_factory=list)
+    operations: dict[int, list[ClientOperation]] = field(default_factory=dict)
+    """By variant."""
     outages: list[OutageEvent] = field(default_factory=list)
     neighbours: list[NeighbourChange] = field(default_factory=list)
     changes: list[LinkChange] = field(default_factory=list)
@@ -43,7 +44,8 @@ class LogTally:
         self.torn += other.torn
         self.malformed += other.malformed
         self.traffic.merge(other.traffic)
-        self.operations += other.operations
+        for variant, operations in other.operations.items():
+            self.operations.setdefault(variant, []).extend(operations)
         self.outages += other.outages
         self.neighbours += other.neighbours
         self.changes += other.changes

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from sys import intern
 
 from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.gauges import LoadedBroker, Queue
@@ -95,6 +96,7 @@ class ShareReader:
             fields = record.variant, record.node, record.event, record.kind, record.peer, record.text, record.label
             handling = handlings.get(fields)
             if handling is None:
+                fields = _kept_once(fields)
                 handling = handlings[fields] = self._handling(fields)
             if handling.amount is not None and record.time < handling.stop:
                 handling.amount.add(record)
@@ -190,13 +192,15 @@ class ShareReader:
             self._tally.traffic.buffers.add(variant, record)
 
     def _read_operation(self, variant: int, kind: str, record: TraceRecord, position: int) -> None:
-        client, id, predicates = record.client, record.id, tuple(record.predicates or ())
-        if record.node not in self._variants.brokers and client is not None and id is not None:
+        """Reads an operation or its answer. Equal names are kept once, because there may be millions of operations."""
+        node, broker, client, id = record.node, record.peer, record.client, record.id
+        if node not in self._variants.brokers and client is not None and id is not None:
             composes = record.event is Event.COMPOSE
-            self._tally.operations.append(
+            self._tally.operations.setdefault(variant, []).append(
                 ClientOperation(
-                    self._at(record, position), variant, record.event, kind, client, id, record.node, record.peer,
-                    predicates, record.text if composes else None, record.duration if composes else None,
+                    self._at(record, position), variant, record.event, kind, intern(client), intern(id),
+                    intern(node), _once(broker), tuple(record.predicates or ()), record.text if composes else None,
+                    record.duration if composes else None,
                 )
             )  # fmt: skip
 
@@ -217,7 +221,7 @@ class ShareReader:
             self._tally.outages.append(OutageEvent(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
         elif record.peer in brokers:
             self._tally.neighbours.append(
-                NeighbourChange(at, variant, record.node, record.peer, event is Event.LINK_UP)
+                NeighbourChange(at, variant, intern(record.node), intern(record.peer), event is Event.LINK_UP)
             )
 
     def _read_change(self, variant: int, record: TraceRecord, position: int) -> None:
@@ -247,6 +251,16 @@ class ShareReader:
 
     def _at(self, record: TraceRecord, position: int) -> LogPosition:
         return LogPosition(record.time, self._file, self._offset, position - self._offset)
+
+
+def _kept_once(fields: _Fields) -> _Fields:
+    """The same fields, whose texts are the same objects in all combinations, because a mesh has a million of these."""
+    variant, node, event, kind, peer, text, label = fields
+    return intern(variant), intern(node), event, _once(kind), _once(peer), _once(text), _once(label)
+
+
+def _once(text: str | None) -> str | None:
+    return None if text is None else intern(text)
 
 
 def _of_publications(kind: str | None) -> bool:

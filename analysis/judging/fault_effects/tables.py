@@ -29,6 +29,8 @@ class FaultTables:
         """The table `faults`: by variant, then in order of time."""
         rows = []
         for number, variant in enumerate(self.variants):
+            if not variant.faults.times.faults:
+                continue  # a mesh has a hundred thousand changes of neighbours, and nothing to explain by them
             changes = sorted(change for change in self.changes if change.variant == number)
             for index, fault in enumerate(variant.faults.times.faults):
                 baseline = self.baselines.of.get((number, index), Baseline())

@@ -46,15 +46,15 @@ def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
 
 def histories_of(
     run: RunDirectory,
-    lifetimes: Iterable[DeclarationLifetime],
+    lifetimes: Sequence[Sequence[DeclarationLifetime]],
     events: Iterable[OutageEvent],
     changes: Sequence[OverlayChanges | None],
     declared: Mapping[tuple[int, str], int],
 ) -> list[History]:
-    """The history that the oracle judges by, for each variant; `changes` are those of each variant's overlay, and
+    """The history that the oracle judges by, for each variant; `lifetimes` and `changes` are those of each variant, and
     `declared` is that of `LogTally`."""
     return [
-        replace(_history(run, number, lifetimes, events, changed), joined=_joined(run, number, declared))
+        replace(_history(run, number, lifetimes[number], events, changed), joined=_joined(run, number, declared))
         for number, changed in enumerate(changes)
     ]
 
@@ -77,7 +77,7 @@ def faults_of(
 def _history(
     run: RunDirectory,
     number: int,
-    lifetimes: Iterable[DeclarationLifetime],
+    lifetimes: Sequence[DeclarationLifetime],
     events: Iterable[OutageEvent],
     changed: OverlayChanges | None,
 ) -> History:
@@ -96,7 +96,7 @@ def _history(
     run_end = FOREVER if variant.end is None else variant.end
     return History(
         promises=promises,
-        lifetimes=[lifetime for lifetime in lifetimes if lifetime.variant == number],
+        lifetimes=lifetimes,
         run_start=variant.run_start,
         cut_short=cut_short(variant.end, variant.interrupted),
         lossy=lossy_intervals(faults, promises, lingering, brokers),

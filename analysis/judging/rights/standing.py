@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 
 import msgspec
@@ -45,8 +44,7 @@ class Flight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.published.time, self.matched, self.until
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True, gc=False):
     """A lifetime as it is judged. `FOREVER` stands for never."""
 
     number: int
