@@ -29,6 +29,7 @@ from benchmarks.simulation import run_trial
 from benchmarks.support.growth import growth_of
 from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
+from broker_service.messages import Kind
 from emulation.planning.plan import make_plan
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
@@ -126,7 +127,7 @@ def header(directory: Path) -> Sequence[Judgement]:
             leaves=count,
             placement=msgspec.json.encode(leaves).decode(),
         )
-        records = [record for record in _records(directory, text) if record.kind == Event.PUBLISH]
+        records = [record for record in _records(directory, text) if record.kind == Kind.PUBLISH.word]
         published = [row for row in records if row.event is Event.RECEIVED and row.client is not None]
         bodies = {row.id: row.bytes or 0 for row in published}
         sent = [(row.bytes or 0) - bodies[row.id] for row in records if row.event is Event.SENT and row.node == "pb"]

@@ -159,6 +159,8 @@ class Event(enum.StrEnum):
     """The link of two brokers was removed, between `time` and `time + duration`. peer: the link, as it appeared."""
 
 
+EMULATOR = "emulator"
+"""The node that logs faults and changes of the overlay; on several hosts each host has one, `emulator@HOST`."""
 SAMPLED = frozenset({Event.RECEIVED, Event.MATCHED, Event.SENT, Event.DELIVERED})
 """Events that brokers log only of publications in the sample, where they log a sample; of other messages always."""
 FAULT_CHANGES = frozenset({Event.FAULT, Event.HEALED})

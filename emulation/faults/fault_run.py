@@ -12,9 +12,6 @@ from scenario.faults.planning import FaultSchedule
 from scenario.faults.times import Counter, Counts
 from topology.link_properties import BrokerId, Link
 
-NODE = "emulator"
-"""The node that logs faults and changes of the overlay."""
-
 
 class FaultRun:
     """See the module. Times are nanoseconds of the run's clock."""

@@ -12,7 +12,6 @@ import msgspec
 from broker_service.tracing.trace_writer import FileTrace, NullTrace
 from emulation.drivers.driver import DriverConfig
 from emulation.drivers.status import DriverStatus
-from emulation.faults.fault_run import NODE
 from emulation.fidelity import Measurements
 from emulation.fidelity.throttling import count_periods, throttling
 from emulation.live_overlay import BrokerStatus, Tables, UnsettledError
@@ -27,6 +26,7 @@ from emulation.run.observation import LoadObserver, link_checks, probed_under_lo
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
 from record.errors import HostError
 from record.files import log_file
+from record.log import EMULATOR
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
 
@@ -71,7 +71,7 @@ class HostDeployment:
         self._left: tuple[str, ...] = ()
         """Nodes whose clients have left last."""
         self._exits = ExitStack()
-        self._trace: FileTrace | NullTrace = NullTrace(NODE, plan.name)
+        self._trace: FileTrace | NullTrace = NullTrace(EMULATOR, plan.name)
 
     @property
     def overlay(self) -> HostOverlay:
@@ -100,7 +100,7 @@ class HostDeployment:
         self._drivers = self._started_drivers()
 
     def open_event_log(self) -> FileTrace | NullTrace:
-        node = f"{NODE}{self._share.suffix}"
+        node = f"{EMULATOR}{self._share.suffix}"
         if self.schedule or self._plan.evolution is not None:  # other runs have no such log
             self._trace = FileTrace(log_file(self._context.paths.logs, node), node, self._plan.name)
             self._exits.callback(self._trace.close)

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from broker_service.tracing.trace import Trace
 from emulation.drivers.driver_operations import SharedPredicates, ready
 from emulation.drivers.status import ClientCounts
-from emulation.faults.fault_run import NODE as EVENT_NODE
 from emulation.live_overlay import Tables, UnsettledError
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
@@ -20,6 +19,7 @@ from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.logs import LogDirectory
 from emulation.simulation.overlay import SimulatedOverlay
 from record.errors import HostError
+from record.log import EMULATOR
 from record.time_units import SECOND
 
 _STEP = SECOND // 10
@@ -92,7 +92,7 @@ class SimulatedDeployment:
         snapshot.brokers_up, snapshot.links_up = snapshot.brokers, snapshot.links
 
     def open_event_log(self) -> Trace:
-        return self._logs.of(EVENT_NODE)
+        return self._logs.of(EMULATOR)
 
     def begin(self) -> int:
         self._begin = self._events.now

@@ -17,11 +17,11 @@ from analysis.claims.papers.tid import GROWTH, at_distance, growth, queueing_sha
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.deliveries import Notification
+from broker_service.messages import Kind
 from emulation.planning.plan import make_plan
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.files import replace_file
-from record.log import Event
 from scenario.loading import load
 from studies.fitting.candidates import OVERLAYS, Candidate
 from studies.fitting.stated import Given, cost
@@ -95,7 +95,7 @@ def _of_figure_5a(run: MeasuredRun) -> Given:
     use = processor_use(fixed)
     busiest = max(use, key=lambda broker: use[broker])
     neighbours = Counter(end for link in fixed.overlay.links for end in (link.a, link.b))
-    publications = [row for row in fixed.messages if row.kind == Event.PUBLISH]
+    publications = [row for row in fixed.messages if row.kind == Kind.PUBLISH.word]
     calm = growth(fixed)
     return Given(
         messages=sum(row.received + row.from_clients for row in publications)

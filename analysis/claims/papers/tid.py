@@ -18,7 +18,9 @@ from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
 from analysis.reading.intervals import FOREVER
 from analysis.tables.deliveries import Notification
-from record.log import Event, TraceRecord
+from broker_service.messages import Kind
+from record.faults import FaultKind
+from record.log import EMULATOR, Event, TraceRecord
 
 STEADY_FROM = 0.5
 """Share of the phase `run` after which it is steady."""
@@ -27,8 +29,6 @@ GROWTH = 1.0
 queue that grows at a constant rate they become nine times as long; in a stable one they only follow the workload."""
 SETTLED_FROM = 0.75
 """Share of the phase `run` after which a disturbed overlay has settled again."""
-FAULTS_NODE = "emulator"
-"""The node whose log holds the faults of a run."""
 RECOVERED = 1.2
 """Factor of the settled delay within which a delay has recovered."""
 RECOVERED_SECONDS = 3
@@ -118,7 +118,7 @@ def redundant_advertisements(run: MeasuredRun, recipe: Recipe) -> Measurement:
     Every broker but the first needs one message for each advertisement; the rest is redundant.
     """
     (variant,) = run.variants
-    rows = [row for row in variant.messages if row.kind == Event.ADVERTISE]
+    rows = [row for row in variant.messages if row.kind == Kind.ADVERTISE.word]
     received, made = sum(row.received for row in rows), sum(row.from_clients for row in rows)
     needed = made * (len(variant.overlay.brokers) - 1)
     return Measurement(values=(1 - needed / received if received else None,))
@@ -296,7 +296,7 @@ def _recovery(variant: MeasuredVariant, end: float) -> float | None:
 
 def _with_and_without_kills(run: MeasuredRun) -> tuple[MeasuredVariant, MeasuredVariant]:
     """The variant with kills of brokers, and the one without. Raises `ClaimsError` unless there is one of each."""
-    killing = {record.variant for record in run.records(FAULTS_NODE) if _is_kill(record)}
+    killing = {record.variant for record in run.records(EMULATOR) if _is_kill(record)}
     failing = [variant for variant in run.variants if variant.name in killing]
     undisturbed = [variant for variant in run.variants if variant.name not in killing]
     if len(failing) != 1 or len(undisturbed) != 1:
@@ -307,7 +307,7 @@ def _with_and_without_kills(run: MeasuredRun) -> tuple[MeasuredVariant, Measured
 
 def _kills_and_restart(run: MeasuredRun, variant: MeasuredVariant) -> tuple[int, int, int]:
     """Times of the first kill, the last kill and the first restart. Raises `ClaimsError` for fewer than two kills."""
-    records = [record for record in run.records(FAULTS_NODE) if record.variant == variant.name]
+    records = [record for record in run.records(EMULATOR) if record.variant == variant.name]
     kills = [record.time for record in records if _is_kill(record)]
     if len(kills) < 2:
         raise ClaimsError(f"{run.directory}: one broker was killed; two, one after the other, are needed")
@@ -319,7 +319,7 @@ def _kills_and_restart(run: MeasuredRun, variant: MeasuredVariant) -> tuple[int,
 
 
 def _is_kill(record: TraceRecord) -> bool:
-    return record.event is Event.FAULT and record.text == "kill"
+    return record.event is Event.FAULT and record.text == FaultKind.KILL
 
 
 def _pair(row: Notification) -> tuple[str, str]:
@@ -330,6 +330,6 @@ def _waits(run: MeasuredRun, variant: MeasuredVariant, broker: str) -> Mapping[t
     """Milliseconds that each publication waited in a broker's output queue to each neighbour."""
     waits: dict[tuple[str, str], float] = defaultdict(float)
     for record in run.records(broker):
-        if record.event is Event.SENT and record.kind == Event.PUBLISH and record.variant == variant.name:
+        if record.event is Event.SENT and record.kind == Kind.PUBLISH.word and record.variant == variant.name:
             waits[record.id or "", record.peer or ""] += (record.duration or 0) / 1e6
     return waits

@@ -21,6 +21,7 @@ from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.tid import STEADY_FROM
 from analysis.claims.verdict import Measurement
+from broker_service.messages import Kind
 from record.log import Event, TraceRecord
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
@@ -118,7 +119,7 @@ def balance(run: MeasuredRun, recipe: Recipe) -> Measurement:
     left: defaultdict[tuple[BrokerId, str], Counter[str]] = defaultdict(Counter)
     for record in _messages(run, run.brokers):
         counted = arrived if record.event in (Event.RECEIVED, Event.DETECTED) else left
-        message = (record.id or "") if record.kind == Event.PUBLISH else _DETECTION
+        message = (record.id or "") if record.kind == Kind.PUBLISH.word else _DETECTION
         counted[record.node, record.variant][message] += 1
     violations = 0
     example = ""
@@ -267,7 +268,7 @@ def _ends(run: MeasuredRun, window: Window) -> dict[str, dict[str, list[BrokerId
     made: set[tuple[str, str]] = set()
     for record in _messages(run, run.brokers):
         key = (record.variant, record.id or "")
-        if record.kind != Event.PUBLISH:
+        if record.kind != Kind.PUBLISH.word:
             continue
         if record.event is Event.SENT:
             sent[key].add(record.node)

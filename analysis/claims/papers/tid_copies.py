@@ -9,6 +9,7 @@ from analysis.claims.measure import Measure
 from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import Recipe
 from analysis.claims.verdict import Measurement
+from broker_service.messages import Kind
 from record.log import Event
 from topology.link_properties import BrokerId
 
@@ -21,7 +22,7 @@ def received_twice(run: MeasuredRun, recipe: Recipe) -> Measurement:
         arrivals = Counter(
             (record.variant, record.id)
             for record in run.records(broker)
-            if record.event is Event.RECEIVED and record.kind == Event.PUBLISH and record.peer is not None
+            if record.event is Event.RECEIVED and record.kind == Kind.PUBLISH.word and record.peer is not None
         )
         checked += len(arrivals)
         for (variant, publication), times in arrivals.items():

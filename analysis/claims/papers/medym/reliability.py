@@ -12,9 +12,9 @@ from analysis.claims.verdict import Measurement
 from analysis.tables.deliveries import Expectation, Right
 from analysis.tables.results import read_table
 from analysis.tables.timeline import Fault
+from broker_service.messages import Kind
 from record.faults import FaultKind
 from record.files import RESULTS
-from record.log import Event
 from topology.link_properties import BrokerId
 
 
@@ -67,6 +67,6 @@ def _servers_of_clients(run: MeasuredRun) -> Mapping[str, Mapping[str, BrokerId]
     found: dict[str, dict[str, BrokerId]] = {variant.name: {} for variant in run.variants}
     for broker in run.brokers:
         for record in run.records(broker, b'"event":"received"'):
-            if record.client is not None and record.kind in (Event.SUBSCRIBE, Event.PUBLISH):
+            if record.client is not None and record.kind in (Kind.SUBSCRIBE.word, Kind.PUBLISH.word):
                 found[record.variant][record.client] = broker
     return found

@@ -26,7 +26,8 @@ from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.medym.variants import CBF, by_point
 from analysis.claims.verdict import Measurement
-from record.log import Event, PredicateRecord
+from broker_service.messages import Kind
+from record.log import PredicateRecord
 from topology.link_properties import BrokerId
 from topology.model import Overlay
 
@@ -118,12 +119,12 @@ def _read(run: MeasuredRun) -> Mapping[str, _Declared]:
         for record in run.records(broker, b'"event":"received"'):
             declared, id = found[record.variant], record.id or ""
             if record.peer is not None:
-                if record.kind == Event.SUBSCRIBE:
+                if record.kind == Kind.SUBSCRIBE.word:
                     declared.received.add(Subscribed(broker, record.peer, id))
-            elif record.kind in (Event.SUBSCRIBE, Event.ADVERTISE):
+            elif record.kind in (Kind.SUBSCRIBE.word, Kind.ADVERTISE.word):
                 # A broker numbers the operations of its own clients in order of arrival, whatever their kind.
                 operations[record.variant] += 1
-                if record.kind == Event.SUBSCRIBE:
+                if record.kind == Kind.SUBSCRIBE.word:
                     value = declared.values[record.client or "", id]
                     declared.wanted[f"{broker}.1.{operations[record.variant]}"] = broker, value
     return found

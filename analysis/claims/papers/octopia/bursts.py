@@ -30,7 +30,7 @@ from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
 from analysis.judging.deliveries.burst_recovery import largest_delays, stable_after
 from analysis.tables.deliveries import Notification
-from record.log import Event
+from broker_service.messages import Kind
 from record.time_units import SECOND
 
 NOTIFICATIONS = 5000
@@ -111,7 +111,7 @@ def stabilisation(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Publications that brokers received from each other, IDR over SPR, minus 1."""
     spr, idr, _, _ = (
-        sum(row.received for row in burst.variant.messages if row.kind == Event.PUBLISH)
+        sum(row.received for row in burst.variant.messages if row.kind == Kind.PUBLISH.word)
         for burst in _bursts(run, recipe)
     )
     return Measurement(values=(idr / spr - 1 if spr else None,))
@@ -128,7 +128,7 @@ def queue_length(run: MeasuredRun, recipe: Recipe) -> Measurement:
     for broker in spr.variant.overlay.brokers:
         for record in run.records(broker.id, b'"event":"sent"'):
             total = totals.get(record.variant)
-            if total is not None and record.kind == Event.PUBLISH and (record.id or "").startswith(prefix):
+            if total is not None and record.kind == Kind.PUBLISH.word and (record.id or "").startswith(prefix):
                 total[0] += record.queue or 0
                 total[1] += 1
     before, after = (total / sent if sent else None for total, sent in totals.values())

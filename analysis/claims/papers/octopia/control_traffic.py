@@ -22,7 +22,7 @@ from statistics import fmean
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
-from record.log import Event
+from broker_service.messages import Kind
 
 OCTOPIA, PADRES = "OctopiA", "PADRES"
 
@@ -45,23 +45,23 @@ class OperationSpread:
         return fmean(delays) if delays else None
 
 
-def spreads(run: MeasuredRun, kind: Event) -> Mapping[str, OperationSpread]:
-    """Propagation of advertisements (`Event.ADVERTISE`) or subscriptions (`Event.SUBSCRIBE`), by variant."""
+def spreads(run: MeasuredRun, kind: Kind) -> Mapping[str, OperationSpread]:
+    """Propagation of advertisements (`Kind.ADVERTISE`) or subscriptions (`Kind.SUBSCRIBE`), by variant."""
     found: dict[str, OperationSpread] = defaultdict(OperationSpread)
     for broker in run.brokers:
         declared: dict[str, int] = defaultdict(int)
         known: dict[str, set[str]] = defaultdict(set)
         for record in run.records(broker, b'"event":"received"'):
-            if record.kind not in (Event.ADVERTISE, Event.SUBSCRIBE):
+            if record.kind not in (Kind.ADVERTISE.word, Kind.SUBSCRIBE.word):
                 continue
             spread, id = found[record.variant], record.id or ""
             if record.peer is None:
                 # A broker numbers the operations of its own clients in order of arrival, whatever their kind.
                 declared[record.variant] += 1
-                if record.kind == kind:
+                if record.kind == kind.word:
                     spread.begun[f"{broker}.1.{declared[record.variant]}"] = record.time
                     spread.stored += 1
-            elif record.kind == kind and id not in known[record.variant]:
+            elif record.kind == kind.word and id not in known[record.variant]:
                 known[record.variant].add(id)
                 spread.ended[id] = max(spread.ended.get(id, 0), record.time)
                 spread.stored += 1
@@ -70,37 +70,37 @@ def spreads(run: MeasuredRun, kind: Event) -> Mapping[str, OperationSpread]:
 
 def advertisement_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean advertisement delay, PADRES over OctopiA, minus 1 (figure 7)."""
-    return _compared(run, PADRES, OCTOPIA, _delay(run, Event.ADVERTISE))
+    return _compared(run, PADRES, OCTOPIA, _delay(run, Kind.ADVERTISE))
 
 
 def stored_advertisements(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean advertisements stored by a broker, OctopiA over PADRES, minus 1 (figure 8)."""
-    return _compared(run, OCTOPIA, PADRES, _stored(run, Event.ADVERTISE))
+    return _compared(run, OCTOPIA, PADRES, _stored(run, Kind.ADVERTISE))
 
 
 def advertisement_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Inter-broker messages that carry advertisements, PADRES as a multiple of OctopiA (figure 9)."""
-    return _compared(run, PADRES, OCTOPIA, _messages(Event.ADVERTISE), minus=0.0)
+    return _compared(run, PADRES, OCTOPIA, _messages(Kind.ADVERTISE), minus=0.0)
 
 
 def subscription_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean subscription delay, OctopiA over PADRES, minus 1 (figure 10)."""
-    return _compared(run, OCTOPIA, PADRES, _delay(run, Event.SUBSCRIBE))
+    return _compared(run, OCTOPIA, PADRES, _delay(run, Kind.SUBSCRIBE))
 
 
 def stored_subscriptions(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean subscriptions stored by a broker, PADRES over OctopiA, minus 1 (figure 11)."""
-    return _compared(run, PADRES, OCTOPIA, _stored(run, Event.SUBSCRIBE))
+    return _compared(run, PADRES, OCTOPIA, _stored(run, Kind.SUBSCRIBE))
 
 
 def subscription_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Inter-broker messages that carry subscriptions, OctopiA over PADRES, minus 1 (figure 12)."""
-    return _compared(run, OCTOPIA, PADRES, _messages(Event.SUBSCRIBE))
+    return _compared(run, OCTOPIA, PADRES, _messages(Kind.SUBSCRIBE))
 
 
 def publication_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Inter-broker messages that carry publications, OctopiA over PADRES, minus 1 (figure 15)."""
-    return _compared(run, OCTOPIA, PADRES, _messages(Event.PUBLISH))
+    return _compared(run, OCTOPIA, PADRES, _messages(Kind.PUBLISH))
 
 
 def publication_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -135,18 +135,18 @@ def _compared(
     return Measurement(values=(fmean(ratios),))
 
 
-def _delay(run: MeasuredRun, kind: Event) -> _Quantity:
+def _delay(run: MeasuredRun, kind: Kind) -> _Quantity:
     found = spreads(run, kind)
     return lambda variant: found[variant.name].mean_delay
 
 
-def _stored(run: MeasuredRun, kind: Event) -> _Quantity:
+def _stored(run: MeasuredRun, kind: Kind) -> _Quantity:
     found = spreads(run, kind)
     return lambda variant: found[variant.name].stored / len(variant.overlay.brokers)
 
 
-def _messages(kind: Event) -> _Quantity:
-    return lambda variant: float(sum(row.received for row in variant.messages if row.kind == kind))
+def _messages(kind: Kind) -> _Quantity:
+    return lambda variant: float(sum(row.received for row in variant.messages if row.kind == kind.word))
 
 
 def _notification_delay(variant: MeasuredVariant) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.verdict import Measurement
-from record.log import Event
+from broker_service.messages import Kind
 from topology.structures.scot import Scot, scot_of
 
 SPR = "SPR"
@@ -48,7 +48,7 @@ def arrivals_in_clusters(run: MeasuredRun, recipe: Recipe) -> Measurement:
         arrivals = Counter(
             record.id or ""
             for record in run.records(broker, b'"event":"received"')
-            if record.kind == Event.PUBLISH and record.peer is not None and record.variant == variant.name
+            if record.kind == Kind.PUBLISH.word and record.peer is not None and record.variant == variant.name
         )
         checked += len(arrivals)
         for publication, times in arrivals.items():

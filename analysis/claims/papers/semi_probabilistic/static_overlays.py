@@ -20,6 +20,7 @@ from analysis.claims.papers.semi_probabilistic.variants import (
     quotient,
 )
 from analysis.claims.verdict import Measurement
+from broker_service.messages import Kind
 from record.log import Event
 from record.time_units import SECOND
 
@@ -110,8 +111,8 @@ def _entries(run: MeasuredRun) -> Mapping[str, tuple[int, int]]:
             if record.event is not Event.RECEIVED or record.time >= ended[record.variant]:
                 continue
             if record.peer is None:
-                made[record.variant] += record.kind == Event.SUBSCRIBE
-            elif record.kind == Event.UNSUBSCRIBE:
+                made[record.variant] += record.kind == Kind.SUBSCRIBE.word
+            elif record.kind == Kind.UNSUBSCRIBE.word:
                 known.discard((record.variant, record.peer, record.id))
             elif not (record.id or "").startswith(f"{broker}."):
                 known.add((record.variant, record.peer, record.id))
