@@ -100,7 +100,7 @@ class GryphonRouter(DispatchingRouter):
     """See the module."""
 
     def __init__(self, context: RouterContext[GryphonOptions]) -> None:
-        super().__init__({Kind.PUBLISH: self._receive_publication, Kind.CONTROL: self._receive_control})
+        super().__init__({Kind.PUBLISH: self._pass_publication, Kind.CONTROL: self._receive_control})
         self._context = context
         options = context.options
         tree = _decode_tree(context.prepared)
@@ -179,16 +179,18 @@ class GryphonRouter(DispatchingRouter):
         assert logged is not None
         by = self._context.options.hash_by
         cached = Cached(message, logged.digest, hash_of(publication.attributes.get(by)) if by else leaf)
-        others = [node for node in state.downstream if node != leaf]
-        actions += self._forwarding.send_on(leaf, position, cached, self._given, others, wanting=self.wanting(message))
+        wanting = self.wanting(message)
+        actions += self._forwarding.send_on(state, position, cached, self._given, state.others, wanting=wanting)
         actions += self.notify(leaf, Held(position, message, self._given))
         self._log.acknowledge(leaf, self._log.next, 0.0)
-        return self._completed([*actions, *self._upkeep.tend()])
+        actions += self._upkeep.tend()
+        return self._completed(actions)
 
     # Messages and links
 
-    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
-        return self._completed(super().receive(neighbour, message))
+    def _pass_publication(self, neighbour: BrokerId, message: Message) -> Actions:
+        """Nothing but messages needs to be seen to, because a publication changes neither V_b nor subscriptions."""
+        return self._detours.carried(self._receive_publication(neighbour, message))
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
         return self._relay.receive_publication(neighbour, message)
@@ -196,8 +198,8 @@ class GryphonRouter(DispatchingRouter):
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         control = decode_any(message.header)
         if isinstance(control, Detour):
-            return self._receive_detour(neighbour, message, control)
-        return self._handle(neighbour, control)
+            return self._completed(self._receive_detour(neighbour, message, control))
+        return self._completed(self._handle(neighbour, control))
 
     def _receive_detour(self, neighbour: BrokerId, message: Message, detour: Detour) -> Actions:
         for _ in range(MOST_PARTS):

@@ -31,7 +31,10 @@ def hash_of(value: Value | None) -> int:
 
 def by_hash(links: Links, members: Sequence[BrokerId], hash: int, position: int) -> BrokerId | None:
     count = len(members)
-    for place in range(hash, hash + count):
+    first = members[hash % count]
+    if links[first].up:
+        return first
+    for place in range(hash + 1, hash + count):
         if links[members[place % count]].up:
             return members[place % count]
     return None

@@ -103,12 +103,14 @@ class Forwarding:
             downstream = [node for node in (*view.members, *leaves) if node != source]
             horizon = HORIZONS[self.options.order](self.options.reorder_bytes)
             requests = GapRequests(self.options.gap_after, self.options.nack_again)
-            state = self.streams[stream] = StreamState(source, downstream, horizon, requests)
+            state = self.streams[stream] = StreamState(
+                stream, source, downstream, leaf=view.leaf, horizon=horizon, requests=requests
+            )
         return state
 
     def send_on(
         self,
-        stream: NodeNumber,
+        state: StreamState,
         position: int,
         cached: Cached,
         vector: Vector,
@@ -117,43 +119,51 @@ class Forwarding:
         wanting: Collection[NodeNumber],
     ) -> list[Action]:
         """Routes a publication to nodes (rule 1), of which these have a root that matches it."""
-        state = self.state(stream)
         actions: list[Action] = []
         for node in nodes:
-            sufficient = self.is_sufficient(stream, node, cached.digest, vector)
+            sufficient = self.is_sufficient(state.stream, node, cached.digest, vector)
             if not sufficient:
                 actions += self._propagation.want(node, part_of(vector, self.view.behind[node]))
             if node in wanting or not sufficient:
-                actions += self.send(stream, node, position, cached)
+                target = self.route(cached.hash, node, position)
+                if target:
+                    encoded = state.vectors.encode(cached.digest, target)
+                    message = self._stamped(state, node, target, position, cached, encoded=encoded, again=False)
+                    actions.append(Send(target, message))
             else:
                 state.silent_for[node].add(position, position + 1)
                 if not self.options.single_path:
-                    actions += self.announce_later(stream, node, position, position + 1)
+                    actions += self.announce_later(state, node, position, position + 1)
         return actions
 
-    def send(
-        self, stream: NodeNumber, node: NodeNumber, position: int, cached: Cached, *, to: BrokerId = ""
-    ) -> list[Action]:
-        """Sends a publication to a node; to a certain broker, in answer to a request."""
-        state = self.state(stream)
-        target = to or self.route(cached.hash, node, position)
-        if not target:
-            return []
+    def send_again(
+        self, state: StreamState, node: NodeNumber, target: BrokerId, position: int, *, cached: Cached, vector: Vector
+    ) -> Action:
+        """Sends a publication to a broker of a node that has asked for it, with the whole vector."""
+        encoded = EncodedVector(0, encode_vector(vector))
+        message = self._stamped(state, node, target, position, cached, encoded=encoded, again=True)
+        return Send(target, message, label="retransmission")
+
+    def _stamped(
+        self,
+        state: StreamState,
+        node: NodeNumber,
+        target: BrokerId,
+        position: int,
+        cached: Cached,
+        *,
+        encoded: EncodedVector,
+        again: bool,
+    ) -> Message:
+        """A publication as it travels to a broker of a node; `again` for a retransmission."""
         start = state.silent_for[node].start_of(position)
         if start < position:
             state.unannounced[node].remove(start, position)
-        if to:
-            vector = state.vectors.get(cached.digest)
-            assert vector is not None
-            encoded = EncodedVector(0, encode_vector(vector))
-        else:
-            encoded = state.vectors.encode(cached.digest, target)
         silent = ALL_BEFORE if start <= state.first else position - start
         age, sideways = position - cached.digest, target in self.view.peers
-        stamp = Stamp(stream, position, silent, age, sideways, bool(to), *encoded, cached.hash)
-        hops = cached.message.hops + 1
-        message = msgspec.structs.replace(cached.message, header=encode_header(stamp), hops=hops)
-        return [Send(target, message, label="retransmission" if to else "")]
+        base, elements = encoded
+        stamp = Stamp(state.stream, position, silent, age, sideways, again, base, elements, cached.hash)
+        return msgspec.structs.replace(cached.message, header=encode_header(stamp), hops=cached.message.hops + 1)
 
     def is_sufficient(self, stream: NodeNumber, node: NodeNumber, digest: int, vector: Vector) -> bool:
         """True when V_b is not below the vector of a digest in any element of a node."""
@@ -172,14 +182,13 @@ class Forwarding:
         target = None if members is None else self._path(self._links, members, hash, position)
         return target or next(filter(self.is_up, self._brokers(node)), "")
 
-    def announce_later(self, stream: NodeNumber, node: NodeNumber, start: int, end: int) -> list[Action]:
+    def announce_later(self, state: StreamState, node: NodeNumber, start: int, end: int) -> list[Action]:
         """Announces silent positions to a node after a while, unless a publication carries them before."""
-        state = self.state(stream)
         state.unannounced[node].add(start, end)
         if state.collects_silences:
             return []
         state.collects_silences = True
-        return [SetTimer(Announce(stream), self.options.silence_after, awaited=True)]
+        return [SetTimer(Announce(state.stream), self.options.silence_after, awaited=True)]
 
     def announce(self, stream: NodeNumber) -> list[Action]:
         """Announces silent positions that no publication has carried."""

@@ -26,23 +26,24 @@ class Reception:
         self.waited = 0.0
         """Seconds from their arrival until the horizon came to them, all together."""
 
-    def moved(self, stream: NodeNumber) -> list[Action]:
+    def moved(self, state: StreamState) -> list[Action]:
         """Notifies clients as far as everything is known; sees to what is lacking, and to acknowledgements."""
-        state = self._forwarding.state(stream)
         horizon = state.horizon
         former = horizon.next
         if former is None:
             return []
         actions: list[Action] = []
         for held in horizon.ready():
-            notifications = self._forwarding.clients.notify(stream, held)
+            notifications = self._forwarding.clients.notify(state.stream, held)
             if notifications:
                 self.notified += 1
                 self.waited += self._forwarding.now() - held.arrived
                 actions += notifications
         if horizon.next != former:
-            actions += self.collect(stream, self._forwarding.view.leaf, horizon.next or former)
-        return [*actions, *self._see_to_gaps(stream, state)]
+            actions += self.collect(state, self._forwarding.view.leaf, horizon.next or former)
+        if horizon.lacks or state.requests.answered:
+            actions += self._see_to_gaps(state)
+        return actions
 
     def publication(self, state: StreamState, held: Held, again: bool) -> None:
         """A publication has arrived; `again` for a retransmission."""
@@ -66,9 +67,9 @@ class Reception:
         """The timer of unknown positions has run out."""
         state = self._forwarding.state(stream)
         state.waits_for_gap = False
-        return self._ask(stream, state) if state.horizon.lacks else []
+        return self._ask(state) if state.horizon.lacks else []
 
-    def _see_to_gaps(self, stream: NodeNumber, state: StreamState) -> list[Action]:
+    def _see_to_gaps(self, state: StreamState) -> list[Action]:
         """Notes what is lacking, and asks for more once a request has been answered.
 
         A timer that waits for gaps to close by themselves is left to run out, because on several paths gaps open and
@@ -78,13 +79,12 @@ class Reception:
         if horizon.lacks:
             requests.missed(horizon.end, self._forwarding.now())
             if requests.answered or not state.waits_for_gap:
-                return self._ask(stream, state)
-        elif requests.answered:
-            requests.answered = state.waits_for_gap = False
-            return [CancelTimer(Gap(stream))]
-        return []
+                return self._ask(state)
+            return []
+        requests.answered = state.waits_for_gap = False
+        return [CancelTimer(Gap(state.stream))]
 
-    def _ask(self, stream: NodeNumber, state: StreamState) -> list[Action]:
+    def _ask(self, state: StreamState) -> list[Action]:
         """Asks for what is due, and sets the timer to look again. When no broker can be asked, the next link that comes
         up calls this again."""
         now, requests = self._forwarding.now(), state.requests
@@ -94,19 +94,18 @@ class Reception:
         target = self._forwarding.upstream(state, requests.turn)
         state.waits_for_gap = True
         return [
-            *([self._forwarding.control(target, Nack(stream, tuple(unknown)))] if unknown else []),
-            SetTimer(Gap(stream), requests.wait(now), awaited=True),
+            *([self._forwarding.control(target, Nack(state.stream, tuple(unknown)))] if unknown else []),
+            SetTimer(Gap(state.stream), requests.wait(now), awaited=True),
         ]
 
-    def collect(self, stream: NodeNumber, leaf: NodeNumber, position: int) -> list[Action]:
+    def collect(self, state: StreamState, leaf: NodeNumber, position: int) -> list[Action]:
         """Notes an acknowledgement of a leaf, to be passed on; 0 for a leaf that cannot be reached."""
-        state = self._forwarding.state(stream)
         if position or leaf not in state.acknowledged:
             state.acknowledged[leaf] = position
         if state.collects_acknowledgements:
             return []
         state.collects_acknowledgements = True
-        return [SetTimer(Collect(stream), self._forwarding.options.acknowledge_every)]
+        return [SetTimer(Collect(state.stream), self._forwarding.options.acknowledge_every)]
 
     def pass_acknowledgements(self, stream: NodeNumber) -> list[Action]:
         """Passes on the acknowledgements that were collected."""

@@ -30,6 +30,7 @@ from broker_service.routing.gryphon.streams.messages import (
     Silence,
     StreamControl,
     decode_stamp,
+    malformed,
     require,
     require_ranges,
 )
@@ -72,38 +73,40 @@ class Relay:
         stamp = decode_stamp(message.header)
         state, nodes = self._served(neighbour, stamp.stream, stamp.sideways)
         message = msgspec.structs.replace(message, header=b"")
-        forwarding, leaf = self._forwarding, self._forwarding.view.leaf
+        forwarding = self._forwarding
         wanting = forwarding.clients.wanting(message)  # before any change, because its content may be malformed
-        encoded = EncodedVector(stamp.base, stamp.vector)
-        vector = state.vectors.decode(stamp.digest, encoded, forwarding.view.source_of)
-        start, position = stamp.silent_from, stamp.position
+        start, position, digest = stamp.silent_from, stamp.position, stamp.digest
+        vector = state.vectors.get(digest)
+        if vector is None:
+            encoded = EncodedVector(stamp.base, stamp.vector)
+            vector = state.vectors.decode(digest, encoded, forwarding.view.source_of)
         if start < position:
             state.silence(nodes, start, position)
         if vector is None:
-            return self._reception.moved(stamp.stream)
+            return self._reception.moved(state)
         state.end = max(state.end, position + 1)
-        cached = Cached(message, stamp.digest, stamp.hash)
+        cached = Cached(message, digest, stamp.hash)
         self._caches.add(state, position, cached)
-        sent: list[Action] = []
-        if not stamp.again and position not in state.relayed:
-            if not stamp.sideways:
-                state.relayed.add(position, position + 1)
-            others = [node for node in nodes if node != leaf]
+        actions: list[Action] = []
+        if not (stamp.again or stamp.sideways) and position not in state.relayed:
+            state.relayed.add(position, position + 1)
             if start < position and not forwarding.options.single_path:
-                for node in others:
+                for node in state.others:
                     state.unannounced[node].add(start, position)
-            sent = forwarding.send_on(stamp.stream, position, cached, vector, others, wanting=wanting)
-        answers = self._retransmission.answer_waiting(stamp.stream, position, cached, sent)
-        if leaf in nodes:
-            if state.horizon.next is None:
-                if not forwarding.clients.follows_from(vector):
-                    state.silent_for[leaf].add(position, position + 1)
-                    return [*sent, *answers]
-                state.follow(leaf)
-            if start < position:
-                self._reception.silence(state, start, position)
-            self._reception.publication(state, Held(position, message, vector, forwarding.now()), stamp.again)
-        return [*sent, *answers, *self._reception.moved(stamp.stream)]
+            actions = forwarding.send_on(state, position, cached, vector, state.others, wanting=wanting)
+        if state.asked:
+            actions += self._retransmission.answer_waiting(state, position, cached, actions)
+        if state.horizon.next is None:
+            leaf = forwarding.view.leaf
+            if not forwarding.clients.follows_from(vector):
+                state.silent_for[leaf].add(position, position + 1)
+                return actions
+            state.follow(leaf)
+        if start < position:
+            self._reception.silence(state, start, position)
+        self._reception.publication(state, Held(position, message, vector, forwarding.now()), stamp.again)
+        actions += self._reception.moved(state)
+        return actions
 
     def _receive_silence(self, neighbour: BrokerId, silence: Silence) -> list[Action]:
         require_ranges(silence.ranges)
@@ -117,7 +120,7 @@ class Relay:
             state.silence(nodes, start, end)
             for other in nodes:
                 if other != self._forwarding.view.leaf and not self._forwarding.options.single_path:
-                    actions += self._forwarding.announce_later(silence.stream, other, start, end)
+                    actions += self._forwarding.announce_later(state, other, start, end)
             if self._forwarding.view.leaf in nodes:
                 self._reception.silence(state, start, end)
         for asking, wanted in () if silence.sideways else state.asked.items():
@@ -126,17 +129,17 @@ class Relay:
                 wanted.remove(start, end)
             if self._forwarding.is_up(asking):
                 actions += self._forwarding.silences(silence.stream, asking, found)
-        return [*actions, *self._reception.moved(silence.stream)]
+        return [*actions, *self._reception.moved(state)]
 
     def _receive_acknowledge(self, neighbour: BrokerId, found: Acknowledge) -> list[Action]:
-        self._forwarding.state(found.stream)
+        state = self._forwarding.state(found.stream)
         require(found.leaves.keys() <= self._forwarding.view.source_of.keys(), "leaf")
         require(all(0 <= position < MOST_POSITION for position in found.leaves.values()), "position")
         if found.stream == self._forwarding.view.leaf:
             return self._forwarding.clients.acknowledged(found.leaves)
         actions: list[Action] = []
         for leaf, position in found.leaves.items():
-            actions += self._reception.collect(found.stream, leaf, position)
+            actions += self._reception.collect(state, leaf, position)
         return actions
 
     # Ends of streams
@@ -183,7 +186,7 @@ class Relay:
         others = [node for node in nodes if node != self._forwarding.view.leaf]
         actions, unreachable = self.announce_end(head.stream, others, head.lacking)
         for leaf in unreachable:
-            actions += self._reception.collect(head.stream, leaf, 0)
+            actions += self._reception.collect(state, leaf, 0)
         if self._forwarding.view.leaf in nodes and self._forwarding.view.leaf in head.lacking:
             horizon = state.horizon
             if self._forwarding.clients.follows_from(vector):
@@ -192,8 +195,8 @@ class Relay:
                 state.base = max(state.base, head.end)
             horizon.head(head.end)
             self._reception.silence(state, head.end - head.silent, head.end)
-            actions += self._reception.moved(head.stream)
-            actions += self._reception.collect(head.stream, self._forwarding.view.leaf, horizon.next or head.end)
+            actions += self._reception.moved(state)
+            actions += self._reception.collect(state, self._forwarding.view.leaf, horizon.next or head.end)
         return actions
 
     def receive(self, neighbour: BrokerId, control: StreamControl) -> list[Action]:
@@ -222,7 +225,7 @@ class Relay:
         for stream, state in self._forwarding.streams.items():
             state.vectors.link_up(neighbour)
             actions += self._announce_again(stream, state, neighbour, neighbour)
-            actions += self._reception.moved(stream)
+            actions += self._reception.moved(state)
         return actions
 
     def link_down(self, neighbour: BrokerId) -> list[Action]:
@@ -251,9 +254,11 @@ class Relay:
         """The state of a stream, and the nodes that this broker is to serve with a message about it."""
         view = self._forwarding.view
         state = self._forwarding.state(stream)
-        require(stream != view.leaf, "stream")
+        if stream == view.leaf:
+            raise malformed("stream")
         if sideways:
             require(neighbour in view.peers, "sender")
             return state, (view.leaf,)
-        require(view.node_of.get(neighbour) == state.upstream, "sender")
+        if view.node_of.get(neighbour) != state.upstream:
+            raise malformed("sender")
         return state, state.downstream

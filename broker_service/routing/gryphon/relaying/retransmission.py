@@ -49,19 +49,16 @@ class Retransmission:
             for first, behind in known.absent(start, end):
                 held = self._held(nack.stream, state, first, behind)
                 for position, cached in held:
-                    actions += self._answer(nack.stream, neighbour, position, cached, silent)
+                    actions += self._answer(state, neighbour, position, cached, silent)
                 unknown += RangeSet((position, position + 1) for position, _ in held).absent(first, behind)
         actions += forwarding.silences(nack.stream, neighbour, sorted(silent))
         if unknown and nack.stream != forwarding.view.leaf:
             actions += self._ask_further_up(nack.stream, state, neighbour, unknown)
         return actions
 
-    def answer_waiting(self, stream: NodeNumber, position: int, cached: Cached, sent: Iterable[Action]) -> list[Action]:
+    def answer_waiting(self, state: StreamState, position: int, cached: Cached, sent: Iterable[Action]) -> list[Action]:
         """A publication has come that brokers may have asked for; `sent` is what passes it on."""
-        forwarding = self._forwarding
-        asked = forwarding.state(stream).asked
-        if not asked:
-            return []
+        forwarding, asked = self._forwarding, state.asked
         reached = {each.neighbour for each in sent if isinstance(each, Send) and each.message.kind is Kind.PUBLISH}
         actions: list[Action] = []
         for neighbour, wanted in asked.items():
@@ -70,8 +67,8 @@ class Retransmission:
             wanted.remove(position, position + 1)
             if forwarding.is_up(neighbour) and neighbour not in reached:
                 silent: list[Range] = []
-                actions += self._answer(stream, neighbour, position, cached, silent)
-                actions += forwarding.silences(stream, neighbour, silent)
+                actions += self._answer(state, neighbour, position, cached, silent)
+                actions += forwarding.silences(state.stream, neighbour, silent)
         return actions
 
     def _ask_further_up(
@@ -111,18 +108,19 @@ class Retransmission:
         return [(place, cached) for place, cached in found if cached.digest in state.vectors][:MOST_ANSWERED]
 
     def _answer(
-        self, stream: NodeNumber, neighbour: BrokerId, position: int, cached: Cached, silent: list[Range]
+        self, state: StreamState, neighbour: BrokerId, position: int, cached: Cached, silent: list[Range]
     ) -> list[Action]:
         """Sends a publication to a broker that has asked for it, or notes that it holds nothing for that one."""
         forwarding = self._forwarding
-        state = forwarding.state(stream)
         vector = state.vectors.get(cached.digest)
         node = forwarding.node_of(neighbour)
         if vector is None:
             return []
-        is_filtered = node in forwarding.view.members and forwarding.is_sufficient(stream, node, cached.digest, vector)
+        is_filtered = node in forwarding.view.members and forwarding.is_sufficient(
+            state.stream, node, cached.digest, vector
+        )
         if is_filtered and node not in forwarding.clients.wanting(cached.message):
             state.silent_for[node].add(position, position + 1)
             silent.append((position, position + 1))
             return []
-        return forwarding.send(stream, node, position, cached, to=neighbour)
+        return [forwarding.send_again(state, node, neighbour, position, cached=cached, vector=vector)]

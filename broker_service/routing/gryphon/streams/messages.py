@@ -28,7 +28,7 @@ ALL_BEFORE: Final = -1
 Ranges = tuple[Range, ...]
 
 
-class Stamp(msgspec.Struct, frozen=True, array_like=True):
+class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Header of a publication."""
 
     stream: int
@@ -110,8 +110,10 @@ def decode_stamp(header: bytes) -> Stamp:
     """The header of a publication. Raises `MalformedMessageError` for one that no correct neighbour sends."""
     stamp = _decode_stamp(header)
     position, age = stamp.position, stamp.age
-    require(0 < position < MOST_POSITION and ALL_BEFORE <= stamp.silent < position and 0 <= age < position, "position")
-    require(0 <= stamp.base <= position - age and 0 <= stamp.hash < MOST_HASH, "base or hash")
+    if not (0 < position < MOST_POSITION and ALL_BEFORE <= stamp.silent < position and 0 <= age < position):
+        raise malformed("position")
+    if not (0 <= stamp.base <= position - age and 0 <= stamp.hash < MOST_HASH):
+        raise malformed("base or hash")
     return stamp
 
 
@@ -125,5 +127,11 @@ def require_ranges(ranges: Ranges) -> None:
 
 
 def require(fulfilled: bool, what: str) -> None:
+    """Raises `MalformedMessageError` unless a part of a message is as correct neighbours send it."""
     if not fulfilled:
-        raise MalformedMessageError(f"a message of a stream has a {what} that no correct neighbour sends")
+        raise malformed(what)
+
+
+def malformed(what: str) -> MalformedMessageError:
+    """The error of a message with a part that no correct neighbour sends."""
+    return MalformedMessageError(f"a message of a stream has a {what} that no correct neighbour sends")

@@ -38,6 +38,9 @@ class RangeSet:
         if start >= end:
             return
         starts, ends = self._starts, self._ends
+        if ends and ends[-1] == start:  # as nearly always, because positions come in their order
+            ends[-1] = end
+            return
         first = bisect_right(ends, start - 1)
         last = bisect_right(starts, end)
         if first < last:

@@ -29,12 +29,24 @@ class StreamState:
     until it comes again."""
 
     def __init__(
-        self, upstream: NodeNumber, downstream: Iterable[NodeNumber], horizon: Horizon, requests: GapRequests
+        self,
+        stream: NodeNumber,
+        upstream: NodeNumber,
+        downstream: Iterable[NodeNumber],
+        *,
+        leaf: NodeNumber,
+        horizon: Horizon,
+        requests: GapRequests,
     ) -> None:
+        """`leaf` is that of the broker."""
+        self.stream = stream
+        """The number of the stream."""
         self.upstream = upstream
         """The source behind which the publishers' broker is; the own leaf at that broker itself."""
         self.downstream = tuple(downstream)
         """The nodes, and leaves at the own node, that are served from here."""
+        self.others = tuple(node for node in self.downstream if node != leaf)
+        """Those of them that are not in this broker."""
         self.vectors = VectorDigests()
         self.horizon = horizon
         self.requests = requests

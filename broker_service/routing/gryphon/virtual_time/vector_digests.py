@@ -28,6 +28,9 @@ class EncodedVector(NamedTuple):
     """None when the receiver has it."""
 
 
+_AT_THE_RECEIVER: Final = EncodedVector()
+
+
 class VectorDigests:
     """The vectors of one stream at one broker."""
 
@@ -75,7 +78,7 @@ class VectorDigests:
         """The vector of a digest for a neighbour, which gets it over a link that keeps order."""
         sent = self._sent.get(neighbour, 0)
         if sent == digest:
-            return EncodedVector()
+            return _AT_THE_RECEIVER
         vector = self._vectors[digest]
         if digest < sent:
             return EncodedVector(0, encode_vector(vector))
