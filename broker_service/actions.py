@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -12,6 +12,7 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
 from broker_service.router_timers import RouterTimers
 from broker_service.routing.interface import (
+    Action,
     Actions,
     AnnounceStart,
     CancelTimer,
@@ -75,6 +76,18 @@ class ActionExecutor:
         self._composites = composites
         self._comparisons = comparisons
         self._recorder = recorder
+        self._performers: Mapping[type[Action], Callable[[Any], None]] = {
+            SetTimer: timers.set,
+            CancelTimer: self._cancel_timer,
+            Recall: self._recall,
+            AnnounceStart: self._announce_start,
+            Store: self._store,
+            Erase: self._erase,
+            HoldPublishers: self._hold_publishers,
+            ReleasePublishers: self._release_publishers,
+            **dict.fromkeys((Detect, Contribute, Cease, RecordPlacement, Notify), self._serve_unit),
+        }
+        """Performers of all actions but `Send` and `Deliver`, to which most publications lead."""
 
     def perform(self, actions: Actions) -> None:
         """Performs actions, and logs the router's comparisons, which is not part of its work."""
@@ -88,18 +101,8 @@ class ActionExecutor:
                     self._links[action.neighbour].put(action.message)
             elif isinstance(action, Deliver):
                 self._deliver(action)
-            elif isinstance(action, SetTimer):
-                self._timers.set(action)
-            elif isinstance(action, CancelTimer):
-                self._timers.cancel(action.key)
-            elif isinstance(action, Recall):
-                self._recall(action.neighbour)
-            elif isinstance(action, AnnounceStart):
-                self._announce_start(action)
-            elif isinstance(action, (Detect, Contribute, Cease, RecordPlacement, Notify)):
-                self._serve_unit(action)
             else:
-                self._keep_or_hold(action)
+                self._performers[type(action)](action)
 
     def send(self, session: Session, event: ClientEvent) -> None:
         """Queues an event for a session; logs one that the session has no room for."""
@@ -113,16 +116,20 @@ class ActionExecutor:
             for client in event.clients:
                 self._recorder.message(Event.DROPPED, message, client=client, text=reason, count=1)
 
-    def _keep_or_hold(self, action: Store | Erase | HoldPublishers | ReleasePublishers) -> None:
-        """Performs an action on stable storage or on publishers."""
-        if isinstance(action, Store):
-            self._storage.store(action.key, action.value)
-        elif isinstance(action, Erase):
-            self._storage.erase(action.key)
-        elif isinstance(action, HoldPublishers):
-            self._gate.close(action.reason)
-        else:
-            self._gate.open()
+    def _store(self, action: Store) -> None:
+        self._storage.store(action.key, action.value)
+
+    def _erase(self, action: Erase) -> None:
+        self._storage.erase(action.key)
+
+    def _hold_publishers(self, action: HoldPublishers) -> None:
+        self._gate.close(action.reason)
+
+    def _release_publishers(self, _action: ReleasePublishers) -> None:
+        self._gate.open()
+
+    def _cancel_timer(self, action: CancelTimer) -> None:
+        self._timers.cancel(action.key)
 
     def _put_marked(self, action: Send) -> None:
         """Queues a message that has a label or goes ahead of others."""
@@ -134,10 +141,10 @@ class ActionExecutor:
         else:
             link.put(message)
 
-    def _recall(self, neighbour: BrokerId) -> None:
-        messages = self._links[neighbour].recall()
+    def _recall(self, action: Recall) -> None:
+        messages = self._links[action.neighbour].recall()
         if messages:
-            self.perform(self.router.returned(neighbour, messages))
+            self.perform(self.router.returned(action.neighbour, messages))
 
     def _deliver(self, action: Deliver) -> None:
         """Queues one event for each session, however many of its clients are notified."""

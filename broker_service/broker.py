@@ -270,9 +270,7 @@ class Broker:
                 if message.hops > MOST_HOPS:
                     raise MalformedMessageError(f"it travelled {message.hops} links")
                 actions = self._router.receive(neighbour, message)
-                took = stopwatch() - began
-                if comparisons.pending:
-                    took -= comparisons.decoding
+                took = stopwatch() - began - comparisons.decoding
                 self._recorder.received(message, came, took, neighbour)
                 self._actions.perform(actions)
             except MalformedMessageError as error:

@@ -99,7 +99,7 @@ class Recall(msgspec.Struct, frozen=True):
     neighbour: BrokerId
 
 
-class Store(msgspec.Struct, frozen=True):
+class Store(msgspec.Struct, frozen=True, gc=False):
     """Keep a value in the broker's stable storage, before what the actions behind this one send leaves the broker.
 
     The broker ends as for a defect when the value does not fit (`RouterContext.stored_bytes`) or cannot be written,
@@ -110,7 +110,7 @@ class Store(msgspec.Struct, frozen=True):
     value: bytes
 
 
-class Erase(msgspec.Struct, frozen=True):
+class Erase(msgspec.Struct, frozen=True, gc=False):
     """Remove a value from stable storage; has no effect when there is none."""
 
     key: str

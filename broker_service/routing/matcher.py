@@ -26,8 +26,6 @@ class TimedComparison(NamedTuple):
     matches: int
     duration: int
     """Time of the comparison itself."""
-    decoding: int
-    """Time that decoding the content took before."""
 
 
 class Comparisons:
@@ -39,6 +37,8 @@ class Comparisons:
         """`stopwatch` gives nanoseconds, `decode` reads content and raises `ContentError`."""
         self.stopwatch = stopwatch
         self.pending: list[TimedComparison] = []
+        self.decoding = 0
+        """Nanoseconds that decoding the content took for all of them."""
         self._decode = decode
         self._latest: tuple[bytes, Publication] | None = None
         """The body and the content that were decoded last."""
@@ -54,20 +54,17 @@ class Comparisons:
             latest = self._latest = (body, self._decode(body))
         return latest[1]
 
-    @property
-    def decoding(self) -> int:
-        """Nanoseconds that decoding took for all of them."""
-        return sum([comparison.decoding for comparison in self.pending])
-
     def discard(self) -> None:
         """Forgets the comparisons, because their message turned out to be malformed."""
         self.pending.clear()
+        self.decoding = 0
 
     def log(self) -> None:
         """Logs the comparisons."""
-        for publication, matches, duration, _ in self.pending:
+        for publication, matches, duration in self.pending:
             self._recorder.matched(publication, matches, duration)
         self.pending.clear()
+        self.decoding = 0
 
 
 class Matcher(Generic[Key]):
@@ -118,19 +115,20 @@ class Matcher(Generic[Key]):
         except ContentError as error:
             raise MalformedMessageError(str(error)) from None
         decoded = comparisons.stopwatch()
-        return self._match(message.id, publication.attributes, decoded, decoded - began)
+        comparisons.decoding += decoded - began
+        return self._match(message.id, publication.attributes, decoded)
 
     def match_decoded(self, id: str, publication: Publication) -> list[Key]:
         """Keys of the subscriptions that a publication matches, which has been decoded already."""
-        return self._match(id, publication.attributes, self._comparisons.stopwatch(), 0)
+        return self._match(id, publication.attributes, self._comparisons.stopwatch())
 
-    def _match(self, id: str, attributes: Mapping[str, Value], began: int, decoding: int) -> list[Key]:
+    def _match(self, id: str, attributes: Mapping[str, Value], began: int) -> list[Key]:
         matches = self._index.match(attributes)
         if self.shared is not None:
             removed = self._removed
             matches += [key for key in self.shared.match(attributes) if key not in removed]
         comparisons = self._comparisons
-        comparisons.pending.append(TimedComparison(id, self.count(matches), comparisons.stopwatch() - began, decoding))
+        comparisons.pending.append(TimedComparison(id, self.count(matches), comparisons.stopwatch() - began))
         return matches
 
     def _is_in_shared(self, key: Key) -> bool:

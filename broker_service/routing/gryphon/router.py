@@ -281,8 +281,10 @@ class GryphonRouter(DispatchingRouter):
             for key in self._match(held.message)
             if isinstance(key, Interest) and self._subscriptions.start(key) <= reached
         ]
+        if not clients:
+            return []
         position = StreamPosition(self._brokers[stream], held.position)
-        return [Deliver(tuple(dict.fromkeys(clients)), held.message, position)] if clients else []
+        return [Deliver(tuple(dict.fromkeys(clients)), held.message, position)]
 
     def follows_from(self, vector: Vector) -> bool:
         first = self._subscriptions.first_start

@@ -72,11 +72,13 @@ def test_decoding_is_timed_apart_and_comparisons_are_logged_when_asked_for() -> 
     bench.matcher.match(message(60))
     bench.matcher.match_decoded("P:2", Publication(quote(10)))
     assert bench.trace.records == []
-    assert bench.comparisons.decoding == 1
+    bench.matcher.match(message(70))
+    assert bench.comparisons.decoding == 2
     bench.comparisons.log()
     bench.comparisons.log()
+    assert bench.comparisons.decoding == 0
     logged = [(record.id, record.kind, record.count, record.duration) for record in bench.trace.of(Event.MATCHED)]
-    assert logged == [("P:1", "publish", 2, 1), ("P:2", "publish", 1, 1)]
+    assert logged == [("P:1", "publish", 2, 1), ("P:2", "publish", 1, 1), ("P:1", "publish", 2, 1)]
 
 
 def test_content_that_cannot_be_decoded_is_malformed_and_no_comparison() -> None:
@@ -84,6 +86,14 @@ def test_content_that_cannot_be_decoded_is_malformed_and_no_comparison() -> None
     with pytest.raises(MalformedMessageError):
         bench.matcher.match(Message(Kind.PUBLISH, "P:1", b"\xff garbage"))
     assert bench.comparisons.pending == []
+
+
+def test_comparisons_of_a_message_that_turns_out_malformed_leave_nothing_behind() -> None:
+    bench = Bench()
+    bench.matcher.match(message(60))
+    bench.comparisons.discard()
+    bench.comparisons.log()
+    assert (bench.comparisons.decoding, bench.trace.records) == (0, [])
 
 
 def test_the_content_of_one_message_is_decoded_once() -> None:

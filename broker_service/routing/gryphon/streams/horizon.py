@@ -102,22 +102,24 @@ class Horizon:
         """All positions before one have been given."""
         self.end = max(self.end, end)
 
-    def ready(self) -> Iterator[Held]:
-        """Moves the horizon as far as everything is known, and yields the publications that it passes."""
+    def ready(self) -> list[Held]:
+        """Moves the horizon as far as everything is known, and returns the publications that it passes."""
+        passed: list[Held] = []
         while self.next is not None:
             position = self.next
             held = self._held.pop(position, None)
             if held is not None:
                 self.bytes -= held.message.size
                 self.next = position + 1
-                yield held
+                passed.append(held)
                 continue
             end = self._silent.end_of(position)
             if end == position:
                 self._early.forget_below(position)
-                return
+                break
             self._silent.forget_below(end)
             self.next = end
+        return passed
 
     def unknown(self, most: int) -> list[Range]:
         """The first ranges of unknown positions before known ones."""
@@ -140,14 +142,13 @@ class UnorderedHorizon(Horizon):
         if held.position not in self._silent:
             super().publication(held)
 
-    def ready(self) -> Iterator[Held]:
-        """Yields the publications that have arrived, and moves the horizon as far as everything is known."""
-        for position in sorted(self._held):
-            held = self._held.pop(position)
+    def ready(self) -> list[Held]:
+        """Returns the publications that have arrived, and moves the horizon as far as everything is known."""
+        passed = [self._held.pop(position) for position in sorted(self._held)]
+        for held in passed:
             self.bytes -= held.message.size
-            self._silent.add(position, position + 1)
-            yield held
-        yield from super().ready()
+            self._silent.add(held.position, held.position + 1)
+        return [*passed, *super().ready()]
 
 
 HORIZONS: Mapping[str, type[Horizon]] = {"publisher": Horizon, "none": UnorderedHorizon}
