@@ -23,7 +23,7 @@ _ARCHIVES = Path(__file__).resolve().parents[2] / ".cache" / "spark"
 
 
 def java_program() -> str:
-    """Return the Java that Spark will start. Raises `HostError` where there is none."""
+    """The Java that Spark will start. Raises `HostError` where there is none."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(str(Path(home, "bin", "java")) if home else "java")
     if java is None:
@@ -43,18 +43,18 @@ def check_java() -> None:
 
 
 def class_archive(java: str) -> Path:
-    """Return the archive for this Java, which need not exist."""
+    """The archive for this Java, which need not exist."""
     program = Path(java).resolve()
     build = f"{program} {program.stat().st_mtime_ns} {version('pyspark')}"
     return _ARCHIVES / f"classes-{sha256(build.encode()).hexdigest()[:16]}.jsa"
 
 
 def options_to_use_classes(java: str) -> list[str]:
-    """Return the options with which Java starts from its archive; none where there is no archive."""
+    """The options with which Java starts from its archive; none where there is no archive."""
     archive = class_archive(java)
     return [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
 
 
 def options_to_write_classes(archive: Path) -> list[str]:
-    """Return the options with which Java writes an archive when it exits."""
+    """The options with which Java writes an archive when it exits."""
     return [f"-XX:ArchiveClassesAtExit={archive}"]

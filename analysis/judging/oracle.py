@@ -241,7 +241,7 @@ class Oracle:
 
 
 def oracles_of(histories: Sequence[History]) -> list[Oracle]:
-    """Return the oracle of each variant."""
+    """The oracle of each variant."""
     return [Oracle(history, interests) for history, interests in zip(histories, interests_of(histories), strict=True)]
 
 

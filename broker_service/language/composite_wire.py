@@ -30,7 +30,7 @@ _TYPES = {type.value: type for type in VariableType}
 
 
 def encode_composite(subscription: CompositeSubscription) -> bytes:
-    """Return the bytes `decode_composite` takes; operands and predicates keep their order."""
+    """The bytes `decode_composite` takes; operands and predicates keep their order."""
     message = WireComposite()
     _write(message.pattern, subscription.pattern)
     if subscription.within is not None:
@@ -39,7 +39,7 @@ def encode_composite(subscription: CompositeSubscription) -> bytes:
 
 
 def decode_composite(data: bytes) -> CompositeSubscription:
-    """Return the composite subscription these bytes encode. Raises `ContentError`."""
+    """The composite subscription these bytes encode. Raises `ContentError`."""
     try:
         message = WireComposite.FromString(data)
     except DecodeError as error:

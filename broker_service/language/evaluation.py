@@ -40,13 +40,13 @@ _test_of = dict(TESTS).__getitem__
 
 
 def holds(predicate: Predicate, value: Value) -> bool:
-    """Return whether the value satisfies the predicate; a value of the other type never does."""
+    """True when the value satisfies the predicate; a value of the other type never does."""
     wanted = predicate.value
     return (type(value) is str) is (type(wanted) is str) and _test_of(predicate.operator)(value, wanted)
 
 
 def all_hold(predicates: Iterable[Predicate], attributes: Mapping[str, Value]) -> bool:
-    """Return whether each predicate holds for its attribute; on a missing attribute none does."""
+    """True when each predicate holds for its attribute; on a missing attribute none does."""
     value_of = attributes.get
     for predicate in predicates:
         value = value_of(predicate.attribute)

@@ -15,27 +15,27 @@ _BARE_NAME = re.compile(r"[^\s\[\]{}(),'\"&|]+")
 
 
 def format_publication(publication: Publication) -> str:
-    """Return text such as `[class,'STOCK'],[price,100.5]`."""
+    """Text such as `[class,'STOCK'],[price,100.5]`."""
     return ",".join(f"[{_name(name)},{_value(value)}]" for name, value in publication.attributes.items())
 
 
 def format_subscription(subscription: Subscription) -> str:
-    """Return text such as `[class,eq,'STOCK'],[price,>,80]`; a subscription without predicates has none."""
+    """Text such as `[class,eq,'STOCK'],[price,>,80]`; a subscription without predicates has none."""
     return _conjunction(subscription.predicates)
 
 
 def format_advertisement(advertisement: Advertisement) -> str:
-    """Return text such as `[class,eq,'STOCK'],[price,>,0]`."""
+    """Text such as `[class,eq,'STOCK'],[price,>,0]`."""
     return _conjunction(advertisement.predicates)
 
 
 def format_composite(composite: Composite) -> str:
-    """Return text such as `{{[class,eq,'A']}&{[class,eq,'B']}}`, every operand in braces, as PADRES wants it."""
+    """Text such as `{{[class,eq,'A']}&{[class,eq,'B']}}`, every operand in braces, as PADRES wants it."""
     return "{" + _composite(composite) + "}"
 
 
 def format_variable(variable: Variable) -> str:
-    """Return text such as `$S$X`."""
+    """Text such as `$S$X`."""
     return f"${variable.type.value}${variable.name}"
 
 

@@ -103,7 +103,7 @@ _NUMBER_SYNONYMS = _NUMBER_WORDS | {"eq": Operator.EQUAL, "neq": Operator.NOT_EQ
 
 
 def operator_named(word: str, value: Value) -> Operator:
-    """Return the operator that a word means for a value; `eq` and `neq` serve numbers too.
+    """The operator that a word means for a value; `eq` and `neq` serve numbers too.
 
     Raises `ContentError` for an unknown word and for one that does not go with the value's type.
     """
@@ -204,7 +204,7 @@ class Publication:
 
 
 def check_name(name: str) -> None:
-    """Raise `ContentError` unless this can be an attribute's name."""
+    """Raises `ContentError` unless this can be an attribute's name."""
     if type(name) is not str:
         raise ContentError(f"an attribute's name must be a string, not {type(name).__name__}")
     if not 0 < len(name) <= MAX_NAME_LENGTH:
@@ -244,7 +244,7 @@ def _check_count(predicates: tuple[Predicate, ...], most: int) -> None:
 
 
 def _check_attributes(predicates: tuple[Predicate, ...]) -> None:
-    """Raise `ContentError` for too many predicates on one attribute, because relations compare them with each other."""
+    """Raises `ContentError` for too many predicates on one attribute, because relations compare each with each."""
     attribute, count = Counter(predicate.attribute for predicate in predicates).most_common(1)[0]
     if count > MAX_PREDICATES:
         raise ContentError(

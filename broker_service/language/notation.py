@@ -122,25 +122,25 @@ class NotationError(ContentError):
 
 
 def parse_publication(text: str) -> Publication:
-    """Return the publication a text describes. Raises `NotationError`."""
+    """The publication a text describes. Raises `NotationError`."""
     publication: Publication = _parse("publication", text)
     return publication
 
 
 def parse_subscription(text: str) -> Subscription:
-    """Return the subscription a text describes. Raises `NotationError`."""
+    """The subscription a text describes. Raises `NotationError`."""
     subscription: Subscription = _parse("subscription", text)
     return subscription
 
 
 def parse_advertisement(text: str) -> Advertisement:
-    """Return the advertisement a text describes. Raises `NotationError`."""
+    """The advertisement a text describes. Raises `NotationError`."""
     advertisement: Advertisement = _parse("advertisement", text)
     return advertisement
 
 
 def parse_composite(text: str) -> Composite:
-    """Return the composite subscription a text describes, an `Atomic` for one conjunction. Raises `NotationError`."""
+    """The composite subscription a text describes, an `Atomic` for one conjunction. Raises `NotationError`."""
     composite: Composite = _parse("composite", text)
     return composite
 

@@ -25,7 +25,7 @@ _COMPLEMENT = {
 
 
 def satisfiable(conditions: Sequence[Condition]) -> bool:
-    """Return whether some number meets all conditions."""
+    """True when some number meets all conditions."""
     lower: tuple[Number, bool] | None = None  # with whether the bound itself is excluded: the tighter one is greater
     upper: tuple[Number, bool] | None = None  # with whether the bound itself is included: the tighter one is less
     for operator, value in conditions:
@@ -43,7 +43,7 @@ def satisfiable(conditions: Sequence[Condition]) -> bool:
 
 
 def escapable(conditions: Sequence[Condition], condition: Condition) -> bool:
-    """Return whether some number meets all conditions but not `condition`."""
+    """True when some number meets all conditions but not `condition`."""
     operator, value = condition
     if operator is Operator.PRESENT:
         return False

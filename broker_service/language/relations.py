@@ -29,12 +29,12 @@ _ANY_CLASS = Predicate(CLASS, Operator.PRESENT, "")
 
 
 def matches(subscription: Subscription, publication: Publication) -> bool:
-    """Return whether every predicate of the subscription holds for the publication."""
+    """True when every predicate of the subscription holds for the publication."""
     return all_hold(subscription.predicates, publication.attributes)
 
 
 def conforms(publication: Publication, advertisement: Advertisement) -> bool:
-    """Return whether each attribute of the publication is advertised and satisfies the predicates on it.
+    """True when each attribute of the publication is advertised and satisfies the predicates on it.
 
     Advertised attributes may be missing, except `class`, which no publication lacks.
     """
@@ -50,7 +50,7 @@ def conforms(publication: Publication, advertisement: Advertisement) -> bool:
 
 
 def covers(general: Subscription, special: Subscription) -> bool:
-    """Return whether every publication that matches `special` matches `general`.
+    """True when every publication that matches `special` matches `general`.
 
     A subscription that nothing can match is covered by all.
     """
@@ -63,7 +63,7 @@ def covers(general: Subscription, special: Subscription) -> bool:
 
 
 def intersects(advertisement: Advertisement, subscription: Subscription) -> bool:
-    """Return whether some publication conforms to the advertisement and matches the subscription.
+    """True when some publication conforms to the advertisement and matches the subscription.
 
     That is: the subscription asks only for advertised attributes, and each of them, and the class, can have a value
     that suits both.
@@ -78,13 +78,13 @@ def intersects(advertisement: Advertisement, subscription: Subscription) -> bool
 
 
 def overlaps(left: Subscription, right: Subscription) -> bool:
-    """Return whether some publication matches both subscriptions."""
+    """True when some publication matches both subscriptions."""
     together = _by_attribute((*left.predicates, *right.predicates, _ANY_CLASS))
     return all(_satisfiable(predicates) for predicates in together.values())
 
 
 def satisfiable(subscription: Subscription) -> bool:
-    """Return whether some publication matches the subscription."""
+    """True when some publication matches the subscription."""
     return overlaps(subscription, subscription)
 
 

@@ -45,7 +45,7 @@ _COMPLEMENT = {
 
 
 def satisfiable(conditions: Sequence[Condition]) -> bool:
-    """Return whether some string meets all conditions."""
+    """True when some string meets all conditions."""
     for operator, value in conditions:
         if operator is Operator.STRING_EQUAL:
             return _meets(value, conditions)
@@ -57,7 +57,7 @@ def satisfiable(conditions: Sequence[Condition]) -> bool:
 
 
 def escapable(conditions: Sequence[Condition], condition: Condition) -> bool:
-    """Return whether some string meets all conditions but not `condition`."""
+    """True when some string meets all conditions but not `condition`."""
     operator, value = condition
     if complement := _COMPLEMENT.get(operator):
         return satisfiable((*conditions, (complement, value)))

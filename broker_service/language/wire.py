@@ -27,7 +27,7 @@ _INT64_LOW, _INT64_HIGH = -(1 << 63), (1 << 63) - 1
 
 
 def encode_publication(publication: Publication) -> bytes:
-    """Return the bytes `decode_publication` takes; attributes keep their order."""
+    """The bytes `decode_publication` takes; attributes keep their order."""
     content = Content()
     add = content.attributes.add
     for name, value in publication.attributes.items():
@@ -38,7 +38,7 @@ def encode_publication(publication: Publication) -> bytes:
 
 
 def decode_publication(data: bytes) -> Publication:
-    """Return the publication these bytes encode. Raises `ContentError`."""
+    """The publication these bytes encode. Raises `ContentError`."""
     try:
         pairs = Content.FromString(data).attributes
     except DecodeError as error:
@@ -56,7 +56,7 @@ def decode_publication(data: bytes) -> Publication:
 
 
 def encode_predicates(predicates: tuple[Predicate, ...]) -> bytes:
-    """Return the bytes `decode_predicates` takes; predicates keep their order."""
+    """The bytes `decode_predicates` takes; predicates keep their order."""
     message = Predicates()
     for predicate in predicates:
         wire = message.predicates.add()
@@ -67,7 +67,7 @@ def encode_predicates(predicates: tuple[Predicate, ...]) -> bytes:
 
 
 def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
-    """Return the predicates these bytes encode, at least one. Raises `ContentError`.
+    """The predicates these bytes encode, at least one. Raises `ContentError`.
 
     An empty list is refused, because an empty body is hardly meant as a subscription to everything.
     """
@@ -97,7 +97,7 @@ def set_value(wire: WireValue, value: Value) -> None:
 
 
 def get_value(attribute: str, wire: WireValue) -> Value:
-    """Return the value in a field of a message, which belongs to an attribute. Raises `ContentError`."""
+    """The value in a field of a message, which belongs to an attribute. Raises `ContentError`."""
     kind = wire.WhichOneof("kind")
     if kind is None:
         raise ContentError(f"attribute {shortened(attribute)} has no value")

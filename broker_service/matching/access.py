@@ -27,7 +27,7 @@ ALWAYS = Access(None, None)
 
 
 def equality(predicate: Predicate) -> Access | None:
-    """Return the path that is satisfied exactly when the predicate is; None without such a path."""
+    """The path that is satisfied exactly when the predicate is; None without such a path."""
     value = predicate.value
     if isinstance(value, str):
         found = predicate.operator is Operator.STRING_EQUAL
@@ -37,7 +37,7 @@ def equality(predicate: Predicate) -> Access | None:
 
 
 def remaining_predicates(subscription: Subscription, access: Access) -> tuple[Predicate, ...]:
-    """Return the predicates that are left to check of a subscription found by this path."""
+    """The predicates that are left to check of a subscription found by this path."""
     return tuple(predicate for predicate in subscription.predicates if equality(predicate) != access)
 
 
@@ -50,7 +50,7 @@ class AccessStatistics:
         self._carriers: Counter[Access] = Counter()
 
     def add(self, subscription: Subscription) -> Access:
-        """Count a subscription and return the path by which to find it: the first of those that are about the rarest.
+        """Counts a subscription and returns the path by which to find it: the first of those that are about the rarest.
 
         Only the magnitude counts: five buckets of equal size serve worse than one, which can be divided better.
         """
@@ -70,7 +70,7 @@ class AccessStatistics:
 
 
 def _paths(subscription: Subscription) -> list[Access]:
-    """Return the paths to a subscription, each once: equalities, the later written first, then presences by name."""
+    """The paths to a subscription, each once: equalities, the later written first, then presences by name."""
     equalities = [path for predicate in reversed(subscription.predicates) if (path := equality(predicate))]
     attributes = sorted({predicate.attribute for predicate in subscription.predicates})
     return [*dict.fromkeys(equalities), *(Access(attribute, None) for attribute in attributes)]

@@ -71,7 +71,7 @@ class Block(Generic[K]):
         self._rows[key] = row
 
     def remove(self, key: K) -> None:
-        """Remove a subscription. Raises `KeyError` when it is not in the block."""
+        """Removes a subscription. Raises `KeyError` when it is not in the block."""
         row = self._rows.pop(key)
         self._conditions.release(int(self._condition_numbers[row]))
         last = len(self._rows)
@@ -97,14 +97,14 @@ class Block(Generic[K]):
         keys += self._keys.take(rows).tolist()
 
     def _within(self, limits: AttributeLimits) -> NDArray[np.intp]:
-        """Return the rows whose bounds stay within the limits."""
+        """The rows whose bounds stay within the limits."""
         bounds = self._bounds[:, : len(self._rows)]
         within = np.less_equal(bounds, np.array(limits.of(self._columns)).reshape(-1, 1))
         rows: NDArray[np.intp] = np.logical_and.reduce(within, axis=0).nonzero()[0]
         return rows
 
     def _satisfied(self, rows: NDArray[np.intp], attributes: Mapping[str, Value]) -> NDArray[np.intp]:
-        """Return the rows among these whose condition holds, evaluating each distinct condition once."""
+        """The rows among these whose condition holds, evaluating each distinct condition once."""
         numbers = self._condition_numbers[rows]
         findings = self._conditions.findings(attributes)
         known: NDArray[np.uint8] = np.frombuffer(findings, dtype=np.uint8)
@@ -117,7 +117,7 @@ class Block(Generic[K]):
         return satisfied
 
     def division(self, forks: Callable[[End], int]) -> Division | None:
-        """Return how best to part the subscriptions in two: at the median of the most used end.
+        """The best way to part the subscriptions in two: at the median of the most used end.
 
         `forks` tells how often the path to this block has forked at an end, and each time halves its worth. None where
         all have the same bounds.
@@ -134,7 +134,7 @@ class Block(Generic[K]):
         return None
 
     def divided(self, division: Division) -> tuple[Block[K], Block[K]]:
-        """Return a block of the subscriptions whose bound is at most the division's value, and one of the others."""
+        """A block of the subscriptions whose bound is at most the division's value, and one of the others."""
         bounds = self._bounds[2 * self._columns[division.attribute] + division.end, : len(self._rows)]
         beyond = bounds > division.value
         return self._part(np.flatnonzero(~beyond)), self._part(np.flatnonzero(beyond))
@@ -162,7 +162,7 @@ class Block(Generic[K]):
 
 
 def _resized(array: NDArray[Any], capacity: int) -> NDArray[Any]:
-    """Return a copy with room for `capacity` subscriptions along the last axis."""
+    """A copy with room for `capacity` subscriptions along the last axis."""
     copy = np.empty((*array.shape[:-1], capacity), dtype=array.dtype)
     kept = min(array.shape[-1], capacity)
     copy[..., :kept] = array[..., :kept]

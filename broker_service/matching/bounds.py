@@ -37,7 +37,7 @@ _EXACT_INTEGER: Final = 2**53
 
 
 def double_not_below(number: Number) -> float:
-    """Return up(number); `math.inf` above the greatest double."""
+    """Returns up(number); `math.inf` above the greatest double."""
     try:
         nearest = float(number)
     except OverflowError:
@@ -46,7 +46,7 @@ def double_not_below(number: Number) -> float:
 
 
 def double_not_above(number: Number) -> float:
-    """Return down(number); `-math.inf` below the least double."""
+    """Returns down(number); `-math.inf` below the least double."""
     return -double_not_below(-number)
 
 
@@ -60,7 +60,7 @@ _INTERVALS: dict[Operator, Callable[[Number], Bounds]] = {
 
 
 def bounds_of(predicate: Predicate) -> Bounds | None:
-    """Return the interval of a predicate on numbers, or None when it has none."""
+    """The interval of a predicate on numbers, or None when it has none."""
     value = predicate.value
     interval = _INTERVALS.get(predicate.operator)
     if interval is None or isinstance(value, str):
@@ -69,7 +69,7 @@ def bounds_of(predicate: Predicate) -> Bounds | None:
 
 
 def intersection(left: Bounds, right: Bounds) -> Bounds:
-    """Return the intersection of two intervals; when they are disjoint, an interval without any double."""
+    """The intersection of two intervals; when they are disjoint, an interval without any double."""
     return max(left[0], right[0]), max(left[1], right[1])
 
 
@@ -92,7 +92,7 @@ class Conjunction:
                 self.intervals[predicate.attribute] = bounds if known is None else intersection(known, bounds)
 
     def besides(self, attributes: Container[str]) -> tuple[Predicate, ...]:
-        """Return the predicates that remain to be checked once the intervals of these attributes have been."""
+        """The predicates that remain to be checked once the intervals of these attributes have been."""
         if all(attribute in attributes for attribute in self.intervals):
             return tuple(self.others)
         return tuple(p for p in self._predicates if p.attribute not in attributes or bounds_of(p) is None)
@@ -111,7 +111,7 @@ class AttributeLimits:
         self.exact = True
 
     def of(self, attributes: Iterable[str]) -> list[float]:
-        """Return the two limits of each attribute, one attribute after the other."""
+        """The two limits of each attribute, one attribute after the other."""
         published = self._attributes
         limits: list[float] = []
         for attribute in attributes:
@@ -120,7 +120,7 @@ class AttributeLimits:
         return limits
 
     def pair(self, attribute: str) -> Bounds:
-        """Return the limits of the attribute's low end and of the negative of its high end."""
+        """The limits of the attribute's low end and of the negative of its high end."""
         return self._pair(self._attributes.get(attribute))
 
     def _pair(self, value: Value | None) -> Bounds:

@@ -35,7 +35,7 @@ class Bucket(Generic[K]):
         return bool(self._singles or self._tree)
 
     def add(self, key: K, subscription: Subscription) -> None:
-        """Add a subscription whose key is not in the bucket yet."""
+        """Adds a subscription whose key is not in the bucket yet."""
         remaining = remaining_predicates(subscription, self.access)
         if self._tree is not None:
             self._tree.add(key, remaining)
@@ -45,7 +45,7 @@ class Bucket(Generic[K]):
             self._plant()
 
     def remove(self, key: K, subscription: Subscription) -> None:
-        """Remove a member, given the subscription that it was added with."""
+        """Removes a member, given the subscription that it was added with."""
         if self._tree is not None:
             self._tree.remove(key, remaining_predicates(subscription, self.access))
         else:

@@ -47,14 +47,14 @@ class Conditions:
         self._free: list[int] = []
 
     def __len__(self) -> int:
-        """Return the number of distinct conditions in use."""
+        """The number of distinct conditions in use."""
         return len(self._numbers)
 
     def __getitem__(self, number: int) -> Condition:
         return self._conditions[number]
 
     def findings(self, attributes: Mapping[str, Value]) -> bytearray:
-        """Return the result for each condition, by number, when attributes have these values.
+        """The result for each condition, by number, when attributes have these values.
 
         The caller may put down what it finds out, until conditions are acquired or released.
         """
@@ -74,7 +74,7 @@ class Conditions:
         self._findings[values] = findings
 
     def acquire(self, condition: Condition) -> int:
-        """Return the number of a condition, and count one user more."""
+        """The number of a condition, which gets one user more."""
         number = self._numbers.get(condition)
         if number is None:
             number = self._number(condition)
@@ -82,7 +82,7 @@ class Conditions:
         return number
 
     def release(self, number: int) -> None:
-        """Count one user less of a condition; without users it is removed."""
+        """Counts one user less of a condition; without users it is removed."""
         self._users[number] -= 1
         if not self._users[number]:
             condition = self._conditions[number]

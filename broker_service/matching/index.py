@@ -48,7 +48,7 @@ class MatchIndex(Generic[K]):
         return key in self._entries
 
     def add(self, key: K, subscription: Subscription) -> None:
-        """Add a subscription under a key; it replaces a former subscription under an equal key."""
+        """Adds a subscription under a key; it replaces a former subscription under an equal key."""
         if key in self._entries:
             self.remove(key)
         access = self._statistics.add(subscription)
@@ -60,7 +60,7 @@ class MatchIndex(Generic[K]):
         self._entries[key] = _Entry(subscription, bucket)
 
     def remove(self, key: K) -> None:
-        """Remove a key. Raises `KeyError` when it is not in the index."""
+        """Removes a key. Raises `KeyError` when it is not in the index."""
         subscription, bucket = self._entries.pop(key)
         self._statistics.remove(subscription)
         bucket.remove(key, subscription)
@@ -72,7 +72,7 @@ class MatchIndex(Generic[K]):
                 del self._buckets[access.attribute]
 
     def match(self, attributes: Mapping[str, Value]) -> list[K]:
-        """Return the keys of all subscriptions that these attributes match, in any order, each once."""
+        """The keys of all subscriptions that these attributes match, in any order, each once."""
         limits = AttributeLimits(attributes)
         all_buckets = self._buckets
         keys: list[K] = []

@@ -24,14 +24,14 @@ class NaiveIndex(Generic[K]):
         return key in self._subscriptions
 
     def add(self, key: K, subscription: Subscription) -> None:
-        """Add a subscription under a key; it replaces a former subscription under an equal key."""
+        """Adds a subscription under a key; it replaces a former subscription under an equal key."""
         self._subscriptions[key] = subscription
 
     def remove(self, key: K) -> None:
-        """Remove a key. Raises `KeyError` when it is not in the index."""
+        """Removes a key. Raises `KeyError` when it is not in the index."""
         del self._subscriptions[key]
 
     def match(self, attributes: Mapping[str, Value]) -> list[K]:
-        """Return the keys of all subscriptions that these attributes match, in any order, each once."""
+        """The keys of all subscriptions that these attributes match, in any order, each once."""
         publication = Publication(attributes)
         return [key for key, subscription in self._subscriptions.items() if matches(subscription, publication)]

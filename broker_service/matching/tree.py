@@ -31,7 +31,7 @@ class Fork(Generic[K]):
         """Within the division's value, and beyond it."""
 
     def side_of(self, conjunction: Conjunction) -> int:
-        """Return the side that a subscription is on."""
+        """The side that a subscription is on."""
         attribute, end, value = self.division
         return int(conjunction.intervals.get(attribute, UNBOUNDED)[end] > value)
 
@@ -50,7 +50,7 @@ class BoundsTree(Generic[K]):
         return isinstance(self._root, Fork) or len(self._root) > 0
 
     def add(self, key: K, predicates: tuple[Predicate, ...]) -> None:
-        """Add a subscription whose key is not in the tree yet."""
+        """Adds a subscription whose key is not in the tree yet."""
         conjunction = Conjunction(predicates)
         path, block = self._descend(conjunction)
         block.add(key, conjunction)
@@ -60,7 +60,7 @@ class BoundsTree(Generic[K]):
                 self._replace(path, Fork(division, block.divided(division)))
 
     def remove(self, key: K, predicates: tuple[Predicate, ...]) -> None:
-        """Remove a subscription, given the same predicates as when it was added."""
+        """Removes a subscription, given the same predicates as when it was added."""
         path, block = self._descend(Conjunction(predicates))
         block.remove(key)
         if path and not len(block):
@@ -83,7 +83,7 @@ class BoundsTree(Generic[K]):
             place = ahead.pop()
 
     def _descend(self, conjunction: Conjunction) -> tuple[list[tuple[Fork[K], int]], Block[K]]:
-        """Return the block that holds such a subscription, and the forks on the path with the sides taken."""
+        """The block that holds such a subscription, and the forks on the path with the sides taken."""
         path: list[tuple[Fork[K], int]] = []
         place = self._root
         while isinstance(place, Fork):
@@ -93,7 +93,7 @@ class BoundsTree(Generic[K]):
         return path, place
 
     def _replace(self, path: list[tuple[Fork[K], int]], place: Fork[K] | Block[K]) -> None:
-        """Replace the node at the end of a path."""
+        """Replaces the node at the end of a path."""
         if path:
             fork, side = path[-1]
             fork.sides[side] = place

@@ -57,7 +57,7 @@ def _try_netem() -> str:
 
 
 def _try_userspace() -> str:
-    """Open a TAP interface."""
+    """Opens a TAP interface."""
     try:
         os.close(open_tap("tap-trial"))
     except FileNotFoundError as error:

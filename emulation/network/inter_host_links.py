@@ -60,7 +60,7 @@ class ExchangeNode(Node):
         self.want(f"link set dev {name} group {INTERFACE_GROUP} master {_bridge(name)} up")
 
     def _want_quiet(self, command: str | None, interface: str) -> None:
-        """Note the command that makes an interface, if there is one, and keep IPv6 from sending on it."""
+        """Notes the command that makes an interface, if there is one, and keeps IPv6 from sending on it."""
         if command is not None:
             self.want(command)
         if IPV6_SETTINGS.exists():

@@ -62,17 +62,17 @@ class PlainLink(MininetLink):  # type: ignore[misc]
             raise NetworkError(f"{names} cannot be made: {' '.join(str(error).split())}") from error
 
     def verify(self) -> None:
-        """Raise unless the link has the requested properties."""
+        """Raises unless the link has the requested properties."""
         for properties in (self.names.link.forward, self.names.link.backward):
             if _shapes(properties):
                 raise NetworkError(f"{self.names} asks for properties, and plain links have none")
 
     def change(self, side: int, properties: LinkProperties) -> None:
-        """Give other properties to frames that enter at a side from now on; frames in flight keep theirs."""
+        """Gives other properties to frames that enter at a side from now on; frames in flight keep theirs."""
         raise NetworkError(f"{self.names} is a plain link: its properties cannot change")
 
     def cut(self, side: int) -> None:
-        """Drop frames that enter at a side from now on; frames in flight still arrive."""
+        """Drops frames that enter at a side from now on; frames in flight still arrive."""
         raise NetworkError(f"{self.names} is a plain link: it cannot be cut")
 
     def restore(self, side: int) -> None:
@@ -94,12 +94,12 @@ class UserspaceLink(PlainLink):
         super().__init__(nodes, names)
 
     def makeIntfPair(self, first: str, second: str, *_: Any, **__: Any) -> None:  # noqa: N802 - Mininet's name
-        """Have the relay open both ends."""
+        """Has the relay open both ends."""
         link = self.names.link
         self._relay.carry_out(AddLink(self._index, self.processes, (first, second), (link.forward, link.backward)))
 
     def verify(self) -> None:
-        """Raise unless the relay carries this link's frames."""
+        """Raises unless the relay carries this link's frames."""
         self.counters()
 
     def change(self, side: int, properties: LinkProperties) -> None:

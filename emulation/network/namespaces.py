@@ -18,7 +18,7 @@ _Result = TypeVar("_Result")
 
 
 def enter_namespace(pid: int) -> None:
-    """Move the calling thread, and no other, into the network namespace of process `pid`."""
+    """Moves the calling thread, and no other, into the network namespace of process `pid`."""
     try:
         descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -32,13 +32,13 @@ def enter_namespace(pid: int) -> None:
 
 
 def enter_open_namespace(descriptor: int) -> None:
-    """Move the calling thread, and no other, into the network namespace that `descriptor` holds open."""
+    """Moves the calling thread, and no other, into the network namespace that `descriptor` holds open."""
     if _libc.setns(descriptor, _CLONE_NEWNET):
         _fail("enter", "a network namespace")
 
 
 def enter_new_namespace() -> None:
-    """Move the calling thread, and no other, into a fresh network namespace."""
+    """Moves the calling thread, and no other, into a fresh network namespace."""
     if _libc.unshare(_CLONE_NEWNET):
         _fail("make", "a network namespace")
 
@@ -49,7 +49,7 @@ def _fail(verb: str, what: str) -> None:
 
 
 def in_thread(enter: Callable[[], None], work: Callable[[], _Result]) -> _Result:
-    """Run `enter`, then `work`, in a thread of their own, and return what `work` returns or raise what they raise.
+    """Runs `enter`, then `work`, in a thread of their own, and returns what `work` returns or raises what they raise.
 
     Sockets, TAP interfaces and processes made by `work` belong to the namespace that `enter` moved the thread to.
     """
@@ -72,12 +72,12 @@ def in_thread(enter: Callable[[], None], work: Callable[[], _Result]) -> _Result
 
 
 def in_namespace(pid: int, work: Callable[[], _Result]) -> _Result:
-    """Run `work` in the network namespace of process `pid`; the caller's own namespace stays what it is."""
+    """Runs `work` in the network namespace of process `pid`; the caller's own namespace stays what it is."""
     return in_thread(lambda: enter_namespace(pid), work)
 
 
 def run_in_namespace(pid: int, command: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command in the network namespace of process `pid` (and the caller's file system), `text` on its input."""
+    """Runs a command in the network namespace of process `pid` (and the caller's file system), `text` on its input."""
     return in_namespace(pid, lambda: subprocess.run(command, input=text, capture_output=True, text=True, check=False))
 
 

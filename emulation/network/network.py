@@ -99,7 +99,7 @@ class EmulatedNetwork:
         self.stop()
 
     def start(self) -> None:
-        """Build nodes and links, give the links their properties, and verify both.
+        """Builds nodes and links, gives the links their properties, and verifies both.
 
         Raises `NetworkError`, which names the link and the remedy; everything built until then is removed.
         """
@@ -122,7 +122,7 @@ class EmulatedNetwork:
             raise
 
     def stop(self) -> None:
-        """Remove everything that `start` made. May be called at any time, and more than once."""
+        """Removes everything that `start` made. May be called at any time, and more than once."""
         for node in self._all_nodes():
             node.remove_interfaces()
         if self._relay is not None:
@@ -149,12 +149,12 @@ class EmulatedNetwork:
         return int(self._nodes[broker].pid)
 
     def check(self) -> None:
-        """Raise `NetworkError` if the relay has ended, because the links then have lost their properties."""
+        """Raises `NetworkError` if the relay has ended, because the links then have lost their properties."""
         if self._relay is not None:
             self._relay.check()
 
     def change(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> None:
-        """Give other properties to frames that `source` sends to `target` from now on; frames in flight keep theirs."""
+        """Changes the properties of frames that `source` sends `target` from now on; frames in flight keep theirs."""
         self._changes[source, target] += 1
         link, side = self._direction(source, target)
         peer = self._far.get(target)
@@ -162,7 +162,7 @@ class EmulatedNetwork:
         self._properties[source, target] = properties
 
     def cut(self, source: BrokerId, target: BrokerId) -> None:
-        """Drop frames that `source` sends to `target` from now on. Frames in flight, and the other direction, still
+        """Drops frames that `source` sends to `target` from now on. Frames in flight, and the other direction, still
         arrive."""
         self._changes[source, target] += 1
         link, side = self._direction(source, target)
@@ -177,14 +177,14 @@ class EmulatedNetwork:
         self._cut.discard((source, target))
 
     def connect(self, link: Link) -> None:
-        """Let frames into a link that was disconnected, which has these properties from now on."""
+        """Lets frames into a link that was disconnected, which has these properties from now on."""
         for source, target, properties in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
             if self._properties[source, target] != properties:
                 self.change(source, target, properties)
             self.restore(source, target)
 
     def disconnect(self, a: BrokerId, b: BrokerId) -> None:
-        """Let no frames into a link, in either direction. Frames in flight still arrive."""
+        """Lets no frames into a link, in either direction. Frames in flight still arrive."""
         self.cut(a, b)
         self.cut(b, a)
 
@@ -200,14 +200,14 @@ class EmulatedNetwork:
         link.corrupt(side, share)
 
     def probe(self, links: Iterable[Link] | None = None) -> list[LinkProbe]:
-        """Measure delay, jitter, rate and loss of links that carry nothing else: one probe a direction.
+        """Measures delay, jitter, rate and loss of links that carry nothing else: one probe a direction.
 
         All links of the overlay when none are given. Takes a few seconds, however many there are.
         """
         return probe_idle(self._directions(links))
 
     def probe_under_load(self, links: Iterable[Link] | None = None) -> list[LinkProbe]:
-        """Measure the delay of links in use, by a few small packets each: one probe a direction.
+        """Measures the delay of links in use, by a few small packets each: one probe a direction.
 
         Directions that a fault cuts or changes meanwhile have none, because no value would be right.
         """
@@ -304,7 +304,7 @@ class EmulatedNetwork:
             self._journal.removed(Resource.PROCESS, process)
 
     def _build(self, index: int, names: LinkNames) -> None:
-        """Make a link, or this host's half of it; a link between two other hosts is left out."""
+        """Makes a link, or this host's half of it; a link between two other hosts is left out."""
         ends = names.link.a, names.link.b
         here = [side for side in (0, 1) if ends[side] not in self._far]
         if len(here) == 2:

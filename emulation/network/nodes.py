@@ -35,7 +35,7 @@ class Node(Host):  # type: ignore[misc]
         super().__init__(name, **parameters)
 
     def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802 - Mininet's name
-        """Start the shell with Ctrl-C and SIGTERM blocked, for itself and its children.
+        """Starts the shell with Ctrl-C and SIGTERM blocked, for itself and its children.
 
         Both reach the emulator's process group, which the shell leaves only once `mnexec` runs. If they ended the shell
         before, Mininet would wait for its prompt for ever.
@@ -47,11 +47,11 @@ class Node(Host):  # type: ignore[misc]
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
     def _popen(self, cmd: list[str], **parameters: Any) -> Popen[bytes]:
-        """Start a process in the node, marked as one of the run."""
+        """Starts a process in the node, marked as one of the run."""
         return super()._popen(cmd, env=os.environ | {RUN_VARIABLE: self._run_id}, **parameters)  # type: ignore[no-any-return]
 
     def remove_interfaces(self) -> None:
-        """Remove the interfaces of the node's links, all at once: one by one the kernel takes 20 ms each.
+        """Removes the interfaces of the node's links, all at once: one by one the kernel takes 20 ms each.
 
         Interfaces that vanished with the namespace or the relay are not an error.
         """
@@ -59,15 +59,15 @@ class Node(Host):  # type: ignore[misc]
             run_in_namespace(self.pid, ["ip", "link", "delete", "group", str(INTERFACE_GROUP)])
 
     def hang_up(self) -> None:
-        """End the shell without waiting as `terminate` does, so that many shells end in parallel."""
+        """Ends the shell without waiting as `terminate` does, so that many shells end in parallel."""
         os.killpg(self.pid, signal.SIGHUP)
 
     def want(self, command: str) -> None:
-        """Note an `ip` command, for `configure`."""
+        """Notes an `ip` command, for `configure`."""
         self._wanted.append(command)
 
     def want_interface(self, interface: Intf, ip: str, hardware_address: str, neighbour: tuple[str, str]) -> None:
-        """Note the commands that configure a new interface of this node."""
+        """Notes the commands that configure a new interface of this node."""
         name = interface.name
         if IPV6_SETTINGS.exists():
             self.want(f"link set dev {name} addrgenmode none")
@@ -76,7 +76,7 @@ class Node(Host):  # type: ignore[misc]
         self.want(f"neigh replace {neighbour[0]} lladdr {neighbour[1]} nud permanent dev {name}")
 
     def configure(self) -> None:
-        """Run the noted commands. Raises `NetworkError` with the first one that failed."""
+        """Runs the noted commands. Raises `NetworkError` with the first one that failed."""
         commands, self._wanted = self._wanted, []
         done = run_in_namespace(self.pid, ["ip", "-batch", "-"], "\n".join(["link set dev lo up", *commands, ""]))
         if done.returncode:
@@ -88,14 +88,14 @@ class SandboxNode(Node):
     """A Mininet host whose namespace is that of a running process, such as a sandbox container's; it needs no shell."""
 
     def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802 - Mininet's name
-        """Take the namespace of the process given as parameter `process`."""
+        """Takes the namespace of the process given as parameter `process`."""
         self.pid = self.params["process"]
 
     def hang_up(self) -> None:
         """Does nothing, because the node has no shell, and the namespace belongs to the sandbox."""
 
     def cmd(self, *words: Any, **_: Any) -> str:
-        """Run a command line in the node's network namespace; its output, errors included, as Mininet has it."""
+        """Runs a command line in the node's network namespace; its output, errors included, as Mininet has it."""
         if len(words) == 1 and isinstance(words[0], list):
             words = tuple(words[0])
         line = " ".join(map(str, words))
@@ -111,13 +111,13 @@ class NodeInterface(Intf):  # type: ignore[misc]
     """
 
     def config(self, ip: str, hardware_address: str, neighbour: tuple[str, str], **_: Any) -> dict[str, Any]:
-        """Note the configuration: `ip` with its prefix length, and the `neighbour`'s address and hardware address."""
+        """Notes the configuration: `ip` with its prefix length, and the `neighbour`'s address and hardware address."""
         want_interface(self, ip, hardware_address, neighbour)
         return {}
 
 
 def want_interface(interface: Intf, ip: str, hardware_address: str, neighbour: tuple[str, str]) -> None:
-    """Note the commands that configure a new interface, with its node."""
+    """Notes the commands that configure a new interface, with its node."""
     interface.ip, interface.prefixLen = ip.split("/")
     interface.mac = hardware_address
     interface.node.want_interface(interface, ip, hardware_address, neighbour)

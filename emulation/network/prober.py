@@ -83,7 +83,7 @@ class Prober:
         return 0.0 if responder is None else self._far[responder].clock.error / SECOND
 
     def delays(self, rounds: int, interval: float) -> list[list[float]]:
-        """Send a packet in each direction every `interval` seconds, evenly spread; returns the delays in seconds."""
+        """Sends a packet in each direction every `interval` seconds, evenly spread; returns the delays in seconds."""
         groups = max(1, round(interval / _SLICE))
         start = time.monotonic()
         for turn in range(rounds * groups):
@@ -94,7 +94,7 @@ class Prober:
         return [[(arrived - sent) / SECOND for _, sent, arrived in sorted(found)] for found in self._take()]
 
     def rates(self) -> list[float | None]:
-        """Send one train in each direction that has one; returns the rate in bits per second at which each arrived."""
+        """Sends one train in each direction that has one; returns the rate in bits per second at which each arrived."""
         found: list[float | None] = [None] * len(self._directions)
         trains = [index for index, direction in enumerate(self._directions) if direction.train]
         for together in group(trains, self._frames_per_second, TRAIN_BUDGET):
@@ -109,7 +109,7 @@ class Prober:
         return found
 
     def losses(self) -> list[tuple[int, int]]:
-        """Send volleys in each direction that has some; returns the numbers of packets sent and arrived."""
+        """Sends volleys in each direction that has some; returns the numbers of packets sent and arrived."""
         counts = [(direction.volley * direction.volleys, 0) for direction in self._directions]
         volleys = [direction for direction in self._directions if direction.volleys]
         for turn in range(max((direction.volleys for direction in volleys), default=0)):
@@ -147,7 +147,7 @@ class Prober:
             self._sockets[source].sendto(PROBE.pack(self._session, index, sequence, time.time_ns()) + padding, address)
 
     def _receive_rest(self, directions: Sequence[ProbedDirection]) -> None:
-        """Wait for packets in flight, no longer than they can take."""
+        """Waits for packets in flight, no longer than they can take."""
         seconds = max(direction.delay + _seconds(direction, direction.train, LARGE_PAYLOAD) for direction in directions)
         deadline = time.monotonic() + seconds + _SLACK
         far = any(direction.responder is not None for direction in directions)
@@ -237,7 +237,7 @@ def group(items: Iterable[int], cost: Callable[[int], float], budget: float) -> 
 
 
 def carry_out(task: ProbeTask) -> list[DirectionSamples]:
-    """Run a task; returns the samples in the order of its directions."""
+    """Runs a task; returns the samples in the order of its directions."""
     prober = Prober(task.directions)
     delays = prober.delays(task.rounds, task.interval)
     trains = [prober.rates() for _ in range(task.trains)]

@@ -113,7 +113,7 @@ class RelayDirection:
         self.offload()
 
     def offload(self) -> None:
-        """Accept segments of a TCP stream as one frame where neither rate nor loss is set, which makes such links
+        """Accepts segments of a TCP stream as one frame where neither rate nor loss is set, which makes such links
         fast."""
         if self.corruption:
             self.read = functools.partial(self._read_and_damage, expect_frames(self.source))
@@ -246,7 +246,7 @@ class LinkRelay:
             self._shed()
 
     def _shed(self) -> None:
-        """Drop the frames that would arrive last, until half of the limit is in flight."""
+        """Drops the frames that would arrive last, until half of the limit is in flight."""
         in_flight = self._in_flight
         in_flight.sort()
         for _, _, direction, _ in in_flight[MAXIMUM_IN_FLIGHT // 2 :]:
@@ -254,13 +254,13 @@ class LinkRelay:
         del in_flight[MAXIMUM_IN_FLIGHT // 2 :]
 
     def _break(self, direction: RelayDirection) -> None:
-        """Stop reading from a TAP whose interface is gone, because its namespace has ended."""
+        """Stops reading from a TAP whose interface is gone, because its namespace has ended."""
         direction.broken = True
         del self._by_source[direction.source]
         self._epoll.unregister(direction.source)
 
     def _tick(self) -> None:
-        """Count the time in which the relay was held up."""
+        """Counts the time in which the relay was held up."""
         now = time.monotonic_ns()
         if (late := now - self._tick_due) > HELD_UP:
             self._held_up += late

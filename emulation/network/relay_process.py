@@ -64,14 +64,14 @@ class RelayProcess:
         return self._process.pid
 
     def await_ready(self) -> str:
-        """Wait until the relay, which starts in the background, is ready; returns the scheduling that the host gave
+        """Waits until the relay, which starts in the background, is ready; returns the scheduling that the host gave
         it."""
         if self._priority is None:
             self._priority = self._receive(Done).detail
         return self._priority
 
     def carry_out(self, request: Request) -> None:
-        """Send a request to the relay. Raises `NetworkError` with the reason if it fails."""
+        """Sends a request to the relay. Raises `NetworkError` with the reason if it fails."""
         self._ask(request, Done)
 
     def counters(self, index: int) -> LinkCounters:
@@ -83,12 +83,12 @@ class RelayProcess:
         return self._ask(AskPunctuality(), Punctuality)
 
     def check(self) -> None:
-        """Raise `NetworkError` if the relay has ended."""
+        """Raises `NetworkError` if the relay has ended."""
         if self._process.poll() is not None:
             raise NetworkError(self._failure())
 
     def stop(self) -> None:
-        """End the relay, and with it its interfaces. Does nothing if it has ended."""
+        """Ends the relay, and with it its interfaces. Does nothing if it has ended."""
         self._control.close()
         try:
             self._process.wait(_END_TIMEOUT)

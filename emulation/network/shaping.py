@@ -79,7 +79,7 @@ class Shaper:
         self.change(properties)
 
     def change(self, properties: LinkProperties) -> None:
-        """Give frames that arrive from now on these properties."""
+        """Gives frames that arrive from now on these properties."""
         self._delay = round(properties.delay * SECOND)
         self._loss = properties.loss
         self._per_byte = 0.0 if properties.rate is None else 8 * SECOND / properties.rate

@@ -24,7 +24,7 @@ _CHECKSUM, _SEGMENTATION = 0x01, 0x02 | 0x04
 
 
 def open_tap(name: str) -> int:
-    """Make a TAP interface in the calling thread's network namespace; it exists as long as the returned descriptor is
+    """Makes a TAP interface in the calling thread's network namespace; it exists as long as the returned descriptor is
     open.
 
     Raises `OSError` if the device or the privileges are missing, or the name is taken.
@@ -40,7 +40,7 @@ def open_tap(name: str) -> int:
 
 
 def expect_frames(descriptor: int) -> Callable[[], bytes]:
-    """Have the kernel deliver frames of at most the MTU, 1500 bytes of content; returns a function that reads one."""
+    """Has the kernel deliver frames of at most the MTU, 1500 bytes of content; returns a function that reads one."""
     fcntl.ioctl(descriptor, _SET_OFFLOAD, _CHECKSUM)
     return functools.partial(os.read, descriptor, _FRAME_READ)
 
@@ -59,7 +59,7 @@ def damaged(frame: bytes, bit: int) -> bytes:
 
 
 def expect_segments(descriptor: int) -> Callable[[], bytes]:
-    """Let the kernel deliver up to 64 KiB of a TCP stream as one frame; returns a function that reads one."""
+    """Lets the kernel deliver up to 64 KiB of a TCP stream as one frame; returns a function that reads one."""
     fcntl.ioctl(descriptor, _SET_OFFLOAD, _CHECKSUM | _SEGMENTATION)
     buffer = bytearray(_SEGMENTS_READ)
     buffers, view = [buffer], memoryview(buffer)

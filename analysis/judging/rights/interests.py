@@ -40,11 +40,11 @@ class Interests:
         return len(self._numbers)
 
     def number_of(self, predicates: tuple[Predicate, ...]) -> int:
-        """Return the number of a subscription's interest. Raises `KeyError` for a subscription that was not given."""
+        """The number of a subscription's interest. Raises `KeyError` for a subscription that was not given."""
         return self._numbers[frozenset(predicates)]
 
     def read(self, encoded: bytes) -> ReadContent:
-        """Return a publication's content and the interests that match it."""
+        """A publication's content and the interests that match it."""
         if encoded != self._encoded:
             attributes = decode_content(encoded)
             self._last = ReadContent(_publication(attributes), tuple(self._index.match(attributes)))
@@ -60,7 +60,7 @@ def _publication(attributes: Mapping[str, Value]) -> Publication | None:
 
 
 def interests_of(histories: Iterable[History]) -> list[Interests]:
-    """Return the interests of each history. Histories with the same subscriptions in the same order share theirs."""
+    """The interests of each history. Histories with the same subscriptions in the same order share theirs."""
     made: dict[tuple[tuple[Predicate, ...], ...], Interests] = {}
     found = []
     for history in histories:

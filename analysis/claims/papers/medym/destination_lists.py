@@ -21,10 +21,10 @@ def invariants(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Violations of the routing invariants and of the properties that follow from them, over all events of MEDYM's
     variants.
 
-    A case is an event. It is violated where (1) a server receives it twice, (2) a server receives it none of whose
-    clients is notified, (3) one whose clients are notified does not receive it, or (4) the list of a copy has another
-    number of servers than those that the event then reaches through its receiver. With (1) to (3), the lists of next
-    hops are a partition of their sender's list without the sender exactly when (4) holds nowhere.
+    A case is an event. It is violated where (1) a server receives it twice, (2) a server receives it although none of
+    its clients is notified, (3) a server does not receive it although a client is notified there, or (4) the list of a
+    copy has another number of servers than those that the event then reaches through its receiver. With (1) to (3), the
+    lists of next hops are a partition of their sender's list without the sender exactly when (4) holds nowhere.
     """
     checked = violations = 0
     example = ""
