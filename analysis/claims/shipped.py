@@ -31,6 +31,10 @@ MEASURES: Mapping[str, Measure] = {
 """Every measure by the name that recipes use."""
 
 
+TIMED = octopia.TIMED
+"""Names of the measures of the time that routers themselves take, which is logged only where one of them reads it."""
+
+
 @cache
 def load_claims() -> Claims:
     """The shipped claims. Raises `ClaimsError` as `read_claims` does."""

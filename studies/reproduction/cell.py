@@ -15,7 +15,7 @@ from pathlib import Path
 from analysis.claims import Claim, Measurement
 from analysis.claims.figures import draw
 from analysis.claims.measured_run import MeasuredRun, open_measured
-from analysis.claims.shipped import MEASURES
+from analysis.claims.shipped import MEASURES, TIMED
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from emulation.host.build import build
@@ -26,7 +26,7 @@ from emulation.simulation.run import simulate
 from record.errors import UserError
 from record.exit_codes import ExitCode
 from scenario.model import Scenario
-from studies.reproduction.plan import Cell
+from studies.reproduction.plan import Cell, Experiment
 from studies.reproduction.results import CellFailure, CellResult, ResultStore
 
 _KIB = 1024
@@ -34,13 +34,16 @@ _KIB = 1024
 Run = Callable[[Plan, Path], RunOutcome]
 """Runs a plan, given the parent of the run directory."""
 
-SIMULATION: Run = partial(simulate, calibration=Calibration.free(), stopwatch=time.thread_time_ns)
-"""Runs a plan on the simulator.
 
-A broker's work takes the service time of the scenario and nothing else, because the cost of this project's own brokers
-on some host is irrelevant to a paper. The processor time of routers is logged for the claims about it, and does not
-affect the run.
-"""
+def simulation_of(experiment: Experiment) -> Run:
+    """The function that runs an experiment's plans on the simulator.
+
+    A broker's work takes the service time of the scenario and nothing else, because the cost of this project's own
+    brokers on some host is irrelevant to a paper. The processor time of routers is logged where a claim is about it,
+    and does not affect the run. Elsewhere it is left out, because brokers would read a clock five times a publication.
+    """
+    timed = any(claim.measured_by is not None and claim.measured_by.measure in TIMED for claim in experiment.claims)
+    return partial(simulate, calibration=Calibration.free(), stopwatch=time.thread_time_ns if timed else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class CellWork:
 
 def simulate_cell(work: CellWork) -> None:
     """Runs a cell on the simulator, in a worker process, whose exit code tells of a failure."""
-    failure = store_cell(work, SIMULATION)
+    failure = store_cell(work, simulation_of(work.cell.experiment))
     if failure is not None:
         sys.exit(failure.exit_code)
 

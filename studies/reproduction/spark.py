@@ -19,7 +19,7 @@ from emulation.runtimes.ladder import SIMULATED
 from record.errors import UserError
 from scenario.loading import load_text
 from scenario.yaml_files.source import as_yaml
-from studies.reproduction.cell import SIMULATION, CellWork, failure_of, measure_cell
+from studies.reproduction.cell import CellWork, failure_of, measure_cell, simulation_of
 from studies.reproduction.plan import Cell
 from studies.reproduction.results import CellFailure, CellResult
 from studies.spark_jobs import (
@@ -74,7 +74,8 @@ def _measure_on_executor(versions: tuple[tuple[str, str], ...], request: CellReq
     with tempfile.TemporaryDirectory(prefix="brokerlab-cell-", dir=executor_directory()) as directory:
         try:
             scenario = load_text(request.scenario, request.cell.name)
-            result = measure_cell(request.cell, scenario, SIMULATED, Path(directory), SIMULATION)
+            run = simulation_of(request.cell.experiment)
+            result = measure_cell(request.cell, scenario, SIMULATED, Path(directory), run)
         except UserError as error:
             return failure_of(error)
         return msgspec.json.encode(result)

@@ -13,7 +13,7 @@ from analysis.claims import Claim, ClaimKind, Recipe
 from record.exit_codes import ExitCode
 from scenario.yaml_files.source import as_yaml
 from studies.reproduction import Cell, CellFailure, CellWork, ResultStore, plan_experiments, spark
-from studies.reproduction.cell import SIMULATION, measure_cell
+from studies.reproduction.cell import measure_cell, simulation_of
 from studies.spark_jobs import decisive_versions
 
 SCENARIO = """\
@@ -67,7 +67,7 @@ def no_executors(master: str, name: str) -> Iterator[NoSpark]:
 def test_an_executor_measures_the_same_without_the_scenarios_file(
     cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = measure_cell(cell, cell.scenario(), "simulated", tmp_path / "here", SIMULATION)
+    here = measure_cell(cell, cell.scenario(), "simulated", tmp_path / "here", simulation_of(cell.experiment))
     assert here.measurements["x"].checked > 0
     store = ResultStore(tmp_path / "out", "simulated")
     monkeypatch.setattr(spark, "open_executors", no_executors)

@@ -1,5 +1,5 @@
 """Claims of the OctopiA paper."""
 
-from analysis.claims.papers.octopia.measures import MEASURES
+from analysis.claims.papers.octopia.measures import MEASURES, TIMED
 
-__all__ = ["MEASURES"]
+__all__ = ["MEASURES", "TIMED"]

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from analysis.claims.measure import Measure
 from analysis.claims.papers.octopia import bursts, control_traffic, router_work, scot_properties
 
+TIMED = frozenset({"matching delay", "path selection"})
+"""Measures of the time that routers themselves take."""
+
 MEASURES: Mapping[str, Measure] = {
     "path lengths": scot_properties.path_lengths,
     "arrivals in clusters": scot_properties.arrivals_in_clusters,
