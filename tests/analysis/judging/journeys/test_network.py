@@ -83,8 +83,8 @@ def test_paths_are_found_when_they_are_needed() -> None:
     """A new network is sent to workers, and its paths would be a hundred times as large."""
     underlay = replace(LINE)
     (network,) = networks_of({0: (underlay, Overlay("one", (Broker("A"),), ()))}).values()
-    assert not underlay._trees
+    assert "_delays" not in vars(underlay)
     sent = pickle.loads(pickle.dumps(network))
     assert sent.latencies.tolist() == [[0.0]]
-    assert sent.underlay._trees
-    assert not underlay._trees
+    assert "_delays" in vars(sent.underlay)
+    assert "_delays" not in vars(underlay)

@@ -132,7 +132,7 @@ def test_an_advertisement_and_a_subscription_are_compared_once() -> None:
         overlay.attach("S", "a1")
         for number in range(30):
             low = 20 * (number % 3)
-            overlay.subscribe("S", f"s{number}", between(low, low + 15))
+            overlay.subscribe("S", f"s{number}", between(low, low + 15 + number))
         for number in sorted(range(30), key=lambda number: number % 3):
             overlay.request("S", Operation.UNSUBSCRIBE, f"s{number}")
         overlay.settle()
