@@ -8,21 +8,7 @@ from broker_service.gauges import BufferGauges, LoadGauge, QueueGauges
 from broker_service.routing.interface import Buffer
 from broker_service.tracing.trace import Recorder
 from record.log import Event, TraceRecord
-
-
-class KeptTrace:
-    """Keeps what is written, and a mark for each flush."""
-
-    node, variant = "B1", "base"
-
-    def __init__(self) -> None:
-        self.kept: list[str] = []
-
-    def write(self, record: TraceRecord) -> None:
-        self.kept.append(record.event.value)
-
-    def flush(self) -> None:
-        self.kept.append("flush")
+from tests.broker_service.kept_trace import KeptTrace
 
 
 @dataclass

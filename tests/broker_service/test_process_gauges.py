@@ -8,22 +8,8 @@ from broker_service import process_gauges
 from broker_service.process_gauges import SECOND, LoopLag, Ticker, resident_memory
 from broker_service.tracing.trace import Recorder
 from broker_service.tracing.trace_writer import FLUSH_INTERVAL
-from record.log import Event, TraceRecord
-
-
-class KeptTrace:
-    """Keeps what is written, and a mark for each flush."""
-
-    node, variant = "B1", "base"
-
-    def __init__(self) -> None:
-        self.kept: list[str] = []
-
-    def write(self, record: TraceRecord) -> None:
-        self.kept.append(record.event.value)
-
-    def flush(self) -> None:
-        self.kept.append("flush")
+from record.log import Event
+from tests.broker_service.kept_trace import KeptTrace
 
 
 def test_the_lag_of_a_loop_is_the_latest_tick_since_the_last_look() -> None:

@@ -14,23 +14,15 @@ from record.files import LOGS, log_files
 from record.log import Event, TraceRecord
 from studies.reproduction.cell import simulation_of
 from studies.reproduction.plan import Cell, plan_experiments
+from tests.studies.reproduction.tiny import TINY
 
-SCENARIO = """\
-name: tiny
-topology: {kind: ring, brokers: 4}
-routing: {protocol: tid}
-workload:
-  publications: {publishers: 1, rate: 5/s}
-  subscriptions: {subscribers: 2, selectivity: 40%}
-timeline: {join: 2s, run: 2s, drain: 2s}
-"""
 _DECODER = msgspec.json.Decoder(TraceRecord)
 _WORK = frozenset({Event.RECEIVED, Event.MATCHED})
 
 
 def _records(measure: str, directory: Path) -> list[TraceRecord]:
     directory.mkdir()
-    (directory / "tiny.yaml").write_text(SCENARIO)
+    (directory / "tiny.yaml").write_text(TINY)
     recipe = Recipe(scenario="tiny.yaml", measure=measure)
     claim = Claim(id="x", paper="tid", kind=ClaimKind.PROPERTY, what="x", measured_by=recipe)
     (experiment,) = plan_experiments([claim], 1, directory, {})

@@ -15,17 +15,9 @@ from scenario.yaml_files.source import as_yaml
 from studies.reproduction import Cell, CellFailure, CellWork, ResultStore, plan_experiments, spark
 from studies.reproduction.cell import measure_cell, simulation_of
 from studies.spark_jobs import decisive_versions
+from tests.studies.reproduction.tiny import TINY
 
-SCENARIO = """\
-name: tiny
-topology: {kind: ring, brokers: 4}
-routing: {protocol: tid}
-workload:
-  publications: {publishers: 1, rate: 5/s}
-  subscriptions: {subscribers: 2, selectivity: 40%}
-timeline: {join: 2s, run: 2s, drain: 2s}
-vary: {topology.brokers: [4, 3], routing.publications: [fixed, dynamic]}
-"""
+SCENARIO = f"{TINY}vary: {{topology.brokers: [4, 3], routing.publications: [fixed, dynamic]}}\n"
 CLAIM = Claim(
     id="x", paper="tid", kind=ClaimKind.PROPERTY, what="x",
     measured_by=Recipe(scenario="tiny.yaml", measure="received twice"),
