@@ -61,12 +61,18 @@ _WIND_DOWN = 60.0
 
 
 def install(config: pytest.Config) -> None:
-    """Makes a controller and its workers place tests, unless the user chose another `--dist`."""
+    """Makes a controller and its workers place tests, unless the user chose another `--dist`.
+
+    Raises `pytest.UsageError` if a path that the user gave does not exist, because workers would not say so.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if in_worker(config):
         if _REPORT_FILE in config.workerinput:
             config.pluginmanager.register(GroupReporter(Path(config.workerinput[_REPORT_FILE])))
     elif config.getoption("dist", "no") == "load":
+        for given in config.args:
+            if not (config.invocation_params.dir / given.split("::")[0]).exists():
+                raise pytest.UsageError(f"file or directory not found: {given}")
         directory = tempfile.TemporaryDirectory(prefix="placement-")
         config.add_cleanup(directory.cleanup)
         config.pluginmanager.register(Controller(Path(directory.name)))
@@ -125,7 +131,11 @@ class GroupReporter:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         groups = groups_of(items)
         items.sort(key=lambda test: ORDER.index(groups.get(test.nodeid)))
-        self._file.write_bytes(msgspec.json.encode(Report(os.getpid(), groups)))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Reports the groups before xdist says that tests are collected, also when a path of the user has none."""
+        self._file.write_bytes(msgspec.json.encode(Report(os.getpid(), groups_of(session.items))))
 
 
 class Controller:

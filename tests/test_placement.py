@@ -124,7 +124,7 @@ def test_tests_of_a_crashed_worker_run_before_those_that_run_alone() -> None:
     assert second.shutting_down
 
 
-def start(directory: Path, tests: str) -> subprocess.Popen[str]:
+def start(directory: Path, tests: str, path: str = ".") -> subprocess.Popen[str]:
     """Starts pytest on two workers, in a directory of its own, with no plugin but that of the workers."""
     (directory / "conftest.py").write_text(CONFTEST)
     (directory / "test_some.py").write_text(f"import os, pathlib, time\nimport pytest\n{tests}")
@@ -141,7 +141,7 @@ def start(directory: Path, tests: str) -> subprocess.Popen[str]:
         f"--rootdir={directory}",
     ]
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", *options, "-o", f"pythonpath={ROOT}", str(directory)], cwd=directory,
+        [sys.executable, "-m", "pytest", *options, "-o", f"pythonpath={ROOT}", path], cwd=directory,
         env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True,
     )  # fmt: skip
@@ -173,6 +173,21 @@ def test_computes(n): pass
     for test in ("test_measures", "test_starts_containers"):
         assert len({worker for name, worker in done if name == test}) == 1
     assert "test_some.py::test_measures[0]" in output
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("test_none.py", pytest.ExitCode.USAGE_ERROR),
+        ("test_some.py::test_none", pytest.ExitCode.NO_TESTS_COLLECTED),
+    ],
+)
+def test_paths_without_tests_are_the_users_mistake(tmp_path: Path, path: str, code: pytest.ExitCode) -> None:
+    process = start(tmp_path, "def test_computes(): pass", path)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == code, output
+    assert ("file or directory not found: test_none.py" in output) == (code == pytest.ExitCode.USAGE_ERROR)
+    assert "INTERNALERROR" not in output
 
 
 def test_groups_follow_from_fixtures_markers_and_parameters() -> None:

@@ -90,13 +90,10 @@ class Underlay:
     def latencies(self, sources: Sequence[BrokerId]) -> NDArray[np.float64]:
         """One-way delays from each of these servers (a row) to every server (a column), in seconds."""
         routers = list(self.servers.values())
-        rows = np.empty((len(sources), len(routers)))
-        for row, source in enumerate(sources):
-            rows[row] = self._delays[self.servers[source]][routers]
-        rows += 2 * self.lan_delay
+        from_sources = [self._delays[self.servers[source]][routers] for source in sources]
+        rows = np.array(from_sources).reshape(len(sources), len(routers)) + 2 * self.lan_delay
         columns = {server: column for column, server in enumerate(self.servers)}
-        for row, source in enumerate(sources):
-            rows[row, columns[source]] = 0.0
+        rows[range(len(sources)), [columns[source] for source in sources]] = 0.0
         return rows
 
     def path(self, a: BrokerId, b: BrokerId) -> tuple[int, ...]:
