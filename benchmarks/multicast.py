@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.support.growth import growth_of
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.routing.common.distances import Distances, Servers
-from broker_service.routing.medym.multicast import Multicast, balanced_mst, close_mst, mst
+from broker_service.routing.medym.multicast.routing_functions import Multicast, balanced_mst, close_mst, mst
 
 SERVERS = 2_500
 SIZES = (10, 100, 2_000)

@@ -15,7 +15,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from broker_service.routing.common.distances import Distances, Servers
-from broker_service.routing.medym.multicast import Multicast, balanced_mst, close_mst, mst, multicast_tree
+from broker_service.routing.medym.multicast.routing_functions import (
+    Multicast,
+    balanced_mst,
+    close_mst,
+    mst,
+    multicast_tree,
+)
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from scenario.sections.section import suggestion

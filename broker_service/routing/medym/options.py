@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from broker_service.messages import BrokerId
 from broker_service.routing.medym.mesh import prepared_distances, prepared_servers
-from broker_service.routing.medym.multicast import CANDIDATES
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.preparation import Preparation
+
+CANDIDATES: Final = 16
+"""Candidates of CloseMST and BalancedMST in the paper's tables, the constant `c`."""
 
 
 class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):

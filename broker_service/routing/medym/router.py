@@ -39,15 +39,12 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Matcher
-from broker_service.routing.medym.advertised_exchange import AdvertisedExchange
-from broker_service.routing.medym.announcement_tree import AnnouncementTree
-from broker_service.routing.medym.coordinate_locations import CoordinateLocations
-from broker_service.routing.medym.decisions import Copy, Decisions
-from broker_service.routing.medym.destination_lists import is_rerouted
-from broker_service.routing.medym.exchange import Exchange, SubscriptionBroadcast
-from broker_service.routing.medym.interests import KnownSums
-from broker_service.routing.medym.load import Load
-from broker_service.routing.medym.locations import KnownLocations, Locations
+from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
+from broker_service.routing.medym.announcements.relay import Relay, bundled
+from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
+from broker_service.routing.medym.locations.coordinate_locations import CoordinateLocations
+from broker_service.routing.medym.locations.interface import KnownLocations
+from broker_service.routing.medym.locations.round_trips import RoundTripLocations
 from broker_service.routing.medym.mesh import prepared_mesh
 from broker_service.routing.medym.messages import (
     Announcement,
@@ -62,9 +59,13 @@ from broker_service.routing.medym.messages import (
     Versions,
     decode_control,
 )
+from broker_service.routing.medym.multicast.decisions import Copy, Decisions
+from broker_service.routing.medym.multicast.destination_lists import is_rerouted
+from broker_service.routing.medym.multicast.load import Load
 from broker_service.routing.medym.options import MedymOptions
-from broker_service.routing.medym.relay import Relay, bundled
-from broker_service.routing.medym.server_states import Applied, ServerStates
+from broker_service.routing.medym.subscriptions.advertised_exchange import AdvertisedExchange
+from broker_service.routing.medym.subscriptions.exchange import Exchange, SubscriptionBroadcast
+from broker_service.routing.medym.subscriptions.interests import KnownSums
 
 _LABELS: Mapping[type[Control], str] = {Bundle: "announcements", Versions: "versions", Parting: "parting"}
 """Purposes of control messages, for the log."""
@@ -109,7 +110,7 @@ class MedymRouter(DispatchingRouter):
         self._locations: KnownLocations = (
             CoordinateLocations(self._mesh, self._own)
             if self._options.locations == "gnp"
-            else Locations(self._mesh, self._own)
+            else RoundTripLocations(self._mesh, self._own)
         )
         self._load = Load(self._options.overload_threshold)
         self._decisions = Decisions(self._options, self._mesh, self._own, self._locations)

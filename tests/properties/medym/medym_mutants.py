@@ -16,14 +16,16 @@ from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.matcher import Matcher
-from broker_service.routing.medym import MedymOptions, MedymRouter, advertised_exchange, decisions, router
-from broker_service.routing.medym.advertisements import KnownAdvertisements
-from broker_service.routing.medym.interests import KnownSums
-from broker_service.routing.medym.locations import Locations
+from broker_service.routing.medym import MedymOptions, MedymRouter, router
+from broker_service.routing.medym.announcements.relay import Neighbours, Relay
+from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
+from broker_service.routing.medym.locations.round_trips import RoundTripLocations
 from broker_service.routing.medym.messages import Announcement, State, Version
-from broker_service.routing.medym.multicast import Branch
-from broker_service.routing.medym.relay import Neighbours, Relay
-from broker_service.routing.medym.server_states import Applied, ServerStates
+from broker_service.routing.medym.multicast import decisions
+from broker_service.routing.medym.multicast.routing_functions import Branch
+from broker_service.routing.medym.subscriptions import advertised_exchange
+from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements
+from broker_service.routing.medym.subscriptions.interests import KnownSums
 from broker_service.routing.medym.sums import SumChange
 from tests.properties.mutants import in_place_of
 
@@ -257,7 +259,7 @@ class NumbersItsNeighbours(MedymRouter):
         super().__init__(dataclasses.replace(context, prepared=prepared))
 
 
-class BelievesTheFirst(Locations):
+class BelievesTheFirst(RoundTripLocations):
     """Takes no other server's round trips."""
 
     def learn(self, server: int, round_trips: bytes) -> bool:
@@ -266,7 +268,7 @@ class BelievesTheFirst(Locations):
 
 # Their place
 
-Part = type[KnownSums] | type[Locations] | type[Relay] | type[KnownAdvertisements]
+Part = type[KnownSums] | type[RoundTripLocations] | type[Relay] | type[KnownAdvertisements]
 Variant = Callable[[Function], Function] | type[MedymRouter] | Part
 
 

@@ -27,7 +27,13 @@ from analysis.claims.verdict import Measurement
 from analysis.judging.journeys.network import Network
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.spanning_tree import spanning_tree
-from broker_service.routing.medym.multicast import Multicast, balanced_mst, close_mst, mst, multicast_tree
+from broker_service.routing.medym.multicast.routing_functions import (
+    Multicast,
+    balanced_mst,
+    close_mst,
+    mst,
+    multicast_tree,
+)
 
 SHORT = 100
 """Servers in a short list; a long one names all servers but the publisher's."""

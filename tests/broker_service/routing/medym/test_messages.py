@@ -17,7 +17,7 @@ from broker_service.routing.medym.messages import (
     decode_control,
 )
 from broker_service.routing.medym.sums import decoded_subscription
-from tests.broker_service.routing.medym.test_interests import A, B, C
+from tests.broker_service.routing.medym.subscriptions.test_interests import A, B, C
 
 
 def announcement(server: int, *added: bytes) -> Change:

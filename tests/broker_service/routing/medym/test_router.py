@@ -21,7 +21,6 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter
-from broker_service.routing.medym.destination_lists import as_rerouted, destinations, encode_list, is_rerouted
 from broker_service.routing.medym.messages import (
     Announcement,
     Bundle,
@@ -33,6 +32,7 @@ from broker_service.routing.medym.messages import (
     Versions,
     decode_control,
 )
+from broker_service.routing.medym.multicast.destination_lists import as_rerouted, destinations, encode_list, is_rerouted
 from broker_service.service import no_service
 from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace

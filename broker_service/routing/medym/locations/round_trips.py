@@ -1,59 +1,25 @@
-"""Servers' locations: how far each is from every other, as each measures it and announces it (section 4.2.2).
+"""Servers' locations as round trips: how far each is from every other, as each measures it and announces it
+(section 4.2.2).
 
 A server measures round trips to its neighbours, and learns those between others from their announcements. Of a pair
-that both have measured, the mean counts. While a pair is unknown, it is taken to be far apart: farther than any known
-pair, and farther still if this server is none of the two. So a server that knows nothing of others yet sends to each
-destination directly.
+that both have measured, the mean counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.common.distances import Distances
 from broker_service.routing.interface import LinkStatus
+from broker_service.routing.medym.locations.interface import LONGEST, NUMBER, differs, measured, with_assumptions
 from broker_service.routing.medym.mesh import Mesh
 
-_NOTABLE = 0.1
-"""Relative change of a round trip that is worth an announcement."""
-_FAR, _FARTHER = 2.0, 4.0
-"""Distances of unknown pairs with this server and without it, in multiples of the longest known one."""
-LONGEST = 1e6
-"""Seconds. No server may announce a longer round trip."""
-NUMBER = np.dtype("<f4")
-"""A round trip or a coordinate in an announcement."""
 
-
-class KnownLocations(Protocol):
-    """The locations of all servers, as one server knows them. `announced` of one is for `learn` of the others."""
-
-    def unmeasured(self, links: Mapping[BrokerId, LinkStatus]) -> Iterator[BrokerId]:
-        """Neighbours over links that have to carry a message, so that their round trips are measured."""
-
-    def measure(self, links: Mapping[BrokerId, LinkStatus]) -> bool:
-        """Reads the round trips of this server's links. True when others should learn of this server's location."""
-
-    def announced(self) -> bytes:
-        """This server's location."""
-
-    def check(self, server: int, location: bytes) -> None:
-        """Raises `MalformedMessageError` for a location that a correct server would not announce."""
-
-    def learn(self, server: int, location: bytes) -> bool:
-        """Takes another server's location, which `check` permits. True when distances are others than before."""
-
-    @property
-    def distances(self) -> Distances:
-        """Of all pairs, with assumptions for those that are unknown."""
-
-
-class Locations:
+class RoundTripLocations:
     """Round trips, which servers measure and announce, or which are given to all of them: `KnownLocations`."""
 
     def __init__(self, mesh: Mesh, own: int) -> None:
@@ -114,27 +80,3 @@ class Locations:
             pairs = np.where(np.isnan(there), back, np.where(np.isnan(back), there, (there + back) / 2))
             self._distances = Distances(with_assumptions(pairs, self._own))
         return self._distances
-
-
-def measured(links: Mapping[BrokerId, LinkStatus], servers: Sequence[BrokerId]) -> NDArray[np.float32]:
-    """The round trips of the links to some servers, NaN where unknown."""
-    return np.array([_round_trip(links.get(server)) for server in servers], np.float32)
-
-
-def differs(now: NDArray[np.float32], before: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """True for each round trip that is known and differs notably from the former one."""
-    differing: NDArray[np.bool_] = ~np.isnan(now) & ~(np.abs(now - before) <= _NOTABLE * before)
-    return differing
-
-
-def with_assumptions(pairs: NDArray[np.float32], own: int) -> NDArray[np.float32]:
-    """Distances of all pairs, assumed where they are NaN, as the server with the number `own` assumes them."""
-    unknown = np.isnan(pairs)
-    longest = max(1e-6, float(np.max(pairs, initial=0.0, where=~unknown)))
-    assumed = np.full_like(pairs, _FARTHER * longest)
-    assumed[own, :] = assumed[:, own] = _FAR * longest
-    return np.where(unknown, assumed, pairs)
-
-
-def _round_trip(link: LinkStatus | None) -> float:
-    return np.nan if link is None or link.round_trip is None else link.round_trip

@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from broker_service.routing.medym.advertisements import KnownAdvertisements
-from broker_service.routing.medym.interests import KnownSums, OwnSum
+from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements
+from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
 from broker_service.routing.medym.sums import SumChange
 
 

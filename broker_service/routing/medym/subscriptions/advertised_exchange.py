@@ -22,16 +22,16 @@ from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import RouterContext, Send
-from broker_service.routing.medym.advertisements import KnownAdvertisements, decoded_advertisement
-from broker_service.routing.medym.decisions import Decisions
-from broker_service.routing.medym.destination_lists import encode_list
-from broker_service.routing.medym.exchange import Exchange
-from broker_service.routing.medym.interests import KnownSums, OwnSum
 from broker_service.routing.medym.mesh import Mesh
 from broker_service.routing.medym.messages import Confirmation, Multicast, decode_multicast
+from broker_service.routing.medym.multicast.decisions import Decisions
+from broker_service.routing.medym.multicast.destination_lists import encode_list
 from broker_service.routing.medym.options import MedymOptions
+from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements, decoded_advertisement
+from broker_service.routing.medym.subscriptions.exchange import Exchange
+from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
+from broker_service.routing.medym.subscriptions.told_subscriptions import Telling, TellingServers, ToldServers
 from broker_service.routing.medym.sums import SumChange, decoded_subscription
-from broker_service.routing.medym.told_subscriptions import Telling, TellingServers, ToldServers
 
 _KINDS: Final = {True: Kind.SUBSCRIBE, False: Kind.UNSUBSCRIBE}
 """Kinds of the messages that tell of a subscription that stands, and of one that does not."""

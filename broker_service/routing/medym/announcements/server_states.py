@@ -10,10 +10,10 @@ import enum
 from collections.abc import Iterator, Mapping
 
 from broker_service.errors import MalformedMessageError
-from broker_service.routing.medym.decisions import Decisions
-from broker_service.routing.medym.exchange import AnnouncedSums
-from broker_service.routing.medym.locations import KnownLocations
+from broker_service.routing.medym.locations.interface import KnownLocations
 from broker_service.routing.medym.messages import Announcement, Change, State, Status, Version
+from broker_service.routing.medym.multicast.decisions import Decisions
+from broker_service.routing.medym.subscriptions.exchange import AnnouncedSums
 from broker_service.routing.medym.sums import SumChange
 
 _UNKNOWN = Version(0, 0)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.spanning_tree import spanning_tree
-from broker_service.routing.medym.multicast import (
+from broker_service.routing.medym.multicast.routing_functions import (
     Branch,
     Multicast,
     balanced_mst,

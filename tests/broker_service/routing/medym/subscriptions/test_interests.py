@@ -14,8 +14,8 @@ from broker_service.language.wire import decode_publication, encode_predicates, 
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.matcher import Comparisons, Matcher
-from broker_service.routing.medym.interests import KnownSums, OwnSum
 from broker_service.routing.medym.messages import Bundle, State, Version, decode_control
+from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
 from broker_service.routing.medym.sums import EMPTY, SumChange
 from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace

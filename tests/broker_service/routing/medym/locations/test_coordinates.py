@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from broker_service.routing.medym.coordinates import DIMENSIONS, LANDMARKS, error, landmark_places, place
+from broker_service.routing.medym.locations.coordinates import DIMENSIONS, LANDMARKS, error, landmark_places, place
 from topology.underlays.planetlab import measured
 
 

@@ -15,16 +15,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.spanning_tree import spanning_tree
-
-CANDIDATES: Final = 16
-"""Candidates of CloseMST and BalancedMST in the paper's tables, the constant `c`."""
+from broker_service.routing.medym.options import CANDIDATES
 
 
 class Branch(NamedTuple):

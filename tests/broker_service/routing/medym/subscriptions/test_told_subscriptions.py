@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from broker_service.language.notation import parse_advertisement, parse_subscription
 from broker_service.language.wire import encode_predicates
-from broker_service.routing.medym.advertisements import KnownAdvertisements
-from broker_service.routing.medym.told_subscriptions import Telling, TellingServers, ToldServers
-from tests.broker_service.routing.medym.test_interests import sums
+from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements
+from broker_service.routing.medym.subscriptions.told_subscriptions import Telling, TellingServers, ToldServers
+from tests.broker_service.routing.medym.subscriptions.test_interests import sums
 from tests.properties import drawing
 
 SUBSCRIBER, PUBLISHER = 0, 1

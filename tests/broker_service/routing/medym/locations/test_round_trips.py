@@ -1,4 +1,4 @@
-"""Locations: distances that are measured, announced, assumed or given."""
+"""Locations as round trips: distances that are measured, announced, assumed or given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.distances import Distances
-from broker_service.routing.medym.locations import Locations
+from broker_service.routing.medym.locations.round_trips import RoundTripLocations
 from broker_service.routing.medym.mesh import Mesh
 
 NAMES = ("A", "B", "C", "D")
@@ -33,14 +33,14 @@ NAN = float("nan")
 
 
 def test_unknown_pairs_are_farther_than_known_ones_and_farthest_between_others() -> None:
-    locations = Locations(mesh(), 0)
+    locations = RoundTripLocations(mesh(), 0)
     assert locations.measure(links(B=0.1, C=0.3, D=None))
     ranks = locations.distances.ranks
     assert ranks[0, 1] < ranks[0, 2] < ranks[0, 3] < ranks[1, 2] < ranks[1, 3] < ranks[2, 3]
 
 
 def test_the_mean_of_what_both_have_measured_counts() -> None:
-    locations = Locations(mesh(), 0)
+    locations = RoundTripLocations(mesh(), 0)
     locations.learn(1, row(NAN, NAN, 0.2, 0.5))
     locations.learn(2, row(NAN, 0.4, NAN, NAN))
     assert locations.distances.values[1, 2] == pytest.approx(0.3)
@@ -48,7 +48,7 @@ def test_the_mean_of_what_both_have_measured_counts() -> None:
 
 
 def test_small_changes_of_a_round_trip_are_not_announced() -> None:
-    locations = Locations(mesh(), 0)
+    locations = RoundTripLocations(mesh(), 0)
     assert locations.measure(links(B=0.1))
     assert not locations.measure(links(B=0.095))
     assert not locations.measure(links(B=None))
@@ -57,7 +57,7 @@ def test_small_changes_of_a_round_trip_are_not_announced() -> None:
 
 
 def test_what_one_announces_another_learns_once() -> None:
-    sender, receiver = Locations(mesh(), 0), Locations(mesh(), 1)
+    sender, receiver = RoundTripLocations(mesh(), 0), RoundTripLocations(mesh(), 1)
     sender.measure(links(B=0.1, C=0.2, D=0.3))
     assert receiver.learn(0, sender.announced())
     assert not receiver.learn(0, sender.announced())
@@ -66,7 +66,7 @@ def test_what_one_announces_another_learns_once() -> None:
 
 def test_given_distances_are_neither_measured_nor_announced() -> None:
     given = Distances(np.ones((4, 4)))
-    locations = Locations(mesh(given), 0)
+    locations = RoundTripLocations(mesh(given), 0)
     assert not locations.measure(links(B=0.1))
     assert locations.announced() == b""
     assert not locations.learn(1, b"")
@@ -76,4 +76,4 @@ def test_given_distances_are_neither_measured_nor_announced() -> None:
 @pytest.mark.parametrize("announced", [b"", b"123", row(1, 2, 3), row(0, 0, 0, -1), row(0, 0, 0, 3e38)])
 def test_other_rows_are_malformed(announced: bytes) -> None:
     with pytest.raises(MalformedMessageError):
-        Locations(mesh(), 0).check(1, announced)
+        RoundTripLocations(mesh(), 0).check(1, announced)

@@ -16,8 +16,8 @@ from broker_service.language import Advertisement, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Send
-from broker_service.routing.medym.interests import KnownSums, OwnSum
 from broker_service.routing.medym.messages import Confirmation, Decoded
+from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
 from broker_service.routing.medym.sums import SumChange, decoded_subscription
 
 

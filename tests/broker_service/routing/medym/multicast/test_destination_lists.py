@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.errors import MalformedMessageError
-from broker_service.routing.medym.destination_lists import (
+from broker_service.routing.medym.multicast.destination_lists import (
     Tree,
     as_rerouted,
     decode,

@@ -13,8 +13,8 @@ from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Action, Send, SetTimer
-from broker_service.routing.medym.destination_lists import destinations
 from broker_service.routing.medym.messages import Change, Confirmation, Multicast, Version, decode_multicast
+from broker_service.routing.medym.multicast.destination_lists import destinations
 from broker_service.routing.medym.router import _Timer
 from tests.broker_service.routing.medym.test_router import ENCODED, WANTED, Alone, controls, sent, server_list
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from broker_service.language.notation import parse_subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.routing.medym import MedymOptions
-from broker_service.routing.medym.decisions import Decisions
-from broker_service.routing.medym.interests import KnownSums
-from broker_service.routing.medym.locations import Locations
+from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
+from broker_service.routing.medym.locations.round_trips import RoundTripLocations
 from broker_service.routing.medym.mesh import Mesh
 from broker_service.routing.medym.messages import Announcement, Change, State, Version
-from broker_service.routing.medym.server_states import Applied, ServerStates
-from tests.broker_service.routing.medym.test_interests import matcher
+from broker_service.routing.medym.multicast.decisions import Decisions
+from broker_service.routing.medym.subscriptions.interests import KnownSums
+from tests.broker_service.routing.medym.subscriptions.test_interests import matcher
 
 SERVERS = ("A", "B", "C")
 OWN, OTHER = 0, 2
@@ -57,7 +57,7 @@ def sums_are_those_of_their_versions(kind: type[ServerStates], drawn: settings) 
     @given(histories(), st.data())
     def check(history: History, data: st.DataObject) -> None:
         mesh = Mesh(SERVERS, {name: number for number, name in enumerate(SERVERS)}, None)
-        known, locations = KnownSums(matcher(), len(SERVERS), OWN), Locations(mesh, OWN)
+        known, locations = KnownSums(matcher(), len(SERVERS), OWN), RoundTripLocations(mesh, OWN)
         states = kind(OWN, len(SERVERS), known, locations, Decisions(MedymOptions(), mesh, OWN, locations))
         latest = history.announcements[-1]
         for announcement in [*data.draw(st.lists(st.sampled_from(history.announcements), max_size=12)), latest]:

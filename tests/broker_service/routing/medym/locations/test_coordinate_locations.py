@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from broker_service.errors import MalformedMessageError
 from broker_service.routing.interface import LinkStatus
-from broker_service.routing.medym.coordinate_locations import CoordinateLocations
-from broker_service.routing.medym.coordinates import DIMENSIONS, LANDMARKS
+from broker_service.routing.medym.locations.coordinate_locations import CoordinateLocations
+from broker_service.routing.medym.locations.coordinates import DIMENSIONS, LANDMARKS
 from broker_service.routing.medym.mesh import Mesh
 
 NAMES = tuple(f"B{number:02}" for number in range(LANDMARKS + 4))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.routing.medym.announcement_tree import AnnouncementTree
+from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.common.distances import Distances
 from broker_service.routing.interface import LinkStatus
-from broker_service.routing.medym.coordinates import DIMENSIONS, LANDMARKS, landmark_places, place
-from broker_service.routing.medym.locations import LONGEST, NUMBER, differs, measured, with_assumptions
+from broker_service.routing.medym.locations.coordinates import DIMENSIONS, LANDMARKS, landmark_places, place
+from broker_service.routing.medym.locations.interface import LONGEST, NUMBER, differs, measured, with_assumptions
 from broker_service.routing.medym.mesh import Mesh
 
 _FIRST = 0

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from broker_service.messages import BrokerId
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.spanning_tree import spanning_tree
-from broker_service.routing.medym.destination_lists import (
+from broker_service.routing.medym.locations.interface import KnownLocations
+from broker_service.routing.medym.mesh import Mesh
+from broker_service.routing.medym.multicast.destination_lists import (
     Tree,
     as_rerouted,
     decode,
@@ -30,9 +32,7 @@ from broker_service.routing.medym.destination_lists import (
     is_rerouted,
     tree_of,
 )
-from broker_service.routing.medym.locations import KnownLocations
-from broker_service.routing.medym.mesh import Mesh
-from broker_service.routing.medym.multicast import Multicast, balanced_mst, close_mst, mst
+from broker_service.routing.medym.multicast.routing_functions import Multicast, balanced_mst, close_mst, mst
 from broker_service.routing.medym.options import MedymOptions
 
 Split = Callable[[Distances, int, Servers], Iterable[tuple[int, bytes]]]

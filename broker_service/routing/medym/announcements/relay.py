@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from broker_service.routing.medym.announcement_tree import AnnouncementTree
+from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
 from broker_service.routing.medym.messages import Announcement, Bundle, Change
 
 MOST_BUNDLED: Final = 64 << 10
