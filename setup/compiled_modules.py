@@ -105,7 +105,7 @@ INTERPRETED: Mapping[str, str] = {
     "broker_service/routing/gryphon/overlay/routing_tree.py": _STRUCTS,
     "broker_service/routing/gryphon/propagation/messages.py": _STRUCTS,
     "broker_service/routing/gryphon/streams/messages.py": _STRUCTS,
-    "broker_service/routing/gryphon/streams/publisher_log.py": _STRUCTS,
+    "broker_service/routing/gryphon/streams/publications.py": _STRUCTS,
     "broker_service/routing/gryphon/subscriptions/conjunction_graph.py": _GENERIC_DATACLASS,
     "broker_service/routing/gryphon/subscriptions/conjunctions.py": _STRUCTS,
     "broker_service/routing/gryphon/subscriptions/leaf_subscriptions.py": _GENERIC_DATACLASS,

@@ -8,7 +8,7 @@ time for decoding counts neither as comparison nor as the router's work (`Event.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from broker_service.errors import MalformedMessageError
 from broker_service.language import ContentError, Publication, Subscription, Value
@@ -19,13 +19,9 @@ from broker_service.tracing.trace import Recorder
 Key = TypeVar("Key", bound=Hashable)
 
 
-class TimedComparison(NamedTuple):
-    """One comparison that is yet to be logged. Times in nanoseconds."""
-
-    publication: str
-    matches: int
-    duration: int
-    """Time of the comparison itself."""
+TimedComparison = tuple[str, int, int]
+"""One comparison that is yet to be logged: the publication, the matches, and the nanoseconds of the comparison itself.
+A tuple, because it is quicker than a class."""
 
 
 class Comparisons:
@@ -128,7 +124,7 @@ class Matcher(Generic[Key]):
             removed = self._removed
             matches += [key for key in self.shared.match(attributes) if key not in removed]
         comparisons = self._comparisons
-        comparisons.pending.append(TimedComparison(id, self.count(matches), comparisons.stopwatch() - began))
+        comparisons.pending.append((id, self.count(matches), comparisons.stopwatch() - began))
         return matches
 
     def _is_in_shared(self, key: Key) -> bool:

@@ -38,10 +38,10 @@ from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep
 from broker_service.routing.gryphon.relaying.relay import Relay
-from broker_service.routing.gryphon.streams.horizon import Held
 from broker_service.routing.gryphon.streams.messages import Acknowledge, Head, Nack, Silence, StreamControl
+from broker_service.routing.gryphon.streams.publications import Cached, Held
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog, size_of
-from broker_service.routing.gryphon.streams.state import Cached, StreamState
+from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.subscriptions.conjunctions import EVERYTHING, Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import Covering, ExactCovering, IdentityCovering
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafSubscriptions
@@ -167,24 +167,29 @@ class GryphonRouter(DispatchingRouter):
             return ()
         if size_of(message) > self._log_bytes:
             raise RefusedPublicationError(f"it has {len(message.body)} bytes; the log holds {self._log_bytes}")
-        actions = [*self._end_batch(), CancelTimer(Batch())] if self._batching else []
-        self._matched = (message, self._matcher.match_decoded(message.id, publication))
-        leaf = self._view.leaf
-        state = self._forwarding.state(leaf)
+        if not self._batching:
+            return self._detours.carried(self._append(client, message, publication))
+        actions = [*self._end_batch(), CancelTimer(Batch())]
         self._raise_given()
+        return self._completed([*actions, *self._append(client, message, publication)])
+
+    def _append(self, client: ClientId, message: Message, publication: Publication) -> list[Action]:
+        """Gives a publication its place in the stream, sends it on, and notifies clients here."""
+        self._matched = (message, self._matcher.match_decoded(message.id, publication))
+        leaf, given = self._view.leaf, self._given
+        state = self._forwarding.state(leaf)
         position = self._log.next
-        actions += self._log.append(client, message, self._given)
-        state.end = self._log.next
-        logged = self._log.get(position)
-        assert logged is not None
+        actions = self._log.append(client, message, given)
+        state.end = position + 1
         by = self._context.options.hash_by
-        cached = Cached(message, logged.digest, hash_of(publication.attributes.get(by)) if by else leaf)
+        hash = hash_of(publication.attributes.get(by)) if by else leaf
+        cached = Cached(message, self._log.digest, hash)
         wanting = self.wanting(message)
-        actions += self._forwarding.send_on(state, position, cached, self._given, state.others, wanting=wanting)
-        actions += self.notify(leaf, Held(position, message, self._given))
-        self._log.acknowledge(leaf, self._log.next, 0.0)
-        actions += self._upkeep.tend()
-        return self._completed(actions)
+        actions += self._forwarding.send_on(state, position, cached, given, state.others, wanting=wanting)
+        actions += self.notify(leaf, Held(position, message, given))
+        self._log.acknowledge(leaf, position + 1, 0.0)
+        actions += self._upkeep.publication_added()
+        return actions
 
     # Messages and links
 
@@ -284,16 +289,19 @@ class GryphonRouter(DispatchingRouter):
         if not clients:
             return []
         position = StreamPosition(self._brokers[stream], held.position)
-        return [Deliver(tuple(dict.fromkeys(clients)), held.message, position)]
+        message = held.message
+        if message.header:
+            message = msgspec.structs.replace(message, header=b"")
+        return [Deliver(tuple(dict.fromkeys(clients)), message, position)]
 
     def follows_from(self, vector: Vector) -> bool:
         first = self._subscriptions.first_start
         return first is not None and first <= vector.get(self._view.leaf, 0)
 
-    def kept(self, start: int, end: int) -> list[tuple[int, Cached]]:
+    def kept(self, start: int, end: int, most: int) -> list[tuple[int, Cached]]:
         return [
-            (position, Cached(entry.message, entry.digest, self._view.leaf))
-            for position, entry in self._log.within(start, end)
+            (position, Cached(entry.message(), entry.digest, self._view.leaf))
+            for position, entry in self._log.within(start, end, most)
         ]
 
     def acknowledged(self, leaves: Mapping[NodeNumber, int]) -> list[Action]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon import GryphonRouter
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.propagation.messages import Addition, Change
 from broker_service.routing.gryphon.relaying.retransmission import Retransmission
 from broker_service.routing.gryphon.streams.gap_requests import GapRequests
-from broker_service.routing.gryphon.streams.horizon import Held, Horizon
+from broker_service.routing.gryphon.streams.horizon import Horizon
 from broker_service.routing.gryphon.streams.messages import MOST_ANSWERED, decode_stamp
+from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.publisher_log import POSITION_BITS
 from broker_service.routing.gryphon.streams.ranges import RangeSet
 from broker_service.routing.gryphon.streams.state import StreamState
@@ -114,7 +117,7 @@ class StartsAtOnce(GryphonRouter):
 
     def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
         always = {self._view.leaf: MOST_TIME}
-        return super().notify(stream, held._replace(vector=always))
+        return super().notify(stream, msgspec.structs.replace(held, vector=always))
 
 
 class StartsBehindTheStart(GryphonRouter):
@@ -122,7 +125,7 @@ class StartsBehindTheStart(GryphonRouter):
 
     def notify(self, stream: NodeNumber, held: Held) -> list[Action]:
         reached = {leaf: time - 1 for leaf, time in held.vector.items()}
-        return super().notify(stream, held._replace(vector=reached))
+        return super().notify(stream, msgspec.structs.replace(held, vector=reached))
 
 
 class BeginsWithItsOwnVector(GryphonRouter):

@@ -84,7 +84,9 @@ class Detours:
 
     def carried(self, actions: Actions) -> Actions:
         """Actions whose messages to the other ends of detours are wrapped."""
-        for _ in range(MOST_PARTS if self._open else 0):
+        if not self._open:
+            return actions
+        for _ in range(MOST_PARTS):
             actions = [self._carried(action) for action in actions]
         return actions
 

@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
-import msgspec
-
 from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
@@ -27,7 +25,7 @@ from broker_service.routing.gryphon.overlay.paths import PATHS
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.streams.gap_requests import GapRequests
-from broker_service.routing.gryphon.streams.horizon import HORIZONS, Held
+from broker_service.routing.gryphon.streams.horizon import HORIZONS
 from broker_service.routing.gryphon.streams.messages import (
     ALL_BEFORE,
     MOST_RANGES,
@@ -37,8 +35,9 @@ from broker_service.routing.gryphon.streams.messages import (
     Stamp,
     StreamControl,
 )
+from broker_service.routing.gryphon.streams.publications import Cached, Held
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
-from broker_service.routing.gryphon.streams.state import Cached, StreamState
+from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.timer_keys import Announce
 from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, encode_vector, part_of
@@ -57,8 +56,9 @@ class Clients(Protocol):
     def follows_from(self, vector: Vector) -> bool:
         """True when a vector has the start of some subscription of a client here."""
 
-    def kept(self, start: int, end: int) -> list[tuple[int, Cached]]:
-        """Publications of this broker's own stream with positions in a range, in their order."""
+    def kept(self, start: int, end: int, most: int) -> list[tuple[int, Cached]]:
+        """Publications of this broker's own stream with positions in a range, in their order; of more than `most` the
+        first."""
 
     def acknowledged(self, leaves: Mapping[NodeNumber, int]) -> list[Action]:
         """Leaves have acknowledged positions of this broker's own stream."""
@@ -163,7 +163,8 @@ class Forwarding:
         age, sideways = position - cached.digest, target in self.view.peers
         base, elements = encoded
         stamp = Stamp(state.stream, position, silent, age, sideways, again, base, elements, cached.hash)
-        return msgspec.structs.replace(cached.message, header=encode_header(stamp), hops=cached.message.hops + 1)
+        kept = cached.message
+        return Message(kept.kind, kept.id, kept.body, encode_header(stamp), kept.hops + 1, kept.label, kept.published)
 
     def is_sufficient(self, stream: NodeNumber, node: NodeNumber, digest: int, vector: Vector) -> bool:
         """True when V_b is not below the vector of a digest in any element of a node."""

@@ -33,6 +33,14 @@ class LogUpkeep:
         self._holding = False
         """True while publishers wait."""
 
+    def publication_added(self) -> list[Action]:
+        """Follows the rules after a publication, with which nothing changes as long as a leaf is owed all of the log
+        and the end is being announced."""
+        log = self._log
+        if self._announcing and log.is_owed and not self._holding and log.bytes < self._most_bytes:
+            return []
+        return self.tend()
+
     def tend(self) -> list[Action]:
         """Follows the three rules after a change of the log."""
         log = self._log

@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+from broker_service.messages import Message
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
-from broker_service.routing.gryphon.streams.horizon import Held
 from broker_service.routing.gryphon.streams.messages import Acknowledge, Nack
+from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.timer_keys import Collect, Gap
+from broker_service.routing.gryphon.virtual_time.vectors import Vector
 from broker_service.routing.interface import Action, CancelTimer, SetTimer
 
 
@@ -25,6 +27,30 @@ class Reception:
         """Publications of others' streams that clients were notified of."""
         self.waited = 0.0
         """Seconds from their arrival until the horizon came to them, all together."""
+
+    def publication(
+        self, state: StreamState, start: int, position: int, *, message: Message, vector: Vector, again: bool
+    ) -> list[Action]:
+        """A publication has arrived, behind silent positions from `start` on; `again` for a retransmission."""
+        forwarding, horizon, requests = self._forwarding, state.horizon, state.requests
+        if not requests.is_active and horizon.passes(start, position):
+            actions = forwarding.clients.notify(state.stream, Held(position, message, vector))
+            if actions:
+                self.notified += 1
+            actions += self.collect(state, forwarding.view.leaf, position + 1)
+            if horizon.lacks:
+                actions += self._see_to_gaps(state)
+            return actions
+        if start < position:
+            self.silence(state, start, position)
+        held = Held(position, message, vector, forwarding.now())
+        is_active = requests.is_active
+        if is_active and not again:
+            requests.came_by_itself(position, horizon.knows(position), held.arrived)
+        horizon.publication(held)
+        if is_active and horizon.knows(position):
+            requests.known(position, position + 1, 1, held.arrived)
+        return self.moved(state)
 
     def moved(self, state: StreamState) -> list[Action]:
         """Notifies clients as far as everything is known; sees to what is lacking, and to acknowledgements."""
@@ -44,18 +70,6 @@ class Reception:
         if horizon.lacks or state.requests.answered:
             actions += self._see_to_gaps(state)
         return actions
-
-    def publication(self, state: StreamState, held: Held, again: bool) -> None:
-        """A publication has arrived; `again` for a retransmission."""
-        horizon, requests = state.horizon, state.requests
-        if not requests.is_active:
-            horizon.publication(held)
-            return
-        if not again:
-            requests.came_by_itself(held.position, horizon.knows(held.position), held.arrived)
-        horizon.publication(held)
-        if horizon.knows(held.position):
-            requests.known(held.position, held.position + 1, 1, held.arrived)
 
     def silence(self, state: StreamState, start: int, end: int) -> None:
         """Positions hold nothing for the own leaf."""

@@ -14,14 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-import msgspec
-
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.reception import Reception
 from broker_service.routing.gryphon.relaying.retransmission import Retransmission
-from broker_service.routing.gryphon.streams.horizon import Held
 from broker_service.routing.gryphon.streams.messages import (
     MOST_POSITION,
     Acknowledge,
@@ -34,7 +31,8 @@ from broker_service.routing.gryphon.streams.messages import (
     require,
     require_ranges,
 )
-from broker_service.routing.gryphon.streams.state import Cached, CacheOrder, StreamState
+from broker_service.routing.gryphon.streams.publications import Cached
+from broker_service.routing.gryphon.streams.state import CacheOrder, StreamState
 from broker_service.routing.gryphon.timer_keys import Announce, Collect, Gap
 from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
 from broker_service.routing.gryphon.virtual_time.vectors import decode_vector, encode_vector
@@ -72,7 +70,6 @@ class Relay:
     def receive_publication(self, neighbour: BrokerId, message: Message) -> list[Action]:
         stamp = decode_stamp(message.header)
         state, nodes = self._served(neighbour, stamp.stream, stamp.sideways)
-        message = msgspec.structs.replace(message, header=b"")
         forwarding = self._forwarding
         wanting = forwarding.clients.wanting(message)  # before any change, because its content may be malformed
         start, position, digest = stamp.silent_from, stamp.position, stamp.digest
@@ -84,12 +81,12 @@ class Relay:
             state.silence(nodes, start, position)
         if vector is None:
             return self._reception.moved(state)
-        state.end = max(state.end, position + 1)
+        if state.end <= position:
+            state.end = position + 1
         cached = Cached(message, digest, stamp.hash)
         self._caches.add(state, position, cached)
         actions: list[Action] = []
-        if not (stamp.again or stamp.sideways) and position not in state.relayed:
-            state.relayed.add(position, position + 1)
+        if not (stamp.again or stamp.sideways) and state.relayed.include(position):
             if start < position and not forwarding.options.single_path:
                 for node in state.others:
                     state.unannounced[node].add(start, position)
@@ -102,10 +99,9 @@ class Relay:
                 state.silent_for[leaf].add(position, position + 1)
                 return actions
             state.follow(leaf)
-        if start < position:
-            self._reception.silence(state, start, position)
-        self._reception.publication(state, Held(position, message, vector, forwarding.now()), stamp.again)
-        actions += self._reception.moved(state)
+        actions += self._reception.publication(
+            state, start, position, message=message, vector=vector, again=stamp.again
+        )
         return actions
 
     def _receive_silence(self, neighbour: BrokerId, silence: Silence) -> list[Action]:

@@ -19,8 +19,9 @@ from broker_service.messages import BrokerId, Kind
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.streams.messages import MOST_ANSWERED, MOST_RANGES, Nack, require, require_ranges
+from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
-from broker_service.routing.gryphon.streams.state import Cached, StreamState
+from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.interface import Action, Send
 
 _MOST_ASKED: Final = 4_000
@@ -102,7 +103,7 @@ class Retransmission:
     def _held(self, stream: NodeNumber, state: StreamState, start: int, end: int) -> list[tuple[int, Cached]]:
         """Publications of a range that this broker has, the first ones."""
         if stream == self._forwarding.view.leaf:
-            return self._forwarding.clients.kept(start, end)[:MOST_ANSWERED]
+            return self._forwarding.clients.kept(start, end, MOST_ANSWERED)
         positions = range(start, end) if end - start <= len(state.cache) else sorted(state.cache)
         found = [(place, state.cache[place]) for place in positions if start <= place < end and place in state.cache]
         return [(place, cached) for place, cached in found if cached.digest in state.vectors][:MOST_ANSWERED]

@@ -16,21 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from heapq import merge
 from itertools import islice
-from typing import NamedTuple
 
-from broker_service.messages import Message
+from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
-from broker_service.routing.gryphon.virtual_time.vectors import Vector
-
-
-class Held(NamedTuple):
-    """A publication at a leaf."""
-
-    position: int
-    message: Message
-    vector: Vector
-    arrived: float = 0.0
-    """By the clock of the router."""
 
 
 class Horizon:
@@ -78,11 +66,23 @@ class Horizon:
         self._silent = RangeSet()
         self.bytes = 0
 
+    def passes(self, start: int, position: int) -> bool:
+        """Processes a publication that arrives as the next one behind silent positions from `start` on, as nearly all
+        do, so that it need not be held back.
+
+        False, and nothing is changed, when it is another one, or when something else is known beyond the horizon.
+        """
+        if self.next is None or not start <= self.next <= position or self._held or self._silent:
+            return False
+        self.next = position + 1
+        self.end = max(self.end, position + 1)
+        return True
+
     def publication(self, held: Held) -> None:
         """A publication has arrived."""
         if self.next is None:
             return
-        position, size = held.position, held.message.size
+        position, size = held.position, len(held.message.body)
         self.end = max(self.end, position + 1)
         fits = self.bytes + size <= self._most_bytes or position == self.next
         if position < self.next or position in self._held or not fits:
@@ -109,7 +109,7 @@ class Horizon:
             position = self.next
             held = self._held.pop(position, None)
             if held is not None:
-                self.bytes -= held.message.size
+                self.bytes -= len(held.message.body)
                 self.next = position + 1
                 passed.append(held)
                 continue
@@ -146,7 +146,7 @@ class UnorderedHorizon(Horizon):
         """Returns the publications that have arrived, and moves the horizon as far as everything is known."""
         passed = [self._held.pop(position) for position in sorted(self._held)]
         for held in passed:
-            self.bytes -= held.message.size
+            self.bytes -= len(held.message.body)
             self._silent.add(held.position, held.position + 1)
         return [*passed, *super().ready()]
 

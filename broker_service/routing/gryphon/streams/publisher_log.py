@@ -9,17 +9,21 @@ them.
    that could not be reached for `forget_after` seconds is owed nothing any more.
 4. The ids of each client's latest publications are stored, too, because the client repeats those of which it does not
    know whether a former incarnation has accepted them.
+5. Publications are in stable storage alone, from where those that are sent again are read, because a log that an
+   unreachable leaf makes long would take its memory a second time.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Mapping
+from itertools import chain, islice
 from typing import Final
 
 import msgspec
 
-from broker_service.messages import ClientId, Kind, Message
+from broker_service.messages import ClientId, Message
+from broker_service.routing.gryphon.streams.publications import Logged
 from broker_service.routing.gryphon.streams.ranges import RangeSet
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector, decode_vector, encode_vector
@@ -30,25 +34,10 @@ POSITION_BITS: Final = 32
 _PUBLICATION, _VECTOR, _RECOGNISED = "publication ", "vector ", "recognised "
 """Beginnings of keys in stable storage."""
 _OVERHEAD: Final = 100
-"""Bytes of a stored publication beyond its body, at most."""
+"""Bytes of a stored publication beyond its body and its id, at most."""
 
-
-class _Stored(msgspec.Struct, frozen=True, array_like=True):
-    id: str
-    body: bytes
-    published: int
-    digest: int
-
-
-_decode_stored = msgspec.msgpack.Decoder(_Stored).decode
+_decode_logged = msgspec.msgpack.Decoder(Logged).decode
 _encode = msgspec.msgpack.Encoder().encode
-
-
-class Logged(msgspec.Struct, frozen=True, gc=False):
-    """A publication in the log."""
-
-    message: Message
-    digest: int
 
 
 class PublisherLog:
@@ -62,15 +51,21 @@ class PublisherLog:
         recognised: int,
         forget_after: float,
     ) -> None:
-        """`recognised` is the number of latest publications of each client."""
+        """`stored` is stable storage, a live view. `recognised` is the number of latest publications of each client."""
         self.next = ((incarnation - 1) << POSITION_BITS) + 1
         self.bytes = 0
+        """Bytes that the publications take in stable storage, with their keys."""
+        self.digest = 0
+        """That of the latest publication's vector; 0 before the first one of this incarnation."""
+        self._stored = stored
         self._vectors = vectors
+        self._vector: Vector | None = None
+        """That of the latest publication; None before the first one of this incarnation."""
         self._forget_after = forget_after
-        self._entries: dict[int, Logged] = {}
-        """By position."""
-        self._order: deque[int] = deque()
-        """Positions of the entries, ascending."""
+        self._kept = RangeSet()
+        """Positions of the publications in the log."""
+        self._sizes: deque[int] = deque()
+        """Bytes of each of them in stable storage, in the order of their positions."""
         self._acknowledged: dict[Leaf, int] = {}
         """By leaf: the first position that it is owed."""
         self._slowest: Leaf | None = None
@@ -84,34 +79,27 @@ class PublisherLog:
         self._accepted: defaultdict[ClientId, int] = defaultdict(int)
         """By client: publications accepted so far, in all incarnations."""
         self._most_recognised = recognised
-        self._recover(stored)
+        self._recover()
 
     @property
     def first(self) -> int:
         """Positions before this one are not kept."""
-        return self._order[0] if self._order else self.next
+        return next(iter(self._kept), (self.next, 0))[0]
 
     @property
     def publications(self) -> int:
         """Publications in the log."""
-        return len(self._entries)
+        return len(self._sizes)
 
-    def get(self, position: int) -> Logged | None:
-        return self._entries.get(position)
-
-    def within(self, start: int, end: int) -> list[tuple[int, Logged]]:
-        """The publications that are kept with positions in a range, in their order."""
-        entries = self._entries
-        positions = range(start, end) if end - start <= len(entries) else entries
-        return [(place, entries[place]) for place in positions if start <= place < end and place in entries]
+    def within(self, start: int, end: int, most: int) -> list[tuple[int, Logged]]:
+        """The publications that are kept with positions in a range, in their order; of more than `most` the first."""
+        positions = chain.from_iterable(range(*part) for part in self._kept.within(start, end))
+        return [(position, _decode_logged(self._stored[_key(position)])) for position in islice(positions, most)]
 
     @property
     def silent(self) -> RangeSet:
         """The positions that hold nothing for anybody: those that are not kept."""
-        found = RangeSet(((1, self.next),))
-        for position in self._entries:
-            found.remove(position, position + 1)
-        return found
+        return RangeSet(self._kept.absent(1, self.next))
 
     def is_repeat(self, client: ClientId, id: str) -> bool:
         """True for one of the latest publications of a client."""
@@ -120,22 +108,12 @@ class PublisherLog:
     def append(self, client: ClientId, message: Message, vector: Vector) -> list[Action]:
         """Gives a publication the next position. The actions store it. A vector must not change afterwards."""
         position = self.next
-        self.next += 1
-        actions: list[Action] = []
-        latest = self._vectors.latest()
-        if latest is None or (latest[1] is not vector and latest[1] != vector):
-            self._vectors.add(position, vector)
-            actions.append(Store(f"{_VECTOR}{position}", encode_vector(vector)))
-            for leaf in vector:
-                self._acknowledged.setdefault(leaf, position)
-            latest = self._vectors.latest()
-            assert latest is not None
-        entry = Logged(message, latest[0])
-        self._entries[position] = entry
-        self._order.append(position)
-        self.bytes += size_of(message)
-        stored = _Stored(message.id, message.body, message.published, entry.digest)
-        actions.append(Store(f"{_PUBLICATION}{position}", _encode(stored)))
+        self.next = position + 1
+        actions = [] if vector is self._vector else self._change_vector(position, vector)
+        key = _key(position)
+        value = _encode(Logged(message.id, message.body, message.published, self.digest))
+        self._keep(position, len(key) + len(value))
+        actions.append(Store(key, value))
         slot = self._accepted[client] % self._most_recognised
         self._accepted[client] += 1
         self._recognise(client, message.id)
@@ -165,20 +143,25 @@ class PublisherLog:
         """False for a leaf that was reported to be out of reach."""
         return leaf not in self._unreachable
 
+    @property
+    def is_owed(self) -> bool:
+        """True while a leaf that can be reached is owed all that is kept, so that there is nothing to forget."""
+        slowest = self._slowest
+        return slowest is not None and slowest not in self._unreachable and self._acknowledged[slowest] == self._trimmed
+
     def trim(self, now: float) -> list[Action]:
         """Forgets what no leaf is owed any more. The actions erase it."""
-        slowest = self._slowest
-        if slowest is not None and slowest not in self._unreachable and self._acknowledged[slowest] == self._trimmed:
+        if self.is_owed:
             return []
         end = self._owed(now)
         actions: list[Action] = []
-        while self._order and self._order[0] < end:
-            position = self._order.popleft()
-            self.bytes -= size_of(self._entries.pop(position).message)
-            actions.append(Erase(f"{_PUBLICATION}{position}"))
+        for part in self._kept.within(0, end):
+            for position in range(*part):
+                self.bytes -= self._sizes.popleft()
+                actions.append(Erase(_key(position)))
         if actions:
-            needed = self._entries[self._order[0]].digest if self._order else self.next
-            for digest in self._vectors.forget_below(needed):
+            self._kept.forget_below(end)
+            for digest in self._vectors.forget_below(self.first):
                 actions.append(Erase(f"{_VECTOR}{digest}"))
         return actions
 
@@ -193,37 +176,60 @@ class PublisherLog:
         self._trimmed = self.next if self._slowest is None else owed[self._slowest]
         return self._trimmed
 
+    def _change_vector(self, position: int, vector: Vector) -> list[Action]:
+        """Gives publications another vector from a position on, and stores it unless it equals the former one."""
+        self._vector = vector
+        latest = self._vectors.latest()
+        actions: list[Action] = []
+        if latest is None or latest[1] != vector:
+            self._vectors.add(position, vector)
+            actions.append(Store(f"{_VECTOR}{position}", encode_vector(vector)))
+            for leaf in vector:
+                self._acknowledged.setdefault(leaf, position)
+            latest = self._vectors.latest()
+            assert latest is not None
+        self.digest = latest[0]
+        return actions
+
+    def _keep(self, position: int, size: int) -> None:
+        """Counts a publication that takes so many bytes of stable storage."""
+        self._kept.include(position)
+        self._sizes.append(size)
+        self.bytes += size
+
     def _recognise(self, client: ClientId, id: str) -> None:
         latest = self._recognised[client]
         latest[id] = None
         if len(latest) > self._most_recognised:
             del latest[next(iter(latest))]
 
-    def _recover(self, stored: Mapping[str, bytes]) -> None:
+    def _recover(self) -> None:
         slots: defaultdict[ClientId, list[tuple[int, str]]] = defaultdict(list)
-        entries: dict[int, Logged] = {}
-        for key, value in stored.items():
+        sizes: dict[int, int] = {}
+        for key, value in self._stored.items():
             if key.startswith(_VECTOR):
                 self._vectors.add(int(key.removeprefix(_VECTOR)), decode_vector(value))
             elif key.startswith(_RECOGNISED):
                 number, id = msgspec.msgpack.decode(value, type=tuple[int, str])
                 slots[key.removeprefix(_RECOGNISED).split(" ", 1)[1]].append((number, id))
             elif key.startswith(_PUBLICATION):
-                entry = _decode_stored(value)
-                message = Message(Kind.PUBLISH, entry.id, entry.body, published=entry.published)
-                entries[int(key.removeprefix(_PUBLICATION))] = Logged(message, entry.digest)
+                sizes[int(key.removeprefix(_PUBLICATION))] = len(key) + len(value)
         for client, numbers in slots.items():
             self._accepted[client] = max(numbers)[0]
             for _, id in sorted(numbers):
                 self._recognise(client, id)
-        self._entries = dict(sorted(entries.items()))
-        self._order.extend(self._entries)
-        self.bytes = sum(size_of(entry.message) for entry in self._entries.values())
+        for position, size in sorted(sizes.items()):
+            self._keep(position, size)
         latest = self._vectors.latest()
         if latest is not None:
             self._acknowledged = dict.fromkeys(latest[1], self.first)
 
 
 def size_of(message: Message) -> int:
-    """Bytes that a publication takes in the log."""
+    """Bytes that a publication takes in the log, at most."""
     return len(message.body) + len(message.id) + _OVERHEAD
+
+
+def _key(position: int) -> str:
+    """The key of a publication in stable storage."""
+    return f"{_PUBLICATION}{position}"

@@ -48,6 +48,17 @@ class RangeSet:
         starts[first:last] = [start]
         ends[first:last] = [end]
 
+    def include(self, position: int) -> bool:
+        """Adds a position; false when it was in the set."""
+        ends = self._ends
+        if ends and ends[-1] == position:  # as nearly always, because positions come in their order
+            ends[-1] = position + 1
+            return True
+        if position in self:
+            return False
+        self.add(position, position + 1)
+        return True
+
     def remove(self, start: int, end: int) -> None:
         """Removes the positions of a range; an empty one changes nothing."""
         starts, ends = self._starts, self._ends
@@ -61,6 +72,8 @@ class RangeSet:
 
     def start_of(self, position: int) -> int:
         """The first of the positions that lead without a gap to a position, which counts as present."""
+        if not self._ends or self._ends[-1] < position:
+            return position
         place = bisect_right(self._starts, position - 1) - 1
         return self._starts[place] if place >= 0 and self._ends[place] >= position else position
 

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from broker_service.messages import BrokerId, Message
+from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.streams.gap_requests import GapRequests
 from broker_service.routing.gryphon.streams.horizon import Horizon
+from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.ranges import RangeSet
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.gryphon.virtual_time.vectors import Leaf
-
-
-class Cached(NamedTuple):
-    """A publication that passed."""
-
-    message: Message
-    digest: int
-    hash: int
-    """The number by which brokers of nodes are chosen for it (`paths`)."""
 
 
 class StreamState:
@@ -121,20 +112,21 @@ class CacheOrder:
 
     def add(self, state: StreamState, position: int, cached: Cached) -> None:
         """Keeps a publication, and lets the oldest go that do not fit any more."""
-        if position in state.cache:
+        cache = state.cache
+        if position in cache:
             return
-        state.cache[position] = cached
-        self.bytes += cached.message.size
+        cache[position] = cached
+        self.bytes += len(cached.message.body)
         self._order.append((state, position))
         while self.bytes > self._most_bytes and self._order:
             oldest, place = self._order.popleft()
             gone = oldest.cache.pop(place, None)
             if gone is not None:
-                self.bytes -= gone.message.size
+                self.bytes -= len(gone.message.body)
 
     def forgotten(self, gone: Iterable[Cached]) -> None:
         """Publications have left their stream's cache."""
         for cached in gone:
-            self.bytes -= cached.message.size
+            self.bytes -= len(cached.message.body)
         while self._order and self._order[0][1] not in self._order[0][0].cache:
             self._order.popleft()

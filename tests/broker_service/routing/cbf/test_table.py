@@ -48,8 +48,8 @@ def test_clients_and_neighbours_with_equal_subscriptions_are_found_in_one_compar
     server.table.add(entry(1), "C")
     server.table.add(entry(2), "D")
     assert server.find(v=1) == Found(("S", "T"), ("B", "C"))
-    (comparison,) = server.comparisons.pending
-    assert comparison.matches == 4
+    ((_, matches, _),) = server.comparisons.pending
+    assert matches == 4
     assert len(server.matcher) == 2
 
 

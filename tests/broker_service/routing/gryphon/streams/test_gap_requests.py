@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message
 from broker_service.routing.gryphon.streams.gap_requests import GapRequests
-from broker_service.routing.gryphon.streams.horizon import Held, Horizon
+from broker_service.routing.gryphon.streams.horizon import Horizon
+from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.ranges import Range
 
 GAP_AFTER, NACK_AGAIN = 0.02, 0.1

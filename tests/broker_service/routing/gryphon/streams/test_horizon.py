@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message
-from broker_service.routing.gryphon.streams.horizon import Held, Horizon, UnorderedHorizon
+from broker_service.routing.gryphon.streams.horizon import HORIZONS, Horizon, UnorderedHorizon
+from broker_service.routing.gryphon.streams.publications import Held
 
 LAST = 12
 
@@ -87,3 +89,30 @@ def test_without_an_order_publications_pass_when_they_arrive_and_once() -> None:
         if position == 3 and passed == [3]:
             assert horizon.unknown(9) == [(1, 3)]
     assert (passed, horizon.next, horizon.unknown(9)) == ([3, 1, 2], 4, [])
+
+
+@pytest.mark.parametrize("kind", HORIZONS.values(), ids=HORIZONS)
+@given(
+    first=st.integers(1, 4),
+    arrivals=st.lists(st.tuples(st.integers(1, LAST), st.integers(0, 3), st.booleans()), max_size=30),
+)
+def test_what_passes_at_once_leaves_the_horizon_as_if_it_had_been_held_back(
+    kind: type[Horizon], first: int, arrivals: list[tuple[int, int, bool]]
+) -> None:
+    quick, slow = kind(1 << 20), kind(1 << 20)
+    for horizon in (quick, slow):
+        horizon.follow(first)
+    for start, silent, is_publication in arrivals:
+        position = start + silent
+        passed: list[list[int]] = []
+        for horizon in (quick, slow):
+            if horizon is quick and is_publication and horizon.passes(start, position):
+                passed.append([position])
+                continue
+            horizon.silence(start, position)
+            if is_publication:
+                horizon.publication(held(position))
+            passed.append([each.position for each in horizon.ready()])
+        assert passed[0] == passed[1]
+        assert (quick.next, quick.end, quick.unknown(9)) == (slow.next, slow.end, slow.unknown(9))
+        assert (quick.publications, quick.bytes) == (slow.publications, slow.bytes)

@@ -41,11 +41,12 @@ def test_a_publication_stays_until_every_leaf_of_its_vector_has_it() -> None:
     second = publish(found, stored, 2, {LEAF: 1, OTHER: 1})
     found.acknowledge(LEAF, second + 1, 0.0)
     stored.perform(found.trim(0.0))
-    assert [place for place, _ in found.within(0, 99)] == [second]
+    assert [place for place, _ in found.within(0, 99, 9)] == [second]
+    assert found.bytes == sum(len(key) + len(value) for key, value in stored.items() if key.startswith("publication"))
     assert found.lacking() == [OTHER]
     found.acknowledge(OTHER, second + 1, 0.0)
     stored.perform(found.trim(0.0))
-    assert found.within(first, 99) == []
+    assert found.within(first, 99, 9) == []
     assert found.bytes == 0
     assert not [key for key in stored if key.startswith("publication")]
 
@@ -58,8 +59,10 @@ def test_a_new_incarnation_keeps_what_is_owed_with_its_vectors() -> None:
     stored.perform(former.trim(0.0))
     vectors = VectorDigests()
     found = PublisherLog(2, stored, vectors, 2, 60.0)
-    kept = found.within(0, found.next)
-    assert [(place, entry.message.id, entry.message.published) for place, entry in kept] == [
+    assert found.bytes == sum(len(key) + len(value) for key, value in stored.items() if key.startswith("publication"))
+    assert [place for place, _ in found.within(0, found.next, 1)] == [positions[1]]
+    kept = found.within(0, found.next, 9)
+    assert [(place, entry.id, entry.published) for place, entry in kept] == [
         (positions[1], "p2", 2),
         (positions[2], "p3", 3),
     ]
@@ -102,9 +105,9 @@ def test_a_leaf_out_of_reach_is_waited_for_until_it_is_forgotten() -> None:
     found.acknowledge(LEAF, 0, 10.0)
     assert not found.is_reachable(LEAF)
     stored.perform(found.trim(69.0))
-    assert len(found.within(0, 99)) == 1
+    assert len(found.within(0, 99, 9)) == 1
     stored.perform(found.trim(70.0))
-    assert found.within(0, 99) == []
+    assert found.within(0, 99, 9) == []
 
 
 def test_a_leaf_that_can_be_reached_again_is_owed_everything_since() -> None:
@@ -115,4 +118,4 @@ def test_a_leaf_that_can_be_reached_again_is_owed_everything_since() -> None:
     found.acknowledge(LEAF, position, 20.0)
     assert found.is_reachable(LEAF)
     stored.perform(found.trim(100.0))
-    assert len(found.within(0, 99)) == 1
+    assert len(found.within(0, 99, 9)) == 1

@@ -11,7 +11,7 @@ from broker_service.routing.gryphon.streams.ranges import RangeSet
 
 MOST = 24
 ranges = st.tuples(st.integers(0, MOST), st.integers(0, MOST))
-operations = st.lists(st.tuples(st.sampled_from(("add", "remove", "forget")), ranges), max_size=12)
+operations = st.lists(st.tuples(st.sampled_from(("add", "include", "remove", "forget")), ranges), max_size=12)
 
 
 @given(operations, ranges)
@@ -23,6 +23,9 @@ def test_ranges_are_the_positions_that_they_hold(
         if operation == "add":
             found.add(start, end)
             expected |= set(range(start, end))
+        elif operation == "include":
+            assert found.include(start) == (start not in expected)
+            expected.add(start)
         elif operation == "remove" and start <= end:
             found.remove(start, end)
             expected -= set(range(start, end))
