@@ -31,8 +31,8 @@ from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace
 from emulation.network.network import EmulatedNetwork
-from emulation.network.probe_messages import OVERHEAD, SMALL_PAYLOAD, ProbedDirection, ProbeTask
-from emulation.network.prober import carry_out
+from emulation.network.probing.messages import OVERHEAD, SMALL_PAYLOAD, ProbedDirection, ProbeTask
+from emulation.network.probing.prober import carry_out
 from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
 

@@ -64,7 +64,7 @@ COMPILED_MODULES = (
     "broker_service/transport/wire.py",
     "emulation/drivers/clients.py",
     "emulation/drivers/driver_operations.py",
-    "emulation/network/shaping.py",
+    "emulation/network/relay/shaping.py",
 )
 """Single modules of other packages, which the broker or the simulator passes through for each publication or each
 frame, and those with subclasses of their classes."""

@@ -2,7 +2,7 @@
 
 A value beyond `degraded` makes a run DEGRADED, one beyond `invalid` makes it INVALID. Both are in the check's unit.
 Times are the scenario's: with a time dilation of 5, what took 10 ms here counts as 2 ms. docs/fidelity.md describes how
-each value is measured; `emulation.network.tolerance` has the tolerances of a single link.
+each value is measured; `emulation.network.probing.tolerance` has the tolerances of a single link.
 """
 
 from __future__ import annotations

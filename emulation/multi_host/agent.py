@@ -41,8 +41,8 @@ from emulation.multi_host.clocks import ClockWatch
 from emulation.multi_host.model import ShareRequest, read_share_request
 from emulation.multi_host.placement import Placement, place_brokers
 from emulation.multi_host.signals import SIGNALS, Signals
-from emulation.network.echo import Clock, FarHost
 from emulation.network.host_tunnels import HostTunnels, Peer, ResponderProcess, require_route
+from emulation.network.probing.echo import Clock, FarHost
 from emulation.planning.plan import Plan, VariantPlan, make_plan
 from emulation.run import RunOutcome, emulate, host_share
 from emulation.run.context import HostRunContext

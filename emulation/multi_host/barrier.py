@@ -1,9 +1,9 @@
 """The barrier at which the hosts of a run wait for each other.
 
-Each host announces the stages of a variant that it has reached (`emulation.network.responder`) and asks every other
-host until that one has reached the stage, too. So no host decides for the others, and none goes on before all have
-arrived. The beginning of the workload is a moment that the host whose clock is the run's announces a little ahead. A
-responder must run until every host has passed the last stage; the controller ensures that (`agent`).
+Each host announces the stages of a variant that it has reached (`emulation.network.probing.responder`) and asks every
+other host until that one has reached the stage, too. So no host decides for the others, and none goes on before all
+have arrived. The beginning of the workload is a moment that the host whose clock is the run's announces a little ahead.
+A responder must run until every host has passed the last stage; the controller ensures that (`agent`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 from emulation.multi_host.clocks import ClockWatch
 from emulation.multi_host.signals import Signals
-from emulation.network.echo import FarHost
 from emulation.network.host_tunnels import ResponderProcess
+from emulation.network.probing.echo import FarHost
 from emulation.run.context import HostRunContext
 from emulation.run.host_share import Sleep
 from record.errors import HostError

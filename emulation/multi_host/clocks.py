@@ -7,8 +7,8 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from emulation.network.echo import Clock, ClockReading, FarHost
 from emulation.network.model import NetworkError
+from emulation.network.probing.echo import Clock, ClockReading, FarHost
 from record.manifest import ClockOffset
 
 INTERVAL = 10.0

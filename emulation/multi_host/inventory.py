@@ -19,8 +19,8 @@ from typing import Any
 
 from emulation.ansible import Inventory, read_inventory
 from emulation.multi_host.model import Member
-from emulation.network.echo import ECHO_PORT
 from emulation.network.host_tunnels import VXLAN_PORT
+from emulation.network.probing.echo import ECHO_PORT
 from record.errors import BadInputError
 
 

@@ -30,7 +30,7 @@ from emulation.multi_host.model import Member, ShareRequest, share_id
 from emulation.multi_host.placement import links_between_hosts, place_brokers
 from emulation.multi_host.product import pack
 from emulation.multi_host.progress import HostsProgress
-from emulation.network.echo import TOKEN_BYTES
+from emulation.network.probing.echo import TOKEN_BYTES
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import open_log
 from emulation.run.directory import RunOutcome, save_overlays, write_manifest

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import enter_new_namespace, in_thread
 from emulation.network.netem import REMEDY, netem_arguments
-from emulation.network.tap import TAP_DEVICE, open_tap
+from emulation.network.relay.tap import TAP_DEVICE, open_tap
 from topology.link_properties import JitterDistribution, LinkProperties
 
 

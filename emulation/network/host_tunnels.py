@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.host.processes import RUN_VARIABLE
-from emulation.network.echo import stage_number
 from emulation.network.model import NetworkError
+from emulation.network.probing.echo import stage_number
 from topology.link_properties import BrokerId
 
 VXLAN_PORT = 14789
@@ -64,7 +64,7 @@ class ResponderProcess:
 
     def __init__(self, run_id: str, address: str, port: int, token: bytes) -> None:
         """Starts it. Raises `NetworkError` if the address is not this host's, or the port is taken."""
-        command = [sys.executable, "-m", "emulation.network.responder", address, str(port)]
+        command = [sys.executable, "-m", "emulation.network.probing.responder", address, str(port)]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

@@ -25,7 +25,7 @@ from mininet.link import Intf
 from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import INTERFACE_GROUP, IPV6_SETTINGS, Node
-from emulation.network.tolerance import DELAY_FLOOR
+from emulation.network.probing.tolerance import DELAY_FLOOR
 from topology.link_properties import LinkProperties
 
 UNSHAPED = LinkProperties()

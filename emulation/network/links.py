@@ -11,8 +11,8 @@ from mininet.link import Link as MininetLink
 
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import Node, NodeInterface
-from emulation.network.relay_messages import AddLink, ChangeDirection, Corrupt, DirectionCounters, SetUp
-from emulation.network.relay_process import RelayProcess
+from emulation.network.relay.handle import RelayProcess
+from emulation.network.relay.messages import AddLink, ChangeDirection, Corrupt, DirectionCounters, SetUp
 from topology.link_properties import LinkProperties
 
 _UNSHAPED = LinkProperties()

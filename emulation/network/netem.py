@@ -30,7 +30,7 @@ from emulation.network.links import PlainLink
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.namespaces import run_in_namespace
 from emulation.network.nodes import Node, want_interface
-from emulation.network.shaping import needs_single_frames
+from emulation.network.relay.shaping import needs_single_frames
 from topology.link_properties import JitterDistribution, LinkProperties
 
 UNLIMITED = 10e9

@@ -31,10 +31,10 @@ from emulation.network.model import ChangeJournal, LinkDriver, LinkNames, Networ
 from emulation.network.namespaces import run_in_namespace
 from emulation.network.netem import NetemLink, burst_of
 from emulation.network.nodes import Node, SandboxNode
-from emulation.network.probe_messages import FarResponder
-from emulation.network.probing import DirectionSpec, LinkProbe, probe_idle, probe_under_load
-from emulation.network.relay_messages import Punctuality
-from emulation.network.relay_process import RelayProcess
+from emulation.network.probing.messages import FarResponder
+from emulation.network.probing.probes import DirectionSpec, LinkProbe, probe_idle, probe_under_load
+from emulation.network.relay.handle import RelayProcess
+from emulation.network.relay.messages import Punctuality
 from emulation.network.relay_statistics import RelayStatistics, gather_statistics
 from topology.link_properties import BrokerId, Link, LinkProperties
 from topology.model import Overlay

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from emulation.network.links import UserspaceLink
 from emulation.network.namespaces import read_send_drops
-from emulation.network.relay_messages import LATENESS_UNIT, DirectionCounters
-from emulation.network.relay_process import RelayProcess
+from emulation.network.relay.handle import RelayProcess
+from emulation.network.relay.messages import LATENESS_UNIT, DirectionCounters
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
 

@@ -19,8 +19,8 @@ from emulation.fidelity.throttling import count_host_periods, host_throttling
 from emulation.host.processes import processes_of_run
 from emulation.network.model import NetworkError
 from emulation.network.network import EmulatedNetwork
-from emulation.network.probing import LinkProbe
-from emulation.network.relay_messages import Punctuality
+from emulation.network.probing.probes import LinkProbe
+from emulation.network.relay.messages import Punctuality
 from emulation.network.relay_statistics import lateness_percentile
 from record.fidelity import LinkCheck
 from record.time_units import SECOND

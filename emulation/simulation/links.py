@@ -1,10 +1,10 @@
 """One direction of an overlay link as a gRPC stream uses it: frames arrive whole, in order, and none is lost.
 
-`emulation.network.shaping.Shaper` computes when each packet leaves the link, as it does in the userspace link driver;
-TCP makes a stream of the packets. TCP itself is modelled, not emulated: a packet that the link drops is sent again
-after a probe or a time-out of Linux (RFC 8985 and RFC 6298, with their minimum of 200 ms), twice as late each time it
-is dropped again, and everything behind it waits. Acknowledgements of TCP use none of the rate, and a window of TCP is
-never full, because a broker's own window is smaller.
+`emulation.network.relay.shaping.Shaper` computes when each packet leaves the link, as it does in the userspace link
+driver; TCP makes a stream of the packets. TCP itself is modelled, not emulated: a packet that the link drops is sent
+again after a probe or a time-out of Linux (RFC 8985 and RFC 6298, with their minimum of 200 ms), twice as late each
+time it is dropped again, and everything behind it waits. Acknowledgements of TCP use none of the rate, and a window of
+TCP is never full, because a broker's own window is smaller.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import random
 from dataclasses import replace
 from typing import Final
 
-from emulation.network.shaping import Shaper
+from emulation.network.relay.shaping import Shaper
 from record.time_units import SECOND
 from topology.link_properties import LinkProperties
 

@@ -18,8 +18,8 @@ from emulation.multi_host import barrier as barrier_module
 from emulation.multi_host.barrier import HostBarrier
 from emulation.multi_host.clocks import ClockWatch
 from emulation.multi_host.signals import Signals, await_signal
-from emulation.network.echo import TOKEN_BYTES, FarHost, StageReply
 from emulation.network.host_tunnels import ResponderProcess
+from emulation.network.probing.echo import TOKEN_BYTES, FarHost, StageReply
 from emulation.run.context import HostRunContext
 from record.errors import HostError
 from record.manifest import ClockOffset

@@ -13,11 +13,11 @@ from typing import TypeVar
 
 import pytest
 
-from emulation.network.echo import ECHO_PORT, TOKEN_BYTES, Clock, FarHost
 from emulation.network.host_tunnels import VXLAN_PORT, HostTunnels, Peer, ResponderProcess, require_route
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace, run_in_namespace
 from emulation.network.network import EmulatedNetwork
+from emulation.network.probing.echo import ECHO_PORT, TOKEN_BYTES, Clock, FarHost
 from tests.emulation.network.conftest import Ports, overlay_of
 from tests.tries import one_of_three
 from topology.link_properties import Link, LinkProperties
@@ -150,7 +150,7 @@ def test_a_crossing_link_has_its_properties_in_either_direction(build: Callable[
 
 
 def test_what_the_underlay_takes_is_taken_off(build: Callable[..., TwoHosts], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emulation.network.probing.ATTEMPTS", 1)  # the direction looks wrong every time
+    monkeypatch.setattr("emulation.network.probing.probes.ATTEMPTS", 1)  # the direction looks wrong every time
     both = build(overlay_of(Link("A", "B", LinkProperties(delay=0.020), LinkProperties(delay=0.020))), delay=0.012)
     both.start()
 
@@ -177,7 +177,7 @@ def test_nothing_appears_outside_the_nodes(build: Callable[..., TwoHosts], hosts
 
 
 def test_a_stranger_is_not_answered(hosts: tuple[int, int], run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emulation.network.echo._MOST_ATTEMPTS", 1)
+    monkeypatch.setattr("emulation.network.probing.echo._MOST_ATTEMPTS", 1)
     token = secrets.token_bytes(TOKEN_BYTES)
     responder = in_namespace(hosts[0], lambda: ResponderProcess(run_id, ADDRESSES[0], ECHO_PORT, token))
     try:

@@ -1,7 +1,8 @@
 """The netem driver, for real: on this host where its kernel has netem, in a User-Mode-Linux guest where it has not.
 
-The guest keeps time well enough for the tolerances that hold everywhere (`emulation.network.tolerance`), as long as
-delays are tens of milliseconds: in the middle its timers fire within 0.1 ms of their time, but now and then 20 ms late.
+The guest keeps time well enough for the tolerances that hold everywhere (`emulation.network.probing.tolerance`), as
+long as delays are tens of milliseconds: in the middle its timers fire within 0.1 ms of their time, but now and then 20
+ms late.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import msgspec
 import pytest
 
 from emulation.network.drivers import usable_drivers
-from emulation.network.probing import LinkProbe
+from emulation.network.probing.probes import LinkProbe
 from tests.emulation.network.guest.trial import LINKS, Findings
 
 pytestmark = [pytest.mark.guest, pytest.mark.timeout(400)]

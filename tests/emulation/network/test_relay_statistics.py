@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.relay_messages import LATENESS_UNIT
+from emulation.network.relay.messages import LATENESS_UNIT
 from emulation.network.relay_statistics import lateness_percentile
 
 

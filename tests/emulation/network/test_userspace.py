@@ -15,7 +15,7 @@ import pytest
 
 from emulation.network.model import LinkDriver
 from emulation.network.network import EmulatedNetwork
-from emulation.network.probing import LinkProbe
+from emulation.network.probing.probes import LinkProbe
 from tests.emulation.network.conftest import Ports, overlay_of
 from tests.tries import one_of_three
 from tests.waiting import await_true

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.probing import LinkProbe
+from emulation.network.probing.probes import LinkProbe
 from emulation.run.observation import MOST_SAMPLED, link_checks, probed_under_load, rounds
 from topology.link_properties import Link
 

@@ -29,7 +29,7 @@ from emulation.host.run_paths import RunPaths
 from emulation.live_overlay import BrokerSettings
 from emulation.network.model import LinkDriver
 from emulation.network.network import EmulatedNetwork
-from emulation.network.probing import LinkProbe
+from emulation.network.probing.probes import LinkProbe
 from emulation.runtimes import Hosting, HostOverlay, ProcessRuntime, Runtime, host_configs
 from emulation.runtimes.container import ContainerRuntime
 from emulation.runtimes.process import unprivileged

@@ -19,7 +19,7 @@ from emulation.network.drivers import usable_drivers  # noqa: E402
 from emulation.network.model import LinkDriver, NetworkError  # noqa: E402
 from emulation.network.namespaces import in_namespace, run_in_namespace  # noqa: E402
 from emulation.network.network import EmulatedNetwork  # noqa: E402
-from emulation.network.probing import LinkProbe  # noqa: E402
+from emulation.network.probing.probes import LinkProbe  # noqa: E402
 from topology.link_properties import Link, LinkProperties  # noqa: E402
 from topology.model import Broker, Overlay  # noqa: E402
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network import prober
-from emulation.network.echo import PROBE
-from emulation.network.probe_messages import LARGE_PAYLOAD, OVERHEAD, ProbedDirection
-from emulation.network.prober import Prober, group, rate_of
-from emulation.network.probing import rounds_for
+from emulation.network.probing import prober
+from emulation.network.probing.echo import PROBE
+from emulation.network.probing.messages import LARGE_PAYLOAD, OVERHEAD, ProbedDirection
+from emulation.network.probing.prober import Prober, group, rate_of
+from emulation.network.probing.probes import rounds_for
 
 FRAME_BITS = (LARGE_PAYLOAD + OVERHEAD) * 8
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.tolerance import delay_tolerance, loss_interval, rate_is_kept
+from emulation.network.probing.tolerance import delay_tolerance, loss_interval, rate_is_kept
 
 
 def test_delay_tolerance_is_a_floor_then_a_share() -> None:

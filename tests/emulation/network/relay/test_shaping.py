@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.shaping import DropReason, Shaper, standard_quantiles
+from emulation.network.relay.shaping import DropReason, Shaper, standard_quantiles
 from topology.link_properties import JitterDistribution, LinkProperties
 
 MILLISECOND = 1_000_000

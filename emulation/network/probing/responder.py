@@ -1,9 +1,9 @@
 """Replies to the requests of other hosts (`echo`) and receives their probes at this host's ends of links between hosts.
 
-    python -m emulation.network.responder ADDRESS PORT       (the token comes first on standard input, as hex digits)
+    python -m emulation.network.probing.responder ADDRESS PORT
 
-It is a process of its own, so that measurements do not include the emulator's work. Each further line on standard input
-is a command:
+It is a process of its own, so that measurements do not include the emulator's work. The first line on standard input is
+the token, as hex digits; each further line is a command:
 
     listen PROCESS ADDRESS   Record probes to `PROBE_PORT` of this address, in the network namespace of that process.
     reached STAGE VALUE      Reply from now on that this host has reached the stage of this number, with this value.
@@ -22,7 +22,9 @@ import sys
 import time
 from collections import OrderedDict
 
-from emulation.network.echo import (
+from emulation.network.model import NetworkError
+from emulation.network.namespaces import in_namespace
+from emulation.network.probing.echo import (
     ARRIVAL,
     ARRIVALS_AT_ONCE,
     ARRIVALS_REPLY,
@@ -34,8 +36,6 @@ from emulation.network.echo import (
     TOKEN_BYTES,
     EchoKind,
 )
-from emulation.network.model import NetworkError
-from emulation.network.namespaces import in_namespace
 
 _TIMESTAMP_OPTION = 35  # SO_TIMESTAMPNS
 _TIMESPEC = struct.Struct("@qq")
@@ -145,7 +145,7 @@ class Responder:
 
 def main() -> None:
     """Runs the responder."""
-    parser = argparse.ArgumentParser(prog="python -m emulation.network.responder", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m emulation.network.probing.responder", description=__doc__)
     parser.add_argument("address", help="IPv4 address on which to reply")
     parser.add_argument("port", type=int)
     arguments = parser.parse_args()

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import msgspec
 
-from emulation.network import tolerance
 from emulation.network.model import NetworkError
-from emulation.network.probe_messages import (
+from emulation.network.probing import tolerance
+from emulation.network.probing.messages import (
     LARGE_PAYLOAD,
     OVERHEAD,
     SMALL_PAYLOAD,
@@ -28,7 +28,7 @@ from emulation.network.probe_messages import (
     ProbedDirection,
     ProbeTask,
 )
-from emulation.network.shaping import standard_quantiles
+from emulation.network.relay.shaping import standard_quantiles
 from topology.link_properties import BrokerId, JitterDistribution, LinkProperties
 
 ATTEMPTS = 3
@@ -174,7 +174,7 @@ def _direction(spec: DirectionSpec, lossy_directions: int) -> ProbedDirection:
 
 
 def _run(task: ProbeTask) -> list[DirectionSamples]:
-    command = [sys.executable, "-m", "emulation.network.prober"]
+    command = [sys.executable, "-m", "emulation.network.probing.prober"]
     done = subprocess.run(
         command,
         input=msgspec.json.encode(task),

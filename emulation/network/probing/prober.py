@@ -1,6 +1,6 @@
 """The prober: sends UDP packets over links and measures their delays.
 
-    python -m emulation.network.prober < TASK > SAMPLES
+    python -m emulation.network.probing.prober < TASK > SAMPLES
 
 It is a process of its own, so that measurements do not include the emulator's work. It opens a socket for each end of a
 link inside that end's namespace. A packet holds the time at which it was sent, and the kernel stamps it on arrival
@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from emulation.network.echo import PROBE, PROBE_PORT, Clock, ClockReading, FarHost
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import in_namespace
-from emulation.network.probe_messages import (
+from emulation.network.probing.echo import PROBE, PROBE_PORT, Clock, ClockReading, FarHost
+from emulation.network.probing.messages import (
     LARGE_PAYLOAD,
     OVERHEAD,
     SMALL_PAYLOAD,

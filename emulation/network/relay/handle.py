@@ -15,7 +15,7 @@ import msgspec
 
 from emulation.host.processes import RUN_VARIABLE
 from emulation.network.model import NetworkError
-from emulation.network.relay_messages import (
+from emulation.network.relay.messages import (
     MAXIMUM_MESSAGE,
     AskPunctuality,
     AskStatistics,
@@ -44,7 +44,7 @@ class RelayProcess:
         self._decoder = msgspec.json.Decoder(Reply)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()
         control = str(theirs.fileno())
-        command = [sys.executable, "-m", "emulation.network.relay", "--seed", str(seed), "--control", control]
+        command = [sys.executable, "-m", "emulation.network.relay.process", "--seed", str(seed), "--control", control]
         with theirs:
             self._process = subprocess.Popen(
                 command,

@@ -1,6 +1,6 @@
 """The relay: one process that carries frames between pairs of TAP interfaces and gives links their properties.
 
-    python -m emulation.network.relay --seed SEED --control DESCRIPTOR
+    python -m emulation.network.relay.process --seed SEED --control DESCRIPTOR
 
 It is started by `RelayProcess`, exchanges `relay_messages` on the descriptor it inherits, and decides nothing: `Shaper`
 determines when a frame leaves. The loop is plain epoll over the TAPs, one timerfd and the control socket; a heap holds
@@ -33,7 +33,7 @@ from broker_service.timers.timer_file import TimerFile
 from emulation.host.priority import LINKS
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import enter_namespace, enter_open_namespace
-from emulation.network.relay_messages import (
+from emulation.network.relay.messages import (
     LATENESS_BUCKETS,
     LATENESS_UNIT,
     MAXIMUM_MESSAGE,
@@ -51,8 +51,8 @@ from emulation.network.relay_messages import (
     Request,
     SetUp,
 )
-from emulation.network.shaping import DropReason, Shaper, needs_single_frames
-from emulation.network.tap import HEADER_SIZE, damaged, expect_frames, expect_segments, open_tap
+from emulation.network.relay.shaping import DropReason, Shaper, needs_single_frames
+from emulation.network.relay.tap import HEADER_SIZE, damaged, expect_frames, expect_segments, open_tap
 from topology.link_properties import LinkProperties
 
 MAXIMUM_IN_FLIGHT = 250_000

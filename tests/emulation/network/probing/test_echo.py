@@ -6,7 +6,7 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.echo import EchoTimes, read_clock
+from emulation.network.probing.echo import EchoTimes, read_clock
 from record.time_units import SECOND
 
 
