@@ -12,20 +12,16 @@ from typing import Any, Generic
 
 from broker_service.composites import Composites
 from broker_service.errors import RejectedError
-from broker_service.language import Advertisement, ContentError, Subscription
+from broker_service.language import Advertisement, ContentError
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import decode_composite
-from broker_service.language.wire import decode_predicates
+from broker_service.language.wire import decode_predicates, decode_subscription
 from broker_service.messages import ClientId, ClientRequest
 from broker_service.routing.interface import Action, Actions, Router
 from broker_service.sessions.session import Client, Content, Declared
 
 _ALIKE = 16
 """Advertisements that are kept once they were decoded, because many clients make the same."""
-_INTERESTS = 4_096
-"""Small subscriptions that are kept likewise."""
-_SMALL = 256
-"""Bytes of a small subscription, at most, so that those that are kept take few megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ class Declarations:
             "advertisement", _advertisement, self._new_id, _advertisements, router.advertise, router.unadvertise
         )
         self.subscriptions = Declaring(
-            "subscription", _subscription, self._new_id, _subscriptions, router.subscribe, router.unsubscribe
+            "subscription", decode_subscription, self._new_id, _subscriptions, router.subscribe, router.unsubscribe
         )
         self.composites = Declaring(
             "composite subscription", decode_composite, _own_name, _subscriptions, self._compose, self._decompose
@@ -135,15 +131,6 @@ class Declarations:
 @lru_cache(maxsize=_ALIKE)
 def _advertisement(body: bytes) -> Advertisement:
     return Advertisement(decode_predicates(body))
-
-
-def _subscription(body: bytes) -> Subscription:
-    return _small_subscription(body) if len(body) <= _SMALL else Subscription(decode_predicates(body))
-
-
-@lru_cache(maxsize=_INTERESTS)
-def _small_subscription(body: bytes) -> Subscription:
-    return Subscription(decode_predicates(body))
 
 
 def _own_name(request: ClientRequest) -> str:

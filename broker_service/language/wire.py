@@ -7,6 +7,10 @@ way, so its loop is written for speed; the model's constructors do the checking.
 
 from __future__ import annotations
 
+import sys
+from functools import lru_cache
+from typing import Final
+
 from google.protobuf.message import DecodeError
 
 from broker_service.generated.content_pb2 import Content, Predicates
@@ -18,12 +22,18 @@ from broker_service.language.model import (
     ContentError,
     Predicate,
     Publication,
+    Subscription,
     Value,
     operator_named,
     shortened,
 )
 
 _INT64_LOW, _INT64_HIGH = -(1 << 63), (1 << 63) - 1
+
+_KEPT: Final = 4_096
+"""Small subscriptions that are kept once they were decoded."""
+_SMALL: Final = 256
+"""Bytes of a small subscription, at most, so that those that are kept take few megabytes."""
 
 
 def encode_publication(publication: Publication) -> bytes:
@@ -69,7 +79,8 @@ def encode_predicates(predicates: tuple[Predicate, ...]) -> bytes:
 def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
     """The predicates these bytes encode, at least one. Raises `ContentError`.
 
-    An empty list is refused, because an empty body is hardly meant as a subscription to everything.
+    An empty list is refused, because an empty body is hardly meant as a subscription to everything. Names of attributes
+    are interned, because the tables of many brokers of a process hold the same ones.
     """
     try:
         wires = Predicates.FromString(data).predicates
@@ -79,9 +90,23 @@ def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
         raise ContentError(f"{len(wires)} predicates", f"a conjunction takes 1 to {MAX_ADVERTISED_PREDICATES}")
     predicates = []
     for wire in wires:
-        value = get_value(wire.attribute, wire.value)
-        predicates.append(Predicate(wire.attribute, operator_named(wire.operator, value), value))
+        attribute = sys.intern(wire.attribute)
+        value = get_value(attribute, wire.value)
+        predicates.append(Predicate(attribute, operator_named(wire.operator, value), value))
     return tuple(predicates)
+
+
+def decode_subscription(data: bytes) -> Subscription:
+    """The subscription these bytes encode. Raises `ContentError`.
+
+    A small one is decoded once in a process, because many clients and brokers have the same.
+    """
+    return _small_subscription(data) if len(data) <= _SMALL else Subscription(decode_predicates(data))
+
+
+@lru_cache(maxsize=_KEPT)
+def _small_subscription(data: bytes) -> Subscription:
+    return Subscription(decode_predicates(data))
 
 
 def set_value(wire: WireValue, value: Value) -> None:

@@ -9,7 +9,6 @@ F. Fabret et al., "Filtering Algorithms and Implementation for Very Fast Publish
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import NamedTuple
 
 from broker_service.language import Operator, Predicate, Subscription, Value
@@ -47,7 +46,7 @@ class AccessStatistics:
     __slots__ = ("_carriers",)
 
     def __init__(self) -> None:
-        self._carriers: Counter[Access] = Counter()
+        self._carriers: dict[Access, int] = {}
 
     def add(self, subscription: Subscription) -> Access:
         """Counts a subscription and returns the path by which to find it: the first of those that are about the rarest.
@@ -57,15 +56,17 @@ class AccessStatistics:
         paths = _paths(subscription)
         carriers = self._carriers
         for path in paths:
-            carriers[path] += 1
+            carriers[path] = carriers.get(path, 0) + 1
         return min(paths, key=lambda path: carriers[path].bit_length(), default=ALWAYS)
 
     def remove(self, subscription: Subscription) -> None:
         """Undo the counting of `add`."""
         carriers = self._carriers
         for path in _paths(subscription):
-            carriers[path] -= 1
-            if not carriers[path]:
+            left = carriers[path] - 1
+            if left:
+                carriers[path] = left
+            else:
                 del carriers[path]
 
 

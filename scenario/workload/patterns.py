@@ -11,6 +11,7 @@ A number is an attribute of its own, because a matching index finds attributes f
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -110,10 +111,11 @@ class PatternsPopulation:
 
     def run_operations(self, begin: int, run: float) -> Iterator[PlannedOperation]:
         rng = stream(self.seed, "numbers")
+        names = {number: attribute(number) for number in range(1, self.patterns + 1)}
 
         def content(_publisher: int) -> dict[str, Value]:
             numbers = sorted(rng.sample(range(1, self.patterns + 1), self.lengths.draw(rng)))
-            return {CLASS: _CLASS, **dict.fromkeys(map(attribute, numbers), 1)}
+            return {CLASS: _CLASS, **dict.fromkeys(map(names.__getitem__, numbers), 1)}
 
         arrivals = merged_arrivals(self.rates, self.arrivals, run, stream(self.seed, "times"))
         return publication_operations(self.publishers, arrivals, content, begin=begin, size=self.size)
@@ -140,8 +142,9 @@ class PatternsPopulation:
 
 
 def attribute(number: int) -> str:
-    """The attribute that an event has when it contains a number."""
-    return f"n{number}"
+    """The attribute that an event has when it contains a number: the same string each time, because the subscriptions
+    of a process name it, too."""
+    return sys.intern(f"n{number}")
 
 
 def populate(section: PatternsWorkload, scenario: Scenario, overlay: Overlay) -> PatternsPopulation:

@@ -9,8 +9,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from broker_service.errors import MalformedMessageError
-from broker_service.language import Advertisement, ContentError, Subscription
-from broker_service.language.wire import decode_predicates
+from broker_service.language import Advertisement, ContentError, Subscription, wire
 
 _Header = TypeVar("_Header")
 
@@ -37,7 +36,7 @@ def header_decoder(kind: type[_Header] | UnionType) -> Callable[[bytes], Any]:
 def decode_advertisement(body: bytes) -> Advertisement:
     """The advertisement in the body of a message."""
     try:
-        return Advertisement(decode_predicates(body))
+        return Advertisement(wire.decode_predicates(body))
     except ContentError as error:
         raise MalformedMessageError(str(error)) from None
 
@@ -45,6 +44,6 @@ def decode_advertisement(body: bytes) -> Advertisement:
 def decode_subscription(body: bytes) -> Subscription:
     """The subscription in the body of a message."""
     try:
-        return Subscription(decode_predicates(body))
+        return wire.decode_subscription(body)
     except ContentError as error:
         raise MalformedMessageError(str(error)) from None

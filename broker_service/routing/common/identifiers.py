@@ -6,6 +6,8 @@ can be told from what it sends after a restart.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from broker_service.errors import MalformedMessageError
@@ -13,6 +15,8 @@ from broker_service.messages import BrokerId
 
 _BEYOND = 10**18
 """No number in an identifier is as large, so that each fits 64 bits."""
+_KEPT = 4_096
+"""Identifiers that are kept once they were divided, because each of them comes in several messages."""
 
 
 class Home(msgspec.Struct, frozen=True, gc=False):
@@ -25,6 +29,7 @@ class Home(msgspec.Struct, frozen=True, gc=False):
         return f"{self.broker}.{self.incarnation}"
 
 
+@lru_cache(maxsize=_KEPT)
 def split_id(id: str) -> tuple[Home, int]:
     """The home and the number in an identifier. Raises `MalformedMessageError` when it has another form.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Annotated
 
 import msgspec
@@ -12,12 +13,15 @@ from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.semi_probabilistic.options import SemiProbabilisticOptions
 
 _Left = Annotated[int, msgspec.Meta(ge=0)]
+_LONGEST_PUBLISHER = 512
+"""Characters: more than any name of a file has, and brokers' logs are named after them. Headers that are kept are small
+because of it."""
 
 
 class EventHeader(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """Header of a publication. The first two fields identify the event (section 3, "Dealing with loops")."""
 
-    publisher: str
+    publisher: Annotated[str, msgspec.Meta(max_length=_LONGEST_PUBLISHER)]
     """Broker and incarnation at which the event was published, `<broker>.<incarnation>`."""
     number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 62)]
     """Counts the events published there, from 1."""
@@ -55,7 +59,10 @@ def published(publisher: str, number: int, options: SemiProbabilisticOptions) ->
     return EventHeader(publisher, number, options.ttl, options.deterministic_ttl, options.probabilistic_ttl)
 
 
-_decode_event: Callable[[bytes], EventHeader] = header_decoder(EventHeader)
+_HEADERS_KEPT = 1_024
+"""Headers of publications that are kept once they were decoded: those of the events in flight, because most copies of
+an event have the same one."""
+_decode_event: Callable[[bytes], EventHeader] = lru_cache(maxsize=_HEADERS_KEPT)(header_decoder(EventHeader))
 _decode_distance: Callable[[bytes], int] = header_decoder(int)
 _decode_leaf: Callable[[bytes], bool] = header_decoder(bool)
 

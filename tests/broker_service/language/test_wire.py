@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from broker_service.generated.content_pb2 import Attribute, Content, Predicates, Value
 from broker_service.language import ContentError, Operator, Predicate, Publication, Subscription
-from broker_service.language.wire import decode_predicates, decode_publication, encode_predicates, encode_publication
+from broker_service.language.wire import (
+    decode_predicates,
+    decode_publication,
+    decode_subscription,
+    encode_predicates,
+    encode_publication,
+)
 from tests.broker_service.language.strategies import any_publications, any_subscriptions, unhurried
 
 
@@ -131,3 +137,22 @@ def test_an_error_does_not_repeat_a_name_of_any_length(values: list[Value]) -> N
 
 def test_eq_serves_numbers_on_the_wire_too() -> None:
     assert decode_predicates(_predicates("eq", integer=5)) == (Predicate("price", Operator.EQUAL, 5),)
+
+
+@pytest.mark.parametrize("length", [1, 1_000])
+def test_a_subscription_has_the_predicates_of_its_bytes_each_time(length: int) -> None:
+    """Small ones are kept, others are not."""
+    for text in ("a" * length, "b" * length, "a" * length):
+        data = _predicates("eq", text=text)
+        assert decode_subscription(data) == Subscription((Predicate("price", Operator.STRING_EQUAL, text),))
+
+
+def test_an_error_in_a_subscription_is_raised_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(ContentError, match="0 predicates"):
+            decode_subscription(b"")
+
+
+def test_brokers_share_the_names_of_attributes() -> None:
+    first, second = decode_predicates(_predicates("<", integer=1)), decode_predicates(_predicates(">", integer=2))
+    assert first[0].attribute is second[0].attribute
