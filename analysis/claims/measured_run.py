@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +12,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from analysis.claims.model import ClaimsError
-from analysis.run_files.logs import Dilations, bring_to_scenario_time
+from analysis.claims.stored_rows import StoredRows
+from analysis.run_files.logs import BLOCK_BYTES, Dilations, bring_to_scenario_time
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.deliveries import DeliveryOverTime, Notification
@@ -21,7 +23,7 @@ from analysis.tables.summary import BestEffort, Delivery, Matching, VariantSumma
 from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, RouteLength
 from record.files import LOGS, RESULTS, log_file, log_files
-from record.log import TraceRecord
+from record.log import Event, TraceRecord
 from record.manifest import PhaseName, VariantRecord
 from topology.files import load
 from topology.link_properties import BrokerId
@@ -33,7 +35,6 @@ _PUBLICATIONS = "routing.publications"
 
 _Row = TypeVar(
     "_Row",
-    Notification,
     Detection,
     DeliveryOverTime,
     BrokerMessages,
@@ -42,6 +43,19 @@ _Row = TypeVar(
     BrokerLoad,
     PhaseTimes,
 )
+
+
+class MessageRecord(msgspec.Struct, frozen=True, gc=False):
+    """The part of a record that measures of messages need. Logs are decoded faster into it than into whole records."""
+
+    variant: str
+    event: Event
+    id: str = ""
+    peer: str | None = None
+    bytes: int = 0
+
+
+_Record = TypeVar("_Record", TraceRecord, MessageRecord)
 
 
 @dataclass(frozen=True)
@@ -54,7 +68,7 @@ class MeasuredVariant:
     matching: Matching
     run_seconds: float
     """Duration of the phase `run`, in which publishers publish."""
-    notifications: tuple[Notification, ...]
+    notifications: Sequence[Notification]
     """First notifications of each publication and client whose delay is known."""
     messages: tuple[BrokerMessages, ...]
     published: int = 0
@@ -147,7 +161,12 @@ class MeasuredRun:
         Only lines that contain `containing`, such as `"event":"sent"`, are decoded, because decoding takes most of the
         time.
         """
-        yield from self._read(log_file(self.directory / LOGS, broker), containing)
+        return self._read(log_file(self.directory / LOGS, broker), containing)
+
+    def message_records(self, broker: BrokerId, containing: bytes = b"") -> Iterator[MessageRecord]:
+        """The same records, of each the part that concerns its message."""
+        for block in _blocks(log_file(self.directory / LOGS, broker), containing, MessageRecord):
+            yield from block
 
     def client_records(self, containing: bytes = b"") -> Iterator[TraceRecord]:
         """Records of all logs that are not a broker's, among them those of all clients; as `records` gives them."""
@@ -157,17 +176,28 @@ class MeasuredRun:
                 yield from self._read(path, containing)
 
     def _read(self, path: Path, containing: bytes) -> Iterator[TraceRecord]:
-        decoder = msgspec.json.Decoder(TraceRecord)
-        with path.open("rb") as file:
-            for line in file:
-                if containing not in line:
-                    continue
-                try:
-                    record = decoder.decode(line)
-                except msgspec.DecodeError:
-                    continue
-                bring_to_scenario_time((record,), self.dilations)
-                yield record
+        for block in _blocks(path, containing, TraceRecord):
+            if self.dilations:
+                bring_to_scenario_time(block, self.dilations)
+            yield from block
+
+
+def _blocks(path: Path, containing: bytes, kind: type[_Record]) -> Iterator[list[_Record]]:
+    """The records in the lines of a log that contain some bytes. Lines that are no records are left out."""
+    decoder = msgspec.json.Decoder(kind)
+    with path.open("rb") as file:
+        while lines := file.readlines(BLOCK_BYTES):
+            chosen = [line for line in lines if containing in line]
+            try:
+                yield decoder.decode_lines(b"".join(chosen))
+            except msgspec.DecodeError:
+                yield list(_undamaged(chosen, decoder))
+
+
+def _undamaged(lines: Iterable[bytes], decoder: msgspec.json.Decoder[_Record]) -> Iterator[_Record]:
+    for line in lines:
+        with contextlib.suppress(msgspec.DecodeError):
+            yield decoder.decode(line)
 
 
 def _routing(variant: MeasuredVariant) -> str:
@@ -178,7 +208,8 @@ def _routing(variant: MeasuredVariant) -> str:
 class _Tables:
     """The tables of a run that measures read, each by variant."""
 
-    notifications: Mapping[str, Sequence[Notification]]
+    results: Path
+    """The directory of the tables. That of notifications is read when a measure needs it, because it is the largest."""
     detections: Mapping[str, Sequence[Detection]]
     """Empty for a run without composite subscriptions."""
     messages: Mapping[str, Sequence[BrokerMessages]]
@@ -211,7 +242,7 @@ def open_measured(directory: Path) -> MeasuredRun:
             )
             for variant in manifest.variants
         ),
-        {variant.name: variant.time_dilation for variant in manifest.variants},
+        {variant.name: variant.time_dilation for variant in manifest.variants if variant.time_dilation != 1},
     )
 
 
@@ -221,7 +252,7 @@ def _read_tables(results: Path, summaries: Iterable[VariantSummary]) -> _Tables:
     routed = (results / table_file(RouteLength)).exists()
     running = [row for row in read_table(results, PhaseTimes) if row.phase == PhaseName.RUN]
     return _Tables(
-        notifications=_by_variant(read_table(results, Notification)),
+        results=results,
         detections=_by_variant(read_table(results, Detection) if composed else ()),
         messages=_by_variant(read_table(results, BrokerMessages)),
         labels=_by_variant(read_table(results, LabelledMessages)),
@@ -243,7 +274,7 @@ def _measured_variant(
         overlay=overlay,
         matching=summary.matching,
         run_seconds=run_seconds,
-        notifications=tuple(filter(_is_first_with_delay, tables.notifications.get(name, ()))),
+        notifications=StoredRows(tables.results, Notification, name, _is_first_with_delay),
         messages=tuple(tables.messages.get(name, ())),
         published=summary.delivery.published,
         delivery_ratio=_ratio(summary.delivery),

@@ -56,6 +56,17 @@ def read_table(results: Path, row: type[_Row]) -> list[_Row]:
         return [msgspec.convert(found, row) for found in (_partitioned if file.is_dir() else _rows)(file)]
 
 
+def read_partition(results: Path, row: type[_Row], variant: str) -> list[_Row]:
+    """The rows of one variant in a partitioned table; none of a variant that has no directory there.
+
+    Raises `RunDirectoryError` as `read_table` does.
+    """
+    table = results / table_file(row)
+    with _damage_reported(table):
+        found = [directory for directory in table.iterdir() if _variant_of(directory) == variant]
+        return [msgspec.convert(read, row) for directory in found for read in _partition(directory)]
+
+
 def read_columns(
     results: Path, row: type[msgspec.Struct], columns: Sequence[str]
 ) -> Iterator[tuple[str, Iterator[pa.RecordBatch]]]:
@@ -66,7 +77,7 @@ def read_columns(
     table = results / table_file(row)
     with _damage_reported(table):
         for directory in sorted(table.iterdir()):
-            yield unquote(directory.name.removeprefix(f"{PARTITION_KEY}=")), _batches(table, directory, columns)
+            yield _variant_of(directory), _batches(table, directory, columns)
 
 
 def _batches(table: Path, directory: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -97,9 +108,18 @@ def _rows(file: Path) -> Iterator[dict[str, Any]]:
 def _partitioned(table: Path) -> Iterator[dict[str, Any]]:
     """The rows of a partitioned table. `pyarrow.dataset` would load pandas wherever that is installed."""
     for directory in sorted(table.iterdir()):
-        value = unquote(directory.name.removeprefix(f"{PARTITION_KEY}="))
-        for file in sorted(directory.iterdir()):
-            yield from ({PARTITION_KEY: value, **row} for row in _rows(file))
+        yield from _partition(directory)
+
+
+def _partition(directory: Path) -> Iterator[dict[str, Any]]:
+    """The rows of one variant."""
+    variant = _variant_of(directory)
+    for file in sorted(directory.iterdir()):
+        yield from ({PARTITION_KEY: variant, **row} for row in _rows(file))
+
+
+def _variant_of(directory: Path) -> str:
+    return unquote(directory.name.removeprefix(f"{PARTITION_KEY}="))
 
 
 def arrow_table(rows: Sequence[_Row], row: type[_Row]) -> pa.Table:

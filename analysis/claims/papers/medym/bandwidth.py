@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
 
 import numpy as np
 
-from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
+from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import Recipe
 from analysis.claims.papers.medym.node_stress import mean_stress, stress_of
 from analysis.claims.papers.medym.traffic import Traffic, traffic_of
@@ -70,8 +69,11 @@ def path_growth(run: MeasuredRun, recipe: Recipe) -> Measurement:
     In links: `_FLAT` minus the growth under MEDYM, for each routing function; the growth under CBF minus the largest of
     these.
     """
-    points = list(by_point(run, SCHEMES).values())
-    grown = {scheme: _links(points[-1][scheme]) - _links(points[0][scheme]) for scheme in SCHEMES}
+    found, points = traffic_of(run), list(by_point(run, SCHEMES).values())
+    smallest, largest = (
+        {scheme: _links(found[schemes[scheme].name]) for scheme in SCHEMES} for schemes in (points[0], points[-1])
+    )
+    grown = {scheme: largest[scheme] - smallest[scheme] for scheme in SCHEMES}
     own = [grown[scheme] for scheme in (MST, CLOSE, BALANCED)]
     return Measurement(values=(*(_FLAT - growth for growth in own), grown[CBF] - max(own)))
 
@@ -87,7 +89,8 @@ def _largest(traffic: Traffic) -> float | None:
     return float(stress_of(traffic).max()) if traffic.events else None
 
 
-def _links(variant: MeasuredVariant) -> float:
+def _links(traffic: Traffic) -> float:
     """Mean number of links that a notification has travelled; 0 without one."""
-    hops = [row.hops for row in variant.notifications if row.hops]
-    return fmean(hops) if hops else 0.0
+    hops = traffic.notified.hops
+    travelled = hops[hops > 0]
+    return float(travelled.mean()) if len(travelled) else 0.0

@@ -9,7 +9,8 @@ import numpy as np
 
 from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import Recipe
-from analysis.claims.papers.medym.traffic import Integers, Numbers, Traffic, traffic_of
+from analysis.claims.papers.medym.notified import Integers
+from analysis.claims.papers.medym.traffic import Numbers, Traffic, traffic_of
 from analysis.claims.papers.medym.variants import BALANCED, CLOSE, MST, MULTICASTS, by_point
 from analysis.claims.verdict import Measurement
 
@@ -33,7 +34,7 @@ def invariants(run: MeasuredRun, recipe: Recipe) -> Measurement:
         if variant.name.rpartition("+")[2] not in MULTICASTS:
             continue
         traffic = found[variant.name]
-        destinations = traffic.destinations(variant)
+        destinations = traffic.destinations
         for event, wrong in enumerate(_violations(traffic, destinations)):
             checked += 1
             if wrong:

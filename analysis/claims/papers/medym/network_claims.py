@@ -49,7 +49,7 @@ def normalized_usages(run: MeasuredRun) -> Mapping[str, Usages]:
         for scheme in SCHEMES:
             variant = schemes[scheme]
             traffic, network = found[variant.name], under[variant.name]
-            wanted = traffic.destinations(variant)
+            wanted = traffic.destinations
             usage = {scheme: usage_of(traffic, network)}
             if scheme == CBF:
                 tree = trees.setdefault(id(network), _broadcast_usage(network))

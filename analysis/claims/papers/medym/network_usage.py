@@ -9,7 +9,8 @@ import numpy as np
 
 from analysis.claims.measured_run import MeasuredVariant
 from analysis.claims.model import ClaimsError
-from analysis.claims.papers.medym.traffic import Integers, Numbers, Traffic
+from analysis.claims.papers.medym.notified import Integers
+from analysis.claims.papers.medym.traffic import Numbers, Traffic
 from analysis.judging.journeys.network import Network, networks_of
 
 

@@ -9,11 +9,9 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-
 import numpy as np
 
-from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
+from analysis.claims.measured_run import MeasuredRun
 from analysis.claims.model import Recipe
 from analysis.claims.papers.medym.traffic import Numbers, Traffic, traffic_of
 from analysis.claims.papers.medym.variants import SCHEMES, by_point
@@ -33,7 +31,7 @@ def node_stress(run: MeasuredRun, recipe: Recipe) -> Measurement:
     for scheme in SCHEMES:
         variants = [schemes[scheme] for schemes in points.values()]
         values += [mean_stress(found[variant.name]) for variant in variants]
-        shares = [traversed_share(found[variant.name], variant) for variant in variants]
+        shares = [traversed_share(found[variant.name]) for variant in variants]
         values += [None if share is None else share * PAPERS_SERVERS for share in shares]
     return Measurement(values=tuple(values))
 
@@ -67,10 +65,10 @@ def largest_over_mean(traffic: Traffic) -> float | None:
     return float((stress := stress_of(traffic)).max() / stress.mean()) if len(traffic.event) else None
 
 
-def traversed_share(traffic: Traffic, variant: MeasuredVariant) -> float | None:
+def traversed_share(traffic: Traffic) -> float | None:
     """Mean share of the servers that an event traverses; None without an event."""
     if not traffic.events:
         return None
-    at_home = {row.publication for row in variant.notifications if row.hops == 0}
-    wanted_at_home = at_home & traffic.events.keys()
-    return (fmean(traffic.copies) + len(wanted_at_home) / len(traffic.events)) / len(traffic.servers)
+    wanted_at_home = np.unique(traffic.notified.event[traffic.notified.hops == 0])
+    at_home = np.count_nonzero(wanted_at_home >= 0)
+    return (float(traffic.copies.mean()) + at_home / len(traffic.events)) / len(traffic.servers)

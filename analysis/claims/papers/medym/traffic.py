@@ -7,18 +7,23 @@ numbered, and a measure works on arrays with a place for each copy or event, bec
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
+from analysis.claims.measured_run import MeasuredRun
+from analysis.claims.papers.medym.notified import COLUMNS, Integers, Notified
+from analysis.tables.deliveries import Notification
+from analysis.tables.results import read_columns
+from record.files import RESULTS
 from record.log import Event
 from topology.link_properties import BrokerId
 
-Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 _FORM_BYTES = 1
@@ -43,6 +48,7 @@ class Traffic:
     receiver: Integers
     size: Integers
     """Bytes of each copy: content and header."""
+    notified: Notified
 
     @property
     def listed(self) -> Integers:
@@ -54,15 +60,15 @@ class Traffic:
         """The number of copies of each event."""
         return np.bincount(self.event, minlength=len(self.events)).astype(np.int64)
 
-    def destinations(self, variant: MeasuredVariant) -> list[Integers]:
+    @cached_property
+    def destinations(self) -> list[Integers]:
         """The servers, without the publication server, whose clients were notified of each event; ascending."""
-        found: list[set[int]] = [set() for _ in self.events]
-        for row in variant.notifications:
-            if row.publication in self.events and row.broker is not None:
-                event = self.events[row.publication]
-                if self.servers[row.broker] != self.publishers[event]:
-                    found[event].add(self.servers[row.broker])
-        return [np.array(sorted(servers), np.int64) for servers in found]
+        event, server = self.notified.event, self.notified.server
+        away = (event >= 0) & (server >= 0)
+        away[away] = server[away] != self.publishers[event[away]]
+        reached = np.unique(event[away] * len(self.servers) + server[away])
+        ends = np.searchsorted(reached, np.arange(len(self.events) + 1) * len(self.servers)).tolist()
+        return [reached[begin:end] % len(self.servers) for begin, end in pairwise(ends)]
 
 
 @dataclass(slots=True)
@@ -80,7 +86,8 @@ class _Collected:
     def number(self, id: str) -> int:
         return self.events.setdefault(id, len(self.events))
 
-    def traffic(self, servers: Mapping[BrokerId, int]) -> Traffic:
+    def traffic(self, servers: Mapping[BrokerId, int], notified: Iterable[pa.RecordBatch]) -> Traffic:
+        """All of it, given the variant's notifications in batches of `COLUMNS`."""
         count = len(self.events)
         return Traffic(
             servers=servers,
@@ -91,6 +98,7 @@ class _Collected:
             sender=np.array(self.sender, np.int64),
             receiver=np.array(self.receiver, np.int64),
             size=np.array(self.size, np.int64),
+            notified=Notified.of(notified, self.events, servers),
         )
 
 
@@ -106,16 +114,19 @@ def _read(run: MeasuredRun) -> Mapping[str, Traffic]:
     }
     found = {variant.name: _Collected() for variant in run.variants}
     for broker in run.brokers:
-        for record in run.records(broker, b'"kind":"publish"'):
+        for record in run.message_records(broker, b'"kind":"publish"'):
             numbers, collected = servers[record.variant], found[record.variant]
             if record.event is Event.SENT:
                 assert record.peer is not None
-                collected.event.append(collected.number(record.id or ""))
+                collected.event.append(collected.number(record.id))
                 collected.sender.append(numbers[broker])
                 collected.receiver.append(numbers[record.peer])
-                collected.size.append(record.bytes or 0)
+                collected.size.append(record.bytes)
             elif record.event is Event.RECEIVED and record.peer is None:
-                event = collected.number(record.id or "")
+                event = collected.number(record.id)
                 collected.publishers[event] = numbers[broker]
-                collected.contents[event] = record.bytes or 0
-    return {name: collected.traffic(servers[name]) for name, collected in found.items()}
+                collected.contents[event] = record.bytes
+    return {
+        name: found[name].traffic(servers[name], batches)
+        for name, batches in read_columns(run.directory / RESULTS, Notification, COLUMNS)
+    }

@@ -16,7 +16,10 @@ from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.shipped import MEASURES
 from analysis.claims.verdict import Measurement
 from analysis.tables.deliveries import Notification
+from analysis.tables.partitions import PartWriter, partition
+from analysis.tables.results import table_file
 from analysis.tables.summary import Matching
+from record.files import RESULTS
 from record.log import Event, TraceRecord
 from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
@@ -50,18 +53,21 @@ class Published(NamedTuple):
     copies: tuple[Copy, ...] = ()
     notified: tuple[str, ...] = ()
     """Servers with a client that is notified."""
+    hops: int = 1
+    """Links that the notifications at other servers have travelled."""
 
 
 def notification(id: str, broker: str, publisher: str, **fields: Any) -> Notification:
-    given: dict[str, Any] = {"delay_ms": 1.0, "hops": int(broker != publisher), "path": None, **fields}
+    given: dict[str, Any] = {"variant": "", "repeat": 0, "second": 0, "delay_ms": 1.0, "path": None, **fields}
+    given.setdefault("hops", int(broker != publisher))
     return Notification(
-        variant="", publication=id, repeat=0, published_ns=0, queueing_ms=0.0, second=0, overtaken=False,
+        publication=id, published_ns=0, queueing_ms=0.0, overtaken=False,
         client=f"S{broker}", publisher=f"P{publisher}", broker=broker, intended_ns=0, notified_ns=1, **given,
     )  # fmt: skip
 
 
-def variant(name: str, events: Iterable[Published] = (), notifications: Iterable[Notification] = ()) -> MeasuredVariant:
-    """A variant in which clients were notified as the events state, or as given."""
+def variant(name: str, notifications: Iterable[Notification] = ()) -> MeasuredVariant:
+    """A variant in which clients were notified as given."""
     matching = Matching(
         operations=0, publication_messages=0, share=None, per_publication=None, most_brokers=1, at_several_brokers=0
     )
@@ -69,25 +75,37 @@ def variant(name: str, events: Iterable[Published] = (), notifications: Iterable
         Link(a, b, LinkProperties(delay=UNDERLAY.latency(a, b)), LinkProperties(delay=UNDERLAY.latency(b, a)))
         for a, b in (("A", "B"), ("A", "C"), ("B", "C"))
     )
-    notified = [notification(event.id, broker, event.publisher) for event in events for broker in event.notified]
     return MeasuredVariant(
         name=name, settings={}, overlay=Overlay("mesh", tuple(map(Broker, SERVERS)), links), matching=matching,
-        run_seconds=10.0, notifications=(*notified, *notifications), messages=(), underlay=UNDERLAY,
+        run_seconds=10.0, notifications=tuple(notifications), messages=(), underlay=UNDERLAY,
     )  # fmt: skip
 
 
 def run_of(directory: Path, events: Mapping[str, Iterable[Published]]) -> MeasuredRun:
-    """A run with these events in each variant, and logs of them."""
+    """A run with these events in each variant, logs of them, and the table of their notifications."""
     (directory / "logs").mkdir(parents=True)
     records = [record for name, published in events.items() for event in published for record in _records(name, event)]
     for server in SERVERS:
         lines = b"".join(msgspec.json.encode(record) + b"\n" for record in records if record.node == server)
         (directory / "logs" / f"{server}.jsonl").write_bytes(lines)
-    return MeasuredRun(directory, tuple(variant(name, published) for name, published in events.items()))
+    with PartWriter(directory / RESULTS, Notification, 0) as notifications:
+        for name, published in events.items():
+            partition(directory / RESULTS / table_file(Notification), name).mkdir(parents=True)
+            for row in _notifications(name, published):
+                notifications.write(row)
+    return MeasuredRun(directory, tuple(map(variant, events)))
 
 
 def measured(run: MeasuredRun, measure: str, *arguments: float) -> Measurement:
     return MEASURES[measure](run, Recipe(scenario="x.yaml", measure=measure, arguments=arguments))
+
+
+def _notifications(name: str, published: Iterable[Published]) -> Iterable[Notification]:
+    return (
+        notification(event.id, broker, event.publisher, variant=name, hops=event.hops * (broker != event.publisher))
+        for event in published
+        for broker in event.notified
+    )
 
 
 def _records(name: str, event: Published) -> Iterable[TraceRecord]:

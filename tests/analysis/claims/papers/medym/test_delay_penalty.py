@@ -16,7 +16,7 @@ def run(*named: tuple[str, list[tuple[str, float]]]) -> MeasuredRun:
     return MeasuredRun(
         Path("run"),
         tuple(
-            variant(name, (), [notification("P:1", to, "A", delay_ms=delay, path=["A", to]) for to, delay in paths])
+            variant(name, [notification("P:1", to, "A", delay_ms=delay, path=["A", to]) for to, delay in paths])
             for name, paths in named
         ),
     )
@@ -33,7 +33,7 @@ def test_the_share_below_the_direct_latency_counts_measured_locations_only() -> 
 
 def test_notifications_at_the_publishers_server_have_no_path() -> None:
     home = notification("P:1", "A", "A", delay_ms=1.0, path=["A"])
-    found = MeasuredRun(Path("run"), (variant("MST", (), [home]),))
+    found = MeasuredRun(Path("run"), (variant("MST", [home]),))
     assert measured(found, "share below direct latency").values == (None,)
 
 
