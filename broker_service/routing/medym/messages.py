@@ -7,20 +7,24 @@ Control messages have no body. Servers are named by their numbers. Headers of pu
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
 from broker_service.routing.common.decoding import encode_header, header_decoder
-from broker_service.routing.medym.sums import decoded_subscription
+from broker_service.routing.medym.sums import SumChange, decoded_subscription
+
+_Natural = Annotated[int, msgspec.Meta(ge=0)]
+_REST: Final = 32
+"""Bytes of an announcement besides predicates and locations, about."""
 
 
 class Version(NamedTuple):
     """Version of a server's state. Later ones are greater."""
 
-    incarnation: int
-    number: int
+    incarnation: _Natural
+    number: _Natural
     """The number of announcements that this incarnation of the server has made."""
 
 
@@ -33,10 +37,10 @@ class Status(msgspec.Struct, frozen=True, array_like=True):
     overloaded: bool
 
 
-class Change(msgspec.Struct, frozen=True, array_like=True, tag="change"):
+class Change(msgspec.Struct, frozen=True, array_like=True, dict=True, tag="change"):
     """The change that leads to a version of a server's state from the one before."""
 
-    server: int
+    server: _Natural
     version: Version
     added: tuple[bytes, ...]
     """Subscriptions, or advertisements where subscriptions go to advertisers alone, as their encoded predicates."""
@@ -44,19 +48,39 @@ class Change(msgspec.Struct, frozen=True, array_like=True, tag="change"):
     status: Status | None = None
     """None: as before."""
 
+    @cached_property
+    def change(self) -> SumChange:
+        """The change of the sum, made once for all servers of a process that apply it."""
+        return SumChange(self.added, self.withdrawn)
 
-class State(msgspec.Struct, frozen=True, array_like=True, tag="state"):
+    @cached_property
+    def size(self) -> int:
+        """Encoded size in bytes, about."""
+        return _size((*self.added, *self.withdrawn), self.status)
+
+
+class State(msgspec.Struct, frozen=True, array_like=True, dict=True, tag="state"):
     """The whole state of a server."""
 
-    server: int
+    server: _Natural
     version: Version
     contents: tuple[bytes, ...]
     """As `Change.added`."""
     status: Status | None = None
     """None: unknown to the sender."""
 
+    @cached_property
+    def size(self) -> int:
+        """As `Change.size`."""
+        return _size(self.contents, self.status)
+
 
 Announcement = Change | State
+
+
+def _size(listed: tuple[bytes, ...], status: Status | None) -> int:
+    located = 0 if status is None else len(status.location)
+    return _REST + located + 2 * len(listed) + sum(map(len, listed))
 
 
 class Bundle(msgspec.Struct, frozen=True, array_like=True, tag="bundle"):
@@ -68,7 +92,7 @@ class Bundle(msgspec.Struct, frozen=True, array_like=True, tag="bundle"):
 class Versions(msgspec.Struct, frozen=True, array_like=True, tag="versions"):
     """The sender takes the receiver for its neighbour in the tree of announcements, and has these states."""
 
-    versions: tuple[tuple[int, Version], ...]
+    versions: tuple[tuple[_Natural, Version], ...]
     """Servers and versions."""
 
 

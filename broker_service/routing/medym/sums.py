@@ -8,8 +8,8 @@ makes of it is found once. No sum outlives the servers that hold it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
 from weakref import WeakValueDictionary, ref
 
 from broker_service.language import Subscription
@@ -19,17 +19,25 @@ decoded_subscription = lru_cache(maxsize=4096)(decode_subscription)
 """Decodes a subscription, once for several servers that have it. Raises `MalformedMessageError`."""
 
 
-class SumChange(NamedTuple):
+_Step = tuple["ref[SubscriptionSum]", "ref[SubscriptionSum]"]
+"""A sum and what a change has made of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SumChange:
     """A change of a server's sum."""
 
     added: tuple[bytes, ...] = ()
     withdrawn: tuple[bytes, ...] = ()
+    latest: list[_Step] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The last sum that it changed and what it made of that, or nothing. An announcement comes to all servers, one
+    after another, which read the same copy of it, and a look at this costs less than to hash all of it."""
 
 
 class SubscriptionSum:
     """The distinct subscriptions of a server. Equal ones are the same object."""
 
-    __slots__ = ("__weakref__", "_following", "_latest", "_latest_change", "subscriptions")
+    __slots__ = ("__weakref__", "_following", "subscriptions")
 
     def __init__(self, subscriptions: Mapping[bytes, Subscription]) -> None:
         """For `EMPTY` and `after` alone."""
@@ -37,25 +45,20 @@ class SubscriptionSum:
         """By their encoded predicates."""
         self._following: WeakValueDictionary[SumChange, SubscriptionSum] = WeakValueDictionary()
         """The sums that changes have made of this one."""
-        self._latest_change = SumChange()
-        self._latest = ref(self)
-        """The sum that this change made of this one. An announcement comes to all servers, one after another, and those
-        with one neighbour read the same copy of it, which is compared faster than it is looked up."""
 
     def after(self, change: SumChange) -> SubscriptionSum:
         """The sum that a change makes of this one. A subscription that is added and withdrawn is not in it.
 
         Raises `MalformedMessageError` when an added subscription cannot be decoded.
         """
-        if change == self._latest_change:
-            latest = self._latest()
-            if latest is not None:
-                self._latest_change = change
-                return latest
+        if change.latest:
+            former, made = change.latest[0]
+            if former() is self and (known := made()) is not None:
+                return known
         following = self._following.get(change)
         if following is None:
             following = self._following[change] = self._changed(change)
-        self._latest_change, self._latest = change, ref(following)
+        change.latest[:] = [(ref(self), ref(following))]
         return following
 
     def _changed(self, change: SumChange) -> SubscriptionSum:

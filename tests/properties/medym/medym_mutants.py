@@ -146,7 +146,7 @@ class AnnouncesNoWithdrawals(KnownSums):
     """Keeps what other servers have withdrawn."""
 
     def change(self, server: int, change: SumChange) -> None:
-        super().change(server, change._replace(withdrawn=()))
+        super().change(server, dataclasses.replace(change, withdrawn=()))
 
 
 class SendsToEverybody(KnownSums):
@@ -245,7 +245,7 @@ class KeepsFormerAdvertisements(KnownAdvertisements):
     """Takes no withdrawal of an advertisement."""
 
     def change(self, server: int, change: SumChange) -> None:
-        super().change(server, change._replace(withdrawn=()))
+        super().change(server, dataclasses.replace(change, withdrawn=()))
 
 
 # Servers and locations

@@ -17,12 +17,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
-from broker_service.routing.medym.messages import Announcement, Bundle, Change
+from broker_service.routing.medym.messages import Announcement, Bundle
 
 MOST_BUNDLED: Final = 64 << 10
 """Bytes of the announcements in a bundle, about, so that it fits into a frame; a single one may be larger."""
-_REST: Final = 32
-"""Bytes of an announcement besides predicates and locations, about."""
 
 
 class Addressed(NamedTuple):
@@ -110,7 +108,7 @@ def bundled(announcements: Iterable[Announcement]) -> Iterator[Bundle]:
     bundle: list[Announcement] = []
     held = 0
     for announcement in announcements:
-        size = _size(announcement)
+        size = announcement.size
         if bundle and held + size > MOST_BUNDLED:
             yield Bundle(tuple(bundle))
             bundle, held = [], 0
@@ -118,12 +116,3 @@ def bundled(announcements: Iterable[Announcement]) -> Iterator[Bundle]:
         held += size
     if bundle:
         yield Bundle(tuple(bundle))
-
-
-def _size(announcement: Announcement) -> int:
-    status = 0 if announcement.status is None else len(announcement.status.location)
-    if isinstance(announcement, Change):
-        listed = (*announcement.added, *announcement.withdrawn)
-    else:
-        listed = announcement.contents
-    return _REST + status + 2 * len(listed) + sum(map(len, listed))

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from broker_service.errors import MalformedMessageError
 from broker_service.routing.medym.locations.interface import KnownLocations
 from broker_service.routing.medym.messages import Announcement, Change, State, Status, Version
 from broker_service.routing.medym.multicast.decisions import Decisions
 from broker_service.routing.medym.subscriptions.exchange import AnnouncedSums
-from broker_service.routing.medym.sums import SumChange
 
-_UNKNOWN = Version(0, 0)
+_UNKNOWN: Final = Version(0, 0)
 """Lower than every version."""
 
 
@@ -28,6 +28,12 @@ class Applied(enum.Enum):
     """The version, or a later one, has been applied before."""
     MISSING = enum.auto()
     """One before it has not been applied, and neither was this one."""
+
+
+# Looked up once, because a server applies thousands of announcements: a member of an enumeration takes 0.1 us.
+_NEW: Final = Applied.NEW
+_KNOWN: Final = Applied.KNOWN
+_MISSING: Final = Applied.MISSING
 
 
 class ServerStates:
@@ -51,34 +57,35 @@ class ServerStates:
 
     def check(self, announcement: Announcement) -> None:
         """Raises `MalformedMessageError` for an announcement that no correct server sends."""
-        self.check_version(announcement.server, announcement.version)
+        self.check_server(announcement.server)
         if announcement.status is not None:
             self._locations.check(announcement.server, announcement.status.location)
 
-    def check_version(self, server: int, version: Version) -> None:
-        """Raises `MalformedMessageError` for a server, or a version of its state, that cannot be."""
-        if not (0 <= server < self._servers and version.incarnation >= 0 and version.number >= 0):
-            raise MalformedMessageError(f"version {version.incarnation}.{version.number} of server {server}")
+    def check_server(self, server: int) -> None:
+        """Raises `MalformedMessageError` for a number, from 0, that no server has."""
+        if server >= self._servers:
+            raise MalformedMessageError(f"server {server}, and there are {self._servers}")
 
     def apply(self, announcement: Announcement) -> Applied:
         """Applies an announcement that `check` permits."""
         server, version = announcement.server, announcement.version
         known = self.versions.get(server, _UNKNOWN)
         if version <= known or server == self._own:
-            return Applied.KNOWN
+            return _KNOWN
         if isinstance(announcement, Change):
-            if version.number != (known.number + 1 if version.incarnation == known.incarnation else 1):
-                return Applied.MISSING
-            if version.incarnation != known.incarnation:
+            if version != (known.incarnation, known.number + 1):
+                if version.incarnation == known.incarnation or version.number != 1:
+                    return _MISSING
                 self._sums.replace(server, ())
-            if announcement.added or announcement.withdrawn:  # otherwise it announces its location or load alone
-                self._sums.change(server, SumChange(announcement.added, announcement.withdrawn))
+            change = announcement.change
+            if change.added or change.withdrawn:  # otherwise it announces its location or load alone
+                self._sums.change(server, change)
         else:
             self._sums.replace(server, announcement.contents)
         self.versions[server] = version
         if announcement.status is not None:
             self._learn(server, announcement.status)
-        return Applied.NEW
+        return _NEW
 
     def incarnation_of(self, server: int) -> int:
         """The latest incarnation of a server that is known, 0 of one that nothing is known of."""
