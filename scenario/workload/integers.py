@@ -7,8 +7,10 @@ is all values unless the scenario limits what is advertised.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +103,7 @@ class Wanted:
 
     values: Integers
     """Values, broker after broker; a broker that wants all has the one entry `_EVERYTHING`."""
-    begins: Integers
+    begins: tuple[int, ...]
     """Index in `values` at which each broker's begin, and at last the number of `values`."""
 
     def receivers(self, values: int) -> Weights:
@@ -178,13 +180,13 @@ class IntegersPopulation:
         ]
 
     def _subscription(self, index: int) -> PlannedOperation:
-        broker = int(np.searchsorted(self.wanted.begins, index, side="right")) - 1
+        broker = bisect_right(self.wanted.begins, index) - 1
         return PlannedOperation(
             at=0,
             client=f"S{broker + 1}",
             broker=self.brokers[broker],
             operation=OperationKind.SUBSCRIBE,
-            id=f"s{index - int(self.wanted.begins[broker]) + 1}",
+            id=f"s{index - self.wanted.begins[broker] + 1}",
             predicates=self._predicates(int(self.wanted.values[index])),
         )
 
@@ -301,8 +303,7 @@ def _wanted(chances: _Chances, brokers: int, values: int, seed: int) -> Wanted:
         rng = numeric_stream(seed, f"interests:S{broker + 1}")
         found = np.flatnonzero(rng.random(values) < chances.of(broker))
         drawn.append(found if len(found) < values else np.array([_EVERYTHING]))
-    begins = np.concatenate([[0], np.cumsum([len(found) for found in drawn])])
-    return Wanted(np.concatenate(drawn), begins)
+    return Wanted(np.concatenate(drawn), tuple(accumulate(map(len, drawn), initial=0)))
 
 
 def _distances(section: IntegersWorkload, scenario: Scenario) -> Weights | None:
