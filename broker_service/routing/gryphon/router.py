@@ -165,7 +165,7 @@ class GryphonRouter(DispatchingRouter):
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         if self._log.is_repeat(client, message.id):
             return ()
-        if size_of(message) > self._log_bytes:
+        if size_of(client, message) > self._log_bytes:
             raise RefusedPublicationError(f"it has {len(message.body)} bytes; the log holds {self._log_bytes}")
         if not self._batching:
             return self._detours.carried(self._append(client, message, publication))

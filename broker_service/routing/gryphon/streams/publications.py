@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from broker_service.messages import Kind, Message
+from broker_service.messages import ClientId, Kind, Message
 from broker_service.routing.gryphon.virtual_time.vectors import Vector
 
 
@@ -38,6 +38,9 @@ class Logged(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: bytes
     published: int
     digest: int
+    client: ClientId
+    number: int
+    """Among the publications of its client (`recognition`)."""
 
     def message(self) -> Message:
         """The message that its client has sent."""

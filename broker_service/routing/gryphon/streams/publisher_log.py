@@ -7,15 +7,15 @@ them.
    of two incarnations hold nothing.
 3. Leaves with an element in the vectors are owed all positions from the one at which their element appeared on. A leaf
    that could not be reached for `forget_after` seconds is owed nothing any more.
-4. The ids of each client's latest publications are stored, too, because the client repeats those of which it does not
-   know whether a former incarnation has accepted them.
+4. The latest publications of each client are recognised when they are repeated (`recognition`), because a client
+   repeats those of which it does not know whether a former incarnation has accepted them.
 5. Publications are in stable storage alone, from where those that are sent again are read, because a log that an
    unreachable leaf makes long would take its memory a second time.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Mapping
 from itertools import chain, islice
 from typing import Final
@@ -25,16 +25,17 @@ import msgspec
 from broker_service.messages import ClientId, Message
 from broker_service.routing.gryphon.streams.publications import Logged
 from broker_service.routing.gryphon.streams.ranges import RangeSet
+from broker_service.routing.gryphon.streams.recognition import BLOCKS, Accepted, Recognition, read_block
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector, decode_vector, encode_vector
 from broker_service.routing.interface import Action, Erase, Store
 
 POSITION_BITS: Final = 32
 """Positions of one incarnation."""
-_PUBLICATION, _VECTOR, _RECOGNISED = "publication ", "vector ", "recognised "
+_PUBLICATION, _VECTOR = "publication ", "vector "
 """Beginnings of keys in stable storage."""
 _OVERHEAD: Final = 100
-"""Bytes of a stored publication beyond its body and its id, at most."""
+"""Bytes of a stored publication beyond its body and its names, at most."""
 
 _decode_logged = msgspec.msgpack.Decoder(Logged).decode
 _encode = msgspec.msgpack.Encoder().encode
@@ -74,11 +75,7 @@ class PublisherLog:
         """The first position that it was owed then."""
         self._unreachable: dict[Leaf, float] = {}
         """By leaf: when it was first reported."""
-        self._recognised: defaultdict[ClientId, dict[str, None]] = defaultdict(dict)
-        """By client: ids of its latest publications, in their order."""
-        self._accepted: defaultdict[ClientId, int] = defaultdict(int)
-        """By client: publications accepted so far, in all incarnations."""
-        self._most_recognised = recognised
+        self._recognition = Recognition(recognised)
         self._recover()
 
     @property
@@ -103,21 +100,19 @@ class PublisherLog:
 
     def is_repeat(self, client: ClientId, id: str) -> bool:
         """True for one of the latest publications of a client."""
-        return id in self._recognised.get(client, ())
+        return self._recognition.is_repeat(client, id)
 
     def append(self, client: ClientId, message: Message, vector: Vector) -> list[Action]:
         """Gives a publication the next position. The actions store it. A vector must not change afterwards."""
         position = self.next
         self.next = position + 1
         actions = [] if vector is self._vector else self._change_vector(position, vector)
-        key = _key(position)
-        value = _encode(Logged(message.id, message.body, message.published, self.digest))
+        number, blocks = self._recognition.accept(client, message.id, position)
+        logged = Logged(message.id, message.body, message.published, self.digest, client, number)
+        key, value = _key(position), _encode(logged)
         self._keep(position, len(key) + len(value))
         actions.append(Store(key, value))
-        slot = self._accepted[client] % self._most_recognised
-        self._accepted[client] += 1
-        self._recognise(client, message.id)
-        actions.append(Store(f"{_RECOGNISED}{slot} {client}", _encode((self._accepted[client], message.id))))
+        actions += blocks
         return actions
 
     def acknowledge(self, leaf: Leaf, position: int, now: float) -> None:
@@ -160,6 +155,7 @@ class PublisherLog:
                 self.bytes -= self._sizes.popleft()
                 actions.append(Erase(_key(position)))
         if actions:
+            actions += self._recognition.settle(end)
             self._kept.forget_below(end)
             for digest in self._vectors.forget_below(self.first):
                 actions.append(Erase(f"{_VECTOR}{digest}"))
@@ -197,27 +193,20 @@ class PublisherLog:
         self._sizes.append(size)
         self.bytes += size
 
-    def _recognise(self, client: ClientId, id: str) -> None:
-        latest = self._recognised[client]
-        latest[id] = None
-        if len(latest) > self._most_recognised:
-            del latest[next(iter(latest))]
-
     def _recover(self) -> None:
-        slots: defaultdict[ClientId, list[tuple[int, str]]] = defaultdict(list)
         sizes: dict[int, int] = {}
+        blocks: list[Accepted] = []
+        accepted: dict[int, Accepted] = {}
         for key, value in self._stored.items():
             if key.startswith(_VECTOR):
                 self._vectors.add(int(key.removeprefix(_VECTOR)), decode_vector(value))
-            elif key.startswith(_RECOGNISED):
-                number, id = msgspec.msgpack.decode(value, type=tuple[int, str])
-                slots[key.removeprefix(_RECOGNISED).split(" ", 1)[1]].append((number, id))
+            elif key.startswith(BLOCKS):
+                blocks += read_block(key, value)
             elif key.startswith(_PUBLICATION):
-                sizes[int(key.removeprefix(_PUBLICATION))] = len(key) + len(value)
-        for client, numbers in slots.items():
-            self._accepted[client] = max(numbers)[0]
-            for _, id in sorted(numbers):
-                self._recognise(client, id)
+                position, logged = int(key.removeprefix(_PUBLICATION)), _decode_logged(value)
+                sizes[position] = len(key) + len(value)
+                accepted[position] = Accepted(logged.client, logged.number, logged.id)
+        self._recognition.recover(blocks, sorted(accepted.items()))
         for position, size in sorted(sizes.items()):
             self._keep(position, size)
         latest = self._vectors.latest()
@@ -225,9 +214,9 @@ class PublisherLog:
             self._acknowledged = dict.fromkeys(latest[1], self.first)
 
 
-def size_of(message: Message) -> int:
-    """Bytes that a publication takes in the log, at most."""
-    return len(message.body) + len(message.id) + _OVERHEAD
+def size_of(client: ClientId, message: Message) -> int:
+    """Bytes that a publication takes in the log, at most, where names are ASCII."""
+    return len(message.body) + len(message.id) + len(client) + _OVERHEAD
 
 
 def _key(position: int) -> str:
