@@ -1,10 +1,12 @@
 """State that delivery in order without gaps needs: `python -m benchmarks.reliable_state [TRIAL ...]`.
 
 Gryphon's routers on two brokers, or on a publisher's and a subscriber's broker with three brokers between them. All
-trials but the last run in virtual time and give figures that do not depend on the machine.
+trials but *memory* and *storage* run in virtual time and give figures that do not depend on the machine.
 
 * *log*: the publishers' broker's log at 2,000 publications a second of 300 bytes each, all of which are wanted; then
-  with the subscriber's broker cut off for 30 s, once with room for that and once with a log of 4 MiB.
+  with the subscriber's broker cut off for 30 s, once with room for that and once with a log of 4 MiB. These are bytes
+  of stable storage.
+* *memory*: what the log of those 30 s takes of a process' memory, with stable storage in a file as brokers have it.
 * *reorder*: publications that a subscriber's broker holds back, where they take paths that differ by 40 ms.
 * *restart*: time from the first link of a restarted broker until it knows all subscriptions again: 10,000, none of
   which covers another one.
@@ -19,7 +21,9 @@ import argparse
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +35,7 @@ from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
-from broker_service.routing.interface import Erase, Store
+from broker_service.routing.interface import Action, Erase, Store
 from broker_service.storage import BoundedStorage, FileStorage
 from broker_service.tracing.trace_writer import NullTrace
 from emulation.live_overlay import BrokerSettings
@@ -58,6 +62,7 @@ ROUND_TRIP_MS = 2 * DELAY * 1e3
 
 STEADY = Target("log of a publishers' broker at 2,000 publications/s", Bound.AT_MOST, 1, "MiB")
 AFTER_A_CUT = Target("log after a subscriber's broker was cut off for 30 s", Bound.AT_MOST, 18e6 / MEBIBYTE, "MiB")
+MEMORY = Target("memory that this log takes", Bound.AT_MOST, 18e6 / MEBIBYTE, "MiB")
 EXCESS = Target(f"excess of a log over its bound of {SMALL_LOG >> 20} MiB, meanwhile", Bound.AT_MOST, 450, "bytes")
 """One publication, because publishers wait once the bound is reached."""
 REORDERED = Target("publications held back where paths differ by 40 ms", Bound.AT_MOST, 1, "MiB")
@@ -169,6 +174,21 @@ def _log_sizes(options: Mapping[str, object]) -> tuple[float, float]:
     return steady / MEBIBYTE, cut / MEBIBYTE
 
 
+def memory(_directory: Path) -> Sequence[Judgement]:
+    frame, vector = 50, {7: 1}
+    with _file_storage() as kept_values:
+        stream = PublisherLog(1, kept_values.values, VectorDigests(), 256, 60)
+        tracemalloc.start()
+        for number in range(RATE * CUT_OFF):
+            message = Message(Kind.PUBLISH, f"P:{number}", _body(number, _FILLING), published=SECOND + number)
+            _perform(kept_values, stream.append("P", message, vector))
+            if number % frame == frame - 1:
+                kept_values.commit()
+        used, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return [MEMORY.judge(used / MEBIBYTE)]
+
+
 def reorder(_directory: Path) -> Sequence[Judgement]:
     world = World(["a", "b1", "b2", "b3", "c"], _node_of_three((0.001, 0.011, 0.021)), {"paths": "message"})
     world.subscribe(_ALL)
@@ -216,9 +236,7 @@ def _virtual_time(world: World, broker: str) -> int:
 
 def storage(_directory: Path) -> Sequence[Judgement]:
     publications, frame, kept = 20_000, 50, 400
-    with tempfile.TemporaryDirectory(prefix="stored-") as temporary:
-        file = FileStorage(Path(temporary, "stored"))
-        kept_values = BoundedStorage(file, 64 * MEBIBYTE)
+    with _file_storage() as kept_values:
         stream = PublisherLog(1, {}, VectorDigests(), 256, 60)
         body, vector, taken = bytes(BODY), {7: 1}, 0
         for number in range(publications):
@@ -227,20 +245,33 @@ def storage(_directory: Path) -> Sequence[Judgement]:
                 stream.acknowledge(7, number - kept // 2, 0)
                 actions += stream.trim(0)
             begun = time.process_time_ns()
-            for action in actions:
-                if isinstance(action, Store):
-                    kept_values.store(action.key, action.value)
-                elif isinstance(action, Erase):
-                    kept_values.erase(action.key)
+            _perform(kept_values, actions)
             if number % frame == frame - 1:
                 kept_values.commit()
             taken += time.process_time_ns() - begun
-        file.close()
     return [STORAGE.judge(taken / publications / 1e3)]
 
 
+@contextmanager
+def _file_storage() -> Iterator[BoundedStorage]:
+    """Stable storage in a file, as brokers have it."""
+    with tempfile.TemporaryDirectory(prefix="stored-") as temporary:
+        file = FileStorage(Path(temporary, "stored"))
+        yield BoundedStorage(file, 64 * MEBIBYTE)
+        file.close()
+
+
+def _perform(storage: BoundedStorage, actions: Iterable[Action]) -> None:
+    """Stores and erases what a log wants."""
+    for action in actions:
+        if isinstance(action, Store):
+            storage.store(action.key, action.value)
+        elif isinstance(action, Erase):
+            storage.erase(action.key)
+
+
 TRIALS: Mapping[str, Trial] = {
-    "log": log, "reorder": reorder, "restart": restart, "joining": joining, "storage": storage,
+    "log": log, "memory": memory, "reorder": reorder, "restart": restart, "joining": joining, "storage": storage,
 }  # fmt: skip
 
 
