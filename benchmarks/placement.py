@@ -22,11 +22,11 @@ from broker_service.language import Advertisement, Operator, Predicate, Publicat
 from broker_service.language.composite import And, Atomic
 from broker_service.language.composite_subscription import parts_of
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.tid.placement.cardinality import PartMatches, Source, matches_of, paper
-from broker_service.routing.tid.placement.choice import Choice, least_cost
-from broker_service.routing.tid.placement.cost import Surroundings
-from broker_service.routing.tid.placement.queueing import BrokerTimes
-from broker_service.routing.tid.placement.statistics import SAMPLE, Sample, Statistics
+from broker_service.routing.tid.placement.decision.choice import Choice, least_cost
+from broker_service.routing.tid.placement.decision.cost import Surroundings
+from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
+from broker_service.routing.tid.placement.rates.cardinality import PartMatches, Source, matches_of, paper
+from broker_service.routing.tid.placement.rates.statistics import SAMPLE, Sample, Statistics
 
 PARTS = 8
 ADVERTISEMENTS = 100

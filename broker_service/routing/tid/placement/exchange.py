@@ -25,9 +25,9 @@ import msgspec
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
-from broker_service.routing.tid.placement.measurement import Measurement
-from broker_service.routing.tid.placement.queueing import BrokerTimes
-from broker_service.routing.tid.placement.statistics import Sample, Statistics
+from broker_service.routing.tid.placement.decision.measurement import Measurement
+from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
+from broker_service.routing.tid.placement.rates.statistics import Sample, Statistics
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import SubscriptionRoutingTable
 

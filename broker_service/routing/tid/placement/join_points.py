@@ -31,8 +31,8 @@ from broker_service.routing.interface import (
     Send,
     SetTimer,
 )
-from broker_service.routing.tid.placement.choice import Decision
 from broker_service.routing.tid.placement.confirmation import Confirmations, Join
+from broker_service.routing.tid.placement.decision.choice import Decision
 from broker_service.routing.tid.placement.messages import (
     ComposeHeader,
     PartRates,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.choice import Decision
+from broker_service.routing.tid.placement.decision.choice import Decision
 from broker_service.routing.tid.placement.rows import UnitRow
 
 

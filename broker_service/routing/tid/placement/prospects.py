@@ -10,16 +10,16 @@ from broker_service.language.composite import Atomic, Composite
 from broker_service.language.composite_subscription import parts_of, relaxed
 from broker_service.messages import BrokerId
 from broker_service.routing.interface import Action
-from broker_service.routing.tid.placement.cardinality import Matches, PartMatches, Source, matches_of
-from broker_service.routing.tid.placement.choice import Choice, Decision
-from broker_service.routing.tid.placement.cost import Surroundings
+from broker_service.routing.tid.placement.decision.choice import Choice, Decision
+from broker_service.routing.tid.placement.decision.cost import Surroundings
+from broker_service.routing.tid.placement.decision.explanation import explain
+from broker_service.routing.tid.placement.decision.measurement import Measurement
+from broker_service.routing.tid.placement.decision.queueing import GUESSED_TIMES
 from broker_service.routing.tid.placement.exchange import Exchange, OwnUnit
-from broker_service.routing.tid.placement.explanation import explain
-from broker_service.routing.tid.placement.measurement import Measurement
 from broker_service.routing.tid.placement.messages import PartRates, TreeRate
-from broker_service.routing.tid.placement.queueing import GUESSED_TIMES
+from broker_service.routing.tid.placement.rates.cardinality import Matches, PartMatches, Source, matches_of
+from broker_service.routing.tid.placement.rates.statistics import guess
 from broker_service.routing.tid.placement.rows import UnitRow
-from broker_service.routing.tid.placement.statistics import guess
 from broker_service.routing.tid.placement.sub_units import SubUnit, sub_units
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable

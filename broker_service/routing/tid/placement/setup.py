@@ -8,14 +8,14 @@ from broker_service.language import Subscription
 from broker_service.routing.common.identifiers import Home
 from broker_service.routing.interface import RouterContext
 from broker_service.routing.tid.options import TidOptions
-from broker_service.routing.tid.placement.cardinality import paper
-from broker_service.routing.tid.placement.choice import Choice, divergence, least_cost
 from broker_service.routing.tid.placement.confirmation import Confirmations
+from broker_service.routing.tid.placement.decision.choice import Choice, divergence, least_cost
+from broker_service.routing.tid.placement.decision.measurement import Measurement
 from broker_service.routing.tid.placement.exchange import Exchange
 from broker_service.routing.tid.placement.join_points import JoinPoints
-from broker_service.routing.tid.placement.measurement import Measurement
 from broker_service.routing.tid.placement.movement import MovementRules
 from broker_service.routing.tid.placement.prospects import Prospects
+from broker_service.routing.tid.placement.rates.cardinality import paper
 from broker_service.routing.tid.placement.rows import UnitRow
 from broker_service.routing.tid.placement.units import Units
 from broker_service.routing.tid.reconciliation import KnownIncarnations

@@ -24,8 +24,8 @@ from broker_service.language import ContentError
 from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.cardinality import Combination
-from broker_service.routing.tid.placement.choice import Decision
+from broker_service.routing.tid.placement.decision.choice import Decision
+from broker_service.routing.tid.placement.rates.cardinality import Combination
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ from broker_service.messages import BrokerId, ConstituentPublication, Kind, Mess
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.interface import Action, CompositeUnit, Contribute, Notify, Send, TimerKey
-from broker_service.routing.tid.placement.choice import Reason
 from broker_service.routing.tid.placement.confirmation import BindingAsked, BindingConfirmed, Confirmations
+from broker_service.routing.tid.placement.decision.choice import Reason
 from broker_service.routing.tid.placement.exchange import Exchange, Tick
 from broker_service.routing.tid.placement.join_points import JoinPoints, OverlapEnd, PlacementTick, to
 from broker_service.routing.tid.placement.messages import (

@@ -13,8 +13,8 @@ from broker_service.language.notation import parse_advertisement
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.common.identifiers import Home
 from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
+from broker_service.routing.tid.placement.decision.measurement import Measurement
 from broker_service.routing.tid.placement.exchange import Exchange, ExchangeMessage
-from broker_service.routing.tid.placement.measurement import Measurement
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable
 from broker_service.service import ServiceTotals
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from broker_service.routing.tid.placement.cost import Surroundings
-from broker_service.routing.tid.placement.queueing import BrokerTimes
+from broker_service.routing.tid.placement.decision.cost import Surroundings
+from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
 
 HERE = "B0"
 NEIGHBOURS = [f"B{number}" for number in range(1, 6)]

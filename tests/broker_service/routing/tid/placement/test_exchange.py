@@ -5,8 +5,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
 from broker_service.routing.tid.placement.exchange import OwnUnit, StatisticsReport
-from broker_service.routing.tid.placement.queueing import BrokerTimes
 from broker_service.service import ServiceTotals
 from record.time_units import SECOND
 from tests.broker_service.language.strategies import unhurried

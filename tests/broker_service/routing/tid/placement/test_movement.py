@@ -10,11 +10,11 @@ from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.notation import parse_composite
 from broker_service.messages import BrokerId
 from broker_service.routing.interface import CompositeUnit
-from broker_service.routing.tid.placement.cardinality import Matches
-from broker_service.routing.tid.placement.choice import Decision, Reason
-from broker_service.routing.tid.placement.cost import TotalCost
+from broker_service.routing.tid.placement.decision.choice import Decision, Reason
+from broker_service.routing.tid.placement.decision.cost import TotalCost
 from broker_service.routing.tid.placement.movement import MovementRules
 from broker_service.routing.tid.placement.overlap import Overlap
+from broker_service.routing.tid.placement.rates.cardinality import Matches
 from broker_service.routing.tid.placement.rows import UnitRow
 
 PATTERN = parse_composite("{[class,eq,'A']}&{[class,eq,'B']}")

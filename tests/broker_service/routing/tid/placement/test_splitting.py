@@ -10,13 +10,13 @@ from broker_service.language.composite import Composite
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
 from broker_service.language.formatting import format_composite
 from broker_service.language.notation import parse_composite
-from broker_service.routing.tid.placement.cardinality import Combination, PartMatches, paper, within
-from broker_service.routing.tid.placement.choice import Choice, least_cost
-from broker_service.routing.tid.placement.cost import Surroundings
+from broker_service.routing.tid.placement.decision.choice import Choice, least_cost
+from broker_service.routing.tid.placement.decision.cost import Surroundings
+from broker_service.routing.tid.placement.rates.cardinality import Combination, PartMatches, paper, within
 from broker_service.routing.tid.placement.sub_units import sub_units
 from tests.broker_service.language.strategies import unhurried
+from tests.broker_service.routing.tid.placement.decision.test_choice import FAST, situations, sources_of
 from tests.broker_service.routing.tid.placement.situations import HERE
-from tests.broker_service.routing.tid.placement.test_choice import FAST, situations, sources_of
 
 ROUND = str.maketrans("{}", "()")
 LETTERS = {letter: f"{{[class,eq,'{letter}']}}" for letter in "abcdef"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.cost import Surroundings
+from broker_service.routing.tid.placement.decision.cost import Surroundings
 
 
 def walked_cost(place: BrokerId, flows: Mapping[BrokerId, float], detections: float, around: Surroundings) -> float:

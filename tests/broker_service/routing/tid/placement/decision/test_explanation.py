@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from broker_service.language.notation import parse_composite
-from broker_service.routing.tid.placement.cardinality import Matches, PartMatches, paper
-from broker_service.routing.tid.placement.choice import Choice, divergence, least_cost
-from broker_service.routing.tid.placement.explanation import explain
+from broker_service.routing.tid.placement.decision.choice import Choice, divergence, least_cost
+from broker_service.routing.tid.placement.decision.explanation import explain
+from broker_service.routing.tid.placement.rates.cardinality import Matches, PartMatches, paper
 from tests.broker_service.routing.tid.placement.situations import equal_times
 
 PATTERN = parse_composite("{[a,isPresent,0]}&{{[b,isPresent,0]}||{[c,isPresent,0]}}")

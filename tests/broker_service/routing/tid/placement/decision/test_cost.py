@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from broker_service.routing.tid.placement.cost import Surroundings, total_cost
-from broker_service.routing.tid.placement.queueing import BrokerTimes
+from broker_service.routing.tid.placement.decision.cost import Surroundings, total_cost
+from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
 from tests.broker_service.language.strategies import unhurried
 from tests.broker_service.routing.tid.placement.situations import (
     HERE,

@@ -5,7 +5,7 @@ import pytest
 
 from broker_service.language import Publication
 from broker_service.language.notation import parse_advertisement, parse_publication
-from broker_service.routing.tid.placement.statistics import (
+from broker_service.routing.tid.placement.rates.statistics import (
     DESCRIBED,
     GUESSED_RATE,
     GUESSED_VALUES,

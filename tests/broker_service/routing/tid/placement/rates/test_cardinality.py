@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from broker_service.language import Publication
 from broker_service.language.composite import And, Atomic, Or
 from broker_service.language.notation import parse_advertisement, parse_composite
-from broker_service.routing.tid.placement.cardinality import Matches, PartMatches, Source, matches_of, paper, within
-from broker_service.routing.tid.placement.statistics import Sample, Statistics, guess
+from broker_service.routing.tid.placement.rates.cardinality import (
+    Matches,
+    PartMatches,
+    Source,
+    matches_of,
+    paper,
+    within,
+)
+from broker_service.routing.tid.placement.rates.statistics import Sample, Statistics, guess
 
 PRICES = parse_advertisement("[class,eq,'A'],[price,>=,0],[price,<=,100]")
 rates = st.lists(st.floats(0, 1000), min_size=2, max_size=5)

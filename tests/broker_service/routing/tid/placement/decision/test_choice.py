@@ -13,10 +13,17 @@ from broker_service.language.composite import And, Atomic, Composite
 from broker_service.language.composite_subscription import parts_of
 from broker_service.language.notation import parse_composite
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.cardinality import Matches, PartMatches, paper
-from broker_service.routing.tid.placement.choice import Choice, Decision, Reason, Strategy, divergence, least_cost
-from broker_service.routing.tid.placement.cost import Surroundings
-from broker_service.routing.tid.placement.queueing import BrokerTimes
+from broker_service.routing.tid.placement.decision.choice import (
+    Choice,
+    Decision,
+    Reason,
+    Strategy,
+    divergence,
+    least_cost,
+)
+from broker_service.routing.tid.placement.decision.cost import Surroundings
+from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
+from broker_service.routing.tid.placement.rates.cardinality import Matches, PartMatches, paper
 from tests.broker_service.language.strategies import any_predicates, patterns, unhurried
 from tests.broker_service.routing.tid.placement.situations import (
     HERE,

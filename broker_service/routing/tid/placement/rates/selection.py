@@ -21,8 +21,8 @@ from typing import TypeVar, cast
 
 from broker_service.language import Number, Operator, Subscription, Value, number_sets, string_sets
 from broker_service.language.evaluation import TESTS
-from broker_service.routing.tid.placement.histograms import FrequentValues
-from broker_service.routing.tid.placement.statistics import GUESSED_VALUES, Distribution, Statistics
+from broker_service.routing.tid.placement.rates.histograms import FrequentValues
+from broker_service.routing.tid.placement.rates.statistics import GUESSED_VALUES, Distribution, Statistics
 
 GUESSED_RANGE = 1 / 3
 """Share of unknown values that satisfy bounds or a part of a string."""

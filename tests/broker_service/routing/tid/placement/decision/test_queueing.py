@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.routing.tid.placement.queueing import BrokerTimes
+from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
 from tests.broker_service.language.strategies import unhurried
 
 times = st.floats(0, 10)

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 
 from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.cardinality import Combination, Matches, PartMatches
-from broker_service.routing.tid.placement.cost import Flows, Surroundings, TotalCost, total_cost
+from broker_service.routing.tid.placement.decision.cost import Flows, Surroundings, TotalCost, total_cost
+from broker_service.routing.tid.placement.rates.cardinality import Combination, Matches, PartMatches
 
 
 class Reason(enum.Enum):

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.queueing import BrokerTimes
+from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
 
 Flows = Mapping[BrokerId, float]
 """Messages a second by the neighbour that they come from, this broker's own name for its clients."""

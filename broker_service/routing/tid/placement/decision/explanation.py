@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.language.formatting import format_composite
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.choice import Decision
-from broker_service.routing.tid.placement.cost import TotalCost
+from broker_service.routing.tid.placement.decision.choice import Decision
+from broker_service.routing.tid.placement.decision.cost import TotalCost
 
 
 def explain(decision: Decision, here: BrokerId) -> str:

@@ -19,7 +19,7 @@ from typing import Annotated
 import msgspec
 
 from broker_service.language import Advertisement, Number, Operator, Predicate, Publication, Value
-from broker_service.routing.tid.placement.histograms import (
+from broker_service.routing.tid.placement.rates.histograms import (
     DIFFERENCE,
     NO_NUMBERS,
     NO_VALUES,

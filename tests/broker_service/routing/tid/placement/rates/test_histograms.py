@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.language import Number
-from broker_service.routing.tid.placement.histograms import (
+from broker_service.routing.tid.placement.rates.histograms import (
     BUCKETS,
     LISTED,
     LONGEST_LISTED,

@@ -24,9 +24,9 @@ from math import prod
 from broker_service.language.composite import And, Atomic, Or, Variable, VariablePredicate, VariableType
 from broker_service.language.composite_subscription import binds, relaxed
 from broker_service.messages import BrokerId
-from broker_service.routing.tid.placement.histograms import FrequentValues
-from broker_service.routing.tid.placement.selection import Selection
-from broker_service.routing.tid.placement.statistics import Statistics
+from broker_service.routing.tid.placement.rates.histograms import FrequentValues
+from broker_service.routing.tid.placement.rates.selection import Selection
+from broker_service.routing.tid.placement.rates.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True)
