@@ -130,7 +130,7 @@ class Predicate:
     def __post_init__(self) -> None:
         value = self.value
         check_name(self.attribute)
-        _check_value(self.attribute, value)
+        check_value(self.attribute, value)
         if type(value) is str:
             if self.operator not in STRING_OPERATORS:
                 raise _misfit(self, STRING_OPERATORS)
@@ -198,9 +198,24 @@ class Publication:
                 or (kind is str and value.isascii())  # type: ignore[union-attr]
                 or (kind is int and _INT64_LOW <= value <= _INT64_HIGH)  # type: ignore[operator]
             ):
-                _check_value(name, value)
+                check_value(name, value)
             if not (type(name) is str and 0 < len(name) <= MAX_NAME_LENGTH and name.isascii()):
                 check_name(name)
+
+    @classmethod
+    def decoded(cls, attributes: Mapping[str, Value]) -> Publication:
+        """The publication of attributes that a message of protobuf had, whose decimals are finite.
+
+        The constructor's checks of all other values are left out, because protobuf and its reader have made them.
+        """
+        if type(attributes.get(CLASS)) is not str:
+            raise _class_trouble(attributes)
+        if "" in attributes or max(map(len, attributes)) > MAX_NAME_LENGTH:
+            for name in attributes:
+                check_name(name)
+        publication = object.__new__(cls)
+        object.__setattr__(publication, "attributes", attributes)
+        return publication
 
 
 def check_name(name: str) -> None:
@@ -213,7 +228,8 @@ def check_name(name: str) -> None:
         _check_scalars("an attribute's name", name)
 
 
-def _check_value(name: str, value: object) -> None:
+def check_value(name: str, value: object) -> None:
+    """Raises `ContentError` unless this can be the value of an attribute."""
     if type(value) not in (int, float, str):  # subclasses too: a bool is no number, and a NumPy float prints otherwise
         kind = type(value).__name__
         raise ContentError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from functools import lru_cache
+from math import isfinite
 from typing import Final
 
 from google.protobuf.message import DecodeError
@@ -24,6 +25,7 @@ from broker_service.language.model import (
     Publication,
     Subscription,
     Value,
+    check_value,
     operator_named,
     shortened,
 )
@@ -59,10 +61,15 @@ def decode_publication(data: bytes) -> Publication:
     for pair in pairs:
         wire = pair.value
         # A field that is not set reads as zero or empty, which is cheaper to find out than which one is set.
-        attributes[pair.name] = wire.decimal or wire.text or wire.integer or get_value(pair.name, wire)
+        if decimal := wire.decimal:
+            if not isfinite(decimal):
+                check_value(pair.name, decimal)
+            attributes[pair.name] = decimal
+        else:
+            attributes[pair.name] = wire.text or wire.integer or get_value(pair.name, wire)
     if len(attributes) != len(pairs):
         raise ContentError(f"attribute {shortened(_repeated([pair.name for pair in pairs]))} occurs more than once")
-    return Publication(attributes)
+    return Publication.decoded(attributes)
 
 
 def encode_predicates(predicates: tuple[Predicate, ...]) -> bytes:
