@@ -18,17 +18,19 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from broker_service.messages import BrokerId
 
 
-class Choice(NamedTuple):
+class Choice:
     """The neighbours that get an event, each once."""
 
-    deterministic: Sequence[BrokerId]
-    """Those over whose links a matching subscription came."""
-    random: Sequence[BrokerId]
+    __slots__ = ("deterministic", "random")
+
+    def __init__(self, deterministic: Sequence[BrokerId], random: Sequence[BrokerId]) -> None:
+        self.deterministic = deterministic
+        """Those over whose links a matching subscription came."""
+        self.random = random
 
 
 def fanout(threshold: Fraction, candidates: int) -> int:

@@ -59,22 +59,34 @@ def published(publisher: str, number: int, options: SemiProbabilisticOptions) ->
     return EventHeader(publisher, number, options.ttl, options.deterministic_ttl, options.probabilistic_ttl)
 
 
+_OPTIONS_KEPT = 16
+"""Options of which the decoder of headers is kept."""
 _HEADERS_KEPT = 1_024
-"""Headers of publications that are kept once they were decoded: those of the events in flight, because most copies of
-an event have the same one."""
-_decode_event: Callable[[bytes], EventHeader] = lru_cache(maxsize=_HEADERS_KEPT)(header_decoder(EventHeader))
+"""Headers that a decoder keeps: more than those of the events in flight."""
+_decode_event: Callable[[bytes], EventHeader] = header_decoder(EventHeader)
 _decode_distance: Callable[[bytes], int] = header_decoder(int)
 _decode_leaf: Callable[[bytes], bool] = header_decoder(bool)
 
 
-def decode_event(header: bytes, options: SemiProbabilisticOptions) -> EventHeader:
-    """The header of a publication of a neighbour, which routes with the same options."""
-    event = _decode_event(header)
-    left = event.ttl, event.deterministic_ttl, event.probabilistic_ttl
+@lru_cache(maxsize=_OPTIONS_KEPT)
+def event_decoder(options: SemiProbabilisticOptions) -> Callable[[bytes], EventHeader]:
+    """The function that decodes the header of a publication of a neighbour, which routes with the same options.
+
+    It keeps the latest headers, and all brokers of a process share it, because most copies of an event have one header.
+    """
     limits = options.ttl, options.deterministic_ttl, options.probabilistic_ttl
-    if left != limits and not all(map(_is_left_of, left, limits)):
-        raise MalformedMessageError("its times-to-live are not those of an event that has travelled by these options")
-    return event
+
+    @lru_cache(maxsize=_HEADERS_KEPT)
+    def decode_event(header: bytes) -> EventHeader:
+        event = _decode_event(header)
+        left = event.ttl, event.deterministic_ttl, event.probabilistic_ttl
+        if left != limits and not all(map(_is_left_of, left, limits)):
+            raise MalformedMessageError(
+                "its times-to-live are not those of an event that has travelled by these options"
+            )
+        return event
+
+    return decode_event
 
 
 def decode_distance(header: bytes, horizon: int) -> int:

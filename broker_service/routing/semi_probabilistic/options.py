@@ -57,9 +57,14 @@ class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbi
             raise ValueError("ttl limits all hops alike; give it, or deterministic_ttl and probabilistic_ttl")
 
     @property
+    def limits_hops(self) -> bool:
+        """True when events have a time-to-live."""
+        return (self.ttl, self.deterministic_ttl, self.probabilistic_ttl) != (None, None, None)
+
+    @property
     def floods(self) -> bool:
         """True when every broker sends each event over all other links, without end."""
-        return self.threshold == 1 and (self.ttl, self.deterministic_ttl, self.probabilistic_ttl) == (None, None, None)
+        return self.threshold == 1 and not self.limits_hops
 
     @property
     def spares_leaves(self) -> bool:

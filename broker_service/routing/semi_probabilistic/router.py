@@ -41,9 +41,9 @@ from broker_service.routing.semi_probabilistic.choice import choose, fanout
 from broker_service.routing.semi_probabilistic.messages import (
     EventHeader,
     decode_distance,
-    decode_event,
     decode_leaf,
     encode,
+    event_decoder,
     published,
 )
 from broker_service.routing.semi_probabilistic.options import SemiProbabilisticOptions
@@ -72,6 +72,8 @@ class SemiProbabilisticRouter(DispatchingRouter):
         self._options = context.options
         self._threshold = Fraction(str(context.options.threshold))
         self._prefers_nearest = context.options.preference == "nearest"
+        self._limits_hops = context.options.limits_hops
+        self._decode_event = event_decoder(context.options)
         self._is_limited = context.options.limit == "threshold"
         self._patterns: Matcher[Pattern] = context.matcher()
         self._table = SubscriptionTable(context.options.horizon, self._patterns)
@@ -101,7 +103,7 @@ class SemiProbabilisticRouter(DispatchingRouter):
     # Publications
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        header = decode_event(message.header, self._options)
+        header = self._decode_event(message.header)
         if self._seen.has(header.publisher, header.number):
             return ()
         return self._spread(message, header, self._patterns.match(message), neighbour)
@@ -113,7 +115,7 @@ class SemiProbabilisticRouter(DispatchingRouter):
         self._seen.add(header.publisher, header.number)
         interest = self._table.interest(matched)
         actions: list[Action] = [Deliver(interest.clients, message)] if interest.clients else []
-        if not header.spent:
+        if not (self._limits_hops and header.spent):
             actions += self._forwarded(message, header, interest.distances, source)
         return actions
 
@@ -132,10 +134,12 @@ class SemiProbabilisticRouter(DispatchingRouter):
         choice = choose(candidates, distances, fanout, most, self._context.random)
         actions: list[Action] = []
         if choice.deterministic:
-            onward = _onward(message, header, header.after_deterministic_hop(), DETERMINISTIC)
+            left = header.after_deterministic_hop() if self._limits_hops else header
+            onward = _onward(message, header, left, DETERMINISTIC)
             actions += [Send(neighbour, onward) for neighbour in choice.deterministic]
         if choice.random:
-            onward = _onward(message, header, header.after_random_hop(), RANDOM)
+            left = header.after_random_hop() if self._limits_hops else header
+            onward = _onward(message, header, left, RANDOM)
             actions += [Send(neighbour, onward) for neighbour in choice.random]
         return actions
 

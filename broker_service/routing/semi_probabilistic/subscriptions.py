@@ -95,13 +95,16 @@ class Pattern:
         self._clients = self._nearest = None
 
 
-class Interest(NamedTuple):
+class Interest:
     """The clients and links that want an event."""
 
-    clients: tuple[ClientId, ...]
-    """Clients of this broker, each once."""
-    distances: Mapping[BrokerId, int]
-    """Hops to the nearest subscriber over each link over which there is one."""
+    __slots__ = ("clients", "distances")
+
+    def __init__(self, clients: tuple[ClientId, ...], distances: Mapping[BrokerId, int]) -> None:
+        self.clients = clients
+        """Clients of this broker, each once."""
+        self.distances = distances
+        """Hops to the nearest subscriber over each link over which there is one."""
 
 
 class Change(NamedTuple):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from unittest import mock
 
 import msgspec
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface import Action, Actions, Send
 from broker_service.routing.semi_probabilistic import router as router_module
-from broker_service.routing.semi_probabilistic.messages import EventHeader, decode_event, encode
+from broker_service.routing.semi_probabilistic.messages import EventHeader, encode
 from broker_service.routing.semi_probabilistic.subscriptions import Pattern
-from tests.properties.semi_probabilistic.mutants.mutant import Mutant
+from tests.properties.semi_probabilistic.mutants.mutant import Context, Mutant
 
 
 class _HopsOff(Mutant):
@@ -24,7 +23,7 @@ class _HopsOff(Mutant):
         actions: list[Action] = []
         for action in super()._forwarded(message, header, distances, source):
             assert isinstance(action, Send)
-            right = decode_event(action.message.header, self._options)
+            right = self._decode_event(action.message.header)
             left = encode(self.left(header, right, action.message.label))
             actions.append(Send(action.neighbour, msgspec.structs.replace(action.message, header=left)))
         return actions
@@ -53,6 +52,10 @@ class OneHopTooFew(_HopsOff):
 
 
 class StopsWhenBothAreUsedUp(Mutant):
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._decode_event = _decode  # of any times-to-live
+
     def _spread(
         self, message: Message, header: EventHeader, matched: Iterable[Pattern], source: BrokerId | None
     ) -> Actions:
@@ -62,11 +65,6 @@ class StopsWhenBothAreUsedUp(Mutant):
             unlimited = EventHeader(header.publisher, header.number)
             return super()._spread(message, header if both else unlimited, matched, source)
         return super()._spread(message, header, matched, source)
-
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        any_limit = mock.patch.object(router_module, "decode_event", lambda header, options: _decode(header))
-        with any_limit:
-            return super()._receive_publication(neighbour, message)
 
 
 class TheLastHopDoesNotDeliver(Mutant):
