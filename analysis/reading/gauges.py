@@ -16,6 +16,9 @@ import numpy as np
 
 from analysis.run_files.time_units import second_of
 
+_EMPTY = (0, 0)
+"""Messages waiting and in flight, of a queue that has shown nothing yet."""
+
 
 class Queue(NamedTuple):
     """An output queue of a broker in one variant."""
@@ -48,11 +51,12 @@ class QueueReadings:
     def largest(self) -> Iterator[tuple[Queue, int, int, int]]:
         """The second, and the largest number of messages waiting and in flight in it; by queue, then by second."""
         for queue, shown in sorted(self.shown.items()):
-            rows = np.frombuffer(shown, dtype=np.int64).reshape(-1, 3)
-            rows = rows[np.argsort(rows[:, 0], kind="stable")]
-            firsts = np.flatnonzero(np.diff(rows[:, 0], prepend=rows[0, 0] - 1))
-            for second, waiting, in_flight in np.maximum.reduceat(rows, firsts).tolist():
-                yield queue, second, waiting, in_flight
+            largest: dict[int, tuple[int, int]] = {}
+            for second, waiting, in_flight in zip(shown[::3], shown[1::3], shown[2::3], strict=True):
+                before = largest.get(second, _EMPTY)
+                largest[second] = max(before[0], waiting), max(before[1], in_flight)
+            for second in sorted(largest):
+                yield queue, second, *largest[second]
 
 
 class LoadedBroker(NamedTuple):

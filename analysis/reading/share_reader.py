@@ -84,7 +84,8 @@ class ShareReader:
             **dict.fromkeys(PLACEMENT_CHANGES, self._read_placement),
             Event.DETECTED: self._read_detected,
         }
-        """The readers that depend on the event alone."""
+        """The readers of events that are neither counted nor read in several ways. A mesh has too many links for a
+        handling of each one's records."""
 
     def read(self, block: RecordBlock, file: str) -> None:
         """Reads the records of a block."""
@@ -92,7 +93,14 @@ class ShareReader:
         self._tally.torn += block.torn
         self._tally.malformed += block.malformed
         self._file, self._offset, handlings = file, block.offset, self._handlings
+        simple, numbers = self._simple, self._variants.numbers
         for position, record in enumerate(block.records, block.offset):
+            read = simple.get(record.event)
+            if read is not None:
+                variant = numbers.get(record.variant)
+                if variant is not None:
+                    read(variant, record, position)
+                continue
             fields = record.variant, record.node, record.event, record.kind, record.peer, record.text, record.label
             handling = handlings.get(fields)
             if handling is None:
@@ -124,9 +132,6 @@ class ShareReader:
     def _reading(self, variant: int, fields: _Fields) -> _Read | None:
         """The way to read records with these fields; None where there is nothing to read but an amount."""
         _, _, event, kind, peer, _, _ = fields
-        simple = self._simple.get(event)
-        if simple is not None:
-            return partial(simple, variant)
         if kind == _DETECTION:
             return self._reading_detection(variant, event)
         if event is Event.NOTIFIED:

@@ -98,7 +98,11 @@ class Traffic:
 
     def merge(self, other: Traffic) -> None:
         for fields, amount in other.amounts.items():
-            self.amounts.setdefault(fields, Amount()).merge(amount)
+            known = self.amounts.get(fields)
+            if known is None:
+                self.amounts[fields] = amount
+            else:
+                known.merge(amount)
         self.gauges.merge(other.gauges)
         self.loads.merge(other.loads)
         self.buffers.merge(other.buffers)
