@@ -210,10 +210,14 @@ class CbfRouter(DispatchingRouter):
     # Subscriptions
 
     def _add_direction(self, neighbour: BrokerId, entry: Entry, hops: int) -> Actions:
-        if neighbour in self._table.directions(entry.body):  # told anew after a restart
+        former = self._table.directions(entry.body)
+        if neighbour in former:  # told anew after a restart
             self._reconciliation.confirm(neighbour, Declared(Kind.SUBSCRIBE, entry.body))
             return ()
-        return self._updated(self._table.add(entry, neighbour), hops)
+        added = self._table.add(entry, neighbour)
+        if len(former) > 1 and not self._context.options.advertisements:
+            return ()  # with the second direction it became part of the sum for every neighbour
+        return self._updated(added, hops)
 
     def _remove_direction(self, neighbour: BrokerId, body: bytes, hops: int) -> Actions:
         return self._remove(body, neighbour, hops) if neighbour in self._table.directions(body) else ()
