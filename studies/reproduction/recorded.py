@@ -126,7 +126,7 @@ def _cost(experiment: Experiment, results: Sequence[CellResult]) -> RecordedScen
     """The mean cost of results, of those from one build, because builds differ in speed."""
     build = results[0].build
     seconds = fmean(result.cpu_seconds for result in results if result.build is build)
-    return RecordedScenario(cpu_seconds=round(seconds, 1), weight=round(experiment.weight, 1), build=build)
+    return RecordedScenario(cpu_seconds=round(seconds, 1), weight=round(float(experiment.weight), 1), build=build)
 
 
 def table_of_verdicts(claims: Claims, recorded: Recorded) -> list[str]:
