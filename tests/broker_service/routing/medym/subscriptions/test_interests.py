@@ -128,6 +128,14 @@ def test_equal_sums_are_one_object_however_they_came_about() -> None:
     assert both.after(SumChange((), (A, B))) is EMPTY
 
 
+def test_one_change_makes_of_each_sum_another() -> None:
+    """As of an announcement that servers apply, of which one knows more than the others."""
+    change, known = SumChange((A,)), EMPTY.after(SumChange((B,)))
+    for _ in range(2):
+        assert list(EMPTY.after(change).subscriptions) == [A]
+        assert set(known.after(change).subscriptions) == {A, B}
+
+
 def test_servers_whose_sums_differ_little_share_an_index() -> None:
     made = [matcher(), matcher()]
     for index, further in zip(made, ((), (B,)), strict=True):
