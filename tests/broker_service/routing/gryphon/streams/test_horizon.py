@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message
@@ -96,6 +96,8 @@ def test_without_an_order_publications_pass_when_they_arrive_and_once() -> None:
     first=st.integers(1, 4),
     arrivals=st.lists(st.tuples(st.integers(1, LAST), st.integers(0, 3), st.booleans()), max_size=30),
 )
+@example(first=1, arrivals=[(2, 0, True), (1, 0, True)])
+@example(first=1, arrivals=[(2, 1, False), (1, 0, True)])
 def test_what_passes_at_once_leaves_the_horizon_as_if_it_had_been_held_back(
     kind: type[Horizon], first: int, arrivals: list[tuple[int, int, bool]]
 ) -> None:
