@@ -83,16 +83,17 @@ class Relay:
             return self._reception.moved(state)
         if state.end <= position:
             state.end = position + 1
-        cached = Cached(message, digest, stamp.hash)
-        self._caches.add(state, position, cached)
         actions: list[Action] = []
-        if not (stamp.again or stamp.sideways) and state.relayed.include(position):
-            if start < position and not forwarding.options.single_path:
-                for node in state.others:
-                    state.unannounced[node].add(start, position)
-            actions = forwarding.send_on(state, position, cached, vector, state.others, wanting=wanting)
-        if state.asked:
-            actions += self._retransmission.answer_waiting(state, position, cached, actions)
+        if state.others:  # otherwise the stream ends here, and nobody asks this broker for its publications
+            cached = Cached(message, digest, stamp.hash)
+            self._caches.add(state, position, cached)
+            if not (stamp.again or stamp.sideways) and state.relayed.include(position):
+                if start < position and not forwarding.options.single_path:
+                    for node in state.others:
+                        state.unannounced[node].add(start, position)
+                actions = forwarding.send_on(state, position, cached, vector, state.others, wanting=wanting)
+            if state.asked:
+                actions += self._retransmission.answer_waiting(state, position, cached, actions)
         if state.horizon.next is None:
             leaf = forwarding.view.leaf
             if not forwarding.clients.follows_from(vector):

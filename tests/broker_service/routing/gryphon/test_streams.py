@@ -361,6 +361,18 @@ def test_bounds_hold_while_a_subscribers_broker_is_cut_off_and_everything_arrive
     assert overlay.brokers["a"].router._log.bytes == 0
 
 
+def test_publications_are_kept_on_their_way_and_not_at_its_end() -> None:
+    overlay = RouterOverlay(LINES)
+    overlay.subscribe("S", "d")
+    overlay.settle()
+    overlay.publish("a")
+    overlay.quiet()
+    keeping = {name for name, running in overlay.brokers.items() if running.router._relay.cached_bytes}
+    assert overlay.notified["S"] == ["e1"]
+    assert len(keeping & {"b1", "b2"}) == len(keeping & {"c1", "c2"}) == 1
+    assert not keeping & {"a", "d"}
+
+
 def test_silent_positions_that_come_with_a_publication_are_announced_where_it_does_not_go() -> None:
     overlay = RouterOverlay(FIGURE_7, paths="message")
     for number, broker in enumerate(("s1", "s2")):
