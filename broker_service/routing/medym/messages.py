@@ -12,8 +12,8 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
-from broker_service.routing.common.decoding import encode_header, header_decoder
-from broker_service.routing.medym.sums import SumChange, decoded_subscription
+from broker_service.routing.common.decoding import decode_subscription, encode_header, header_decoder
+from broker_service.routing.medym.sums import SumChange
 
 _Natural = Annotated[int, msgspec.Meta(ge=0)]
 _REST: Final = 32
@@ -153,7 +153,7 @@ _decode_announcement: Callable[[bytes], Announcement] = header_decoder(Announcem
 
 
 @lru_cache(maxsize=_BUNDLES)
-def decode_control(header: bytes, decoded: Decoded = decoded_subscription) -> Control:
+def decode_control(header: bytes, decoded: Decoded = decode_subscription) -> Control:
     """Raises `MalformedMessageError` for a header that cannot be decoded, and for predicates in it, which `decoded`
     decodes."""
     control = _decode(header)

@@ -9,15 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from weakref import WeakValueDictionary, ref
 
 from broker_service.language import Subscription
 from broker_service.routing.common.decoding import decode_subscription
-
-decoded_subscription = lru_cache(maxsize=4096)(decode_subscription)
-"""Decodes a subscription, once for several servers that have it. Raises `MalformedMessageError`."""
-
 
 _Step = tuple["ref[SubscriptionSum]", "ref[SubscriptionSum]"]
 """A sum and what a change has made of it."""
@@ -64,7 +59,7 @@ class SubscriptionSum:
     def _changed(self, change: SumChange) -> SubscriptionSum:
         subscriptions = dict(self.subscriptions)
         for key in change.added:
-            subscriptions[key] = decoded_subscription(key)
+            subscriptions[key] = decode_subscription(key)
         for key in change.withdrawn:
             subscriptions.pop(key, None)
         keys = frozenset(subscriptions)

@@ -20,7 +20,7 @@ from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, Kind, Message
-from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.common.decoding import decode_subscription, encode_header
 from broker_service.routing.interface import RouterContext, Send
 from broker_service.routing.medym.mesh import Mesh
 from broker_service.routing.medym.messages import Confirmation, Multicast, decode_multicast
@@ -31,7 +31,7 @@ from broker_service.routing.medym.subscriptions.advertisements import KnownAdver
 from broker_service.routing.medym.subscriptions.exchange import Exchange
 from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
 from broker_service.routing.medym.subscriptions.told_subscriptions import Telling, TellingServers, ToldServers
-from broker_service.routing.medym.sums import SumChange, decoded_subscription
+from broker_service.routing.medym.sums import SumChange
 
 _KINDS: Final = {True: Kind.SUBSCRIBE, False: Kind.UNSUBSCRIBE}
 """Kinds of the messages that tell of a subscription that stands, and of one that does not."""
@@ -111,7 +111,7 @@ class AdvertisedExchange(Exchange):
         origin = multicast.server
         if not 0 <= origin < len(self._mesh.servers) or origin == self._number or multicast.number < 1:
             raise MalformedMessageError(f"change {multicast.number} of the subscriptions of server {origin}")
-        decoded_subscription(message.body)
+        decode_subscription(message.body)
         stands = message.kind is Kind.SUBSCRIBE
         telling = Telling(multicast.number, message.id, message.body, stands, multicast.receivers_incarnation)
         if telling.incarnation == self._incarnation and self._telling.begin(origin, multicast.incarnation):

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from broker_service.language.relations import intersects
-from broker_service.routing.common.decoding import decode_advertisement
-from broker_service.routing.medym.sums import SumChange, decoded_subscription
+from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
+from broker_service.routing.medym.sums import SumChange
 
 decoded_advertisement = lru_cache(maxsize=4096)(decode_advertisement)
 """Decodes an advertisement, once for several servers that have it. Raises `MalformedMessageError`."""
@@ -19,7 +19,7 @@ decoded_advertisement = lru_cache(maxsize=4096)(decode_advertisement)
 @lru_cache(maxsize=1 << 16)
 def _intersect(advertisement: bytes, subscription: bytes) -> bool:
     """True when some publication conforms to an advertisement and matches a subscription."""
-    return intersects(decoded_advertisement(advertisement), decoded_subscription(subscription))
+    return intersects(decoded_advertisement(advertisement), decode_subscription(subscription))
 
 
 class KnownAdvertisements:

@@ -15,10 +15,11 @@ from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, Message
+from broker_service.routing.common.decoding import decode_subscription
 from broker_service.routing.interface import Send
 from broker_service.routing.medym.messages import Confirmation, Decoded
 from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
-from broker_service.routing.medym.sums import SumChange, decoded_subscription
+from broker_service.routing.medym.sums import SumChange
 
 
 class AnnouncedSums(Protocol):
@@ -103,7 +104,7 @@ class SubscriptionBroadcast(Exchange):
         """`own` is this server's number, `sums` are those it matches against."""
         self.own = OwnSum()
         self.others = sums
-        self.decoded = decoded_subscription
+        self.decoded = decode_subscription
         self._number = own
         self._sums = sums
         self._subscriptions: dict[str, bytes] = {}

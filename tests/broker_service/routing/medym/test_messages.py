@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_service.errors import MalformedMessageError
-from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.common.decoding import decode_subscription, encode_header
 from broker_service.routing.medym.messages import (
     Bundle,
     Change,
@@ -16,7 +16,6 @@ from broker_service.routing.medym.messages import (
     Versions,
     decode_control,
 )
-from broker_service.routing.medym.sums import decoded_subscription
 from tests.broker_service.routing.medym.subscriptions.test_interests import A, B, C
 
 
@@ -47,7 +46,7 @@ def test_an_announcement_is_the_same_object_in_whichever_bundle_it_travels() -> 
 def test_each_way_to_decode_predicates_is_asked() -> None:
     header = encode_header(Bundle((announcement(4, A),)))
     decoded: list[bytes] = []
-    decode_control(header, decoded_subscription)
+    decode_control(header, decode_subscription)
     decode_control(header, decoded.append)
     assert decoded == [A]
 
