@@ -2,7 +2,7 @@
 
 Input is not trusted: bytes that do not decode to a value of the model raise `ContentError`, which gives the reason. An
 integer travels as such within 64 bits and as decimal digits beyond. Decoding a publication is on every publication's
-way, so its loop is written for speed; the model's constructors do the checking.
+way, so its loop is written for speed. The model does the checking, of publications by `Publication.decoded`.
 """
 
 from __future__ import annotations

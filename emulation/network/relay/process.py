@@ -2,7 +2,7 @@
 
     python -m emulation.network.relay.process --seed SEED --control DESCRIPTOR
 
-It is started by `RelayProcess`, exchanges `relay_messages` on the descriptor it inherits, and decides nothing: `Shaper`
+It is started by `RelayProcess`, exchanges `messages` on the descriptor it inherits, and decides nothing: `Shaper`
 determines when a frame leaves. The loop is plain epoll over the TAPs, one timerfd and the control socket; a heap holds
 the frames in flight.
 
