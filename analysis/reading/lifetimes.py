@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
-from typing import Final
 
 import msgspec
 
@@ -21,9 +20,6 @@ from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.records import recorded_predicate
 from record.log import Event, PredicateRecord
 
-# Looked up once, because a run may have millions of operations: a member of an enumeration takes 0.1 us.
-_CONFIRMED: Final = Event.CONFIRMED
-_COMPOSE: Final = Event.COMPOSE
 _PLAIN = frozenset({Event.SUBSCRIBE, Event.ADVERTISE})
 _MADE = frozenset({Event.SUBSCRIBE, Event.ADVERTISE, Event.COMPOSE})
 _WITHDRAWN = frozenset({Event.UNSUBSCRIBE, Event.UNADVERTISE})
@@ -97,7 +93,7 @@ def _of_name(under_name: Sequence[ClientOperation]) -> Iterator[DeclarationAt]:
     """The lifetimes under one name: each lasts until the next accepted operation under it."""
     if len(under_name) == 2:
         made, answer = under_name
-        if made.event in _PLAIN and answer.event is _CONFIRMED and answer.kind == made.kind:
+        if made.event in _PLAIN and answer.event is Event.CONFIRMED and answer.kind == made.kind:
             yield made.at, _lifetime(made, answer.at.time)  # as nearly all, because a name is hardly ever used again
             return
     accepted = _without_repetitions(answered for answered in _with_answers(under_name) if not answered.rejected)
@@ -113,7 +109,7 @@ def _lifetime(
     made: ClientOperation, confirmed: int | None, end: _Answered | None = None, announced: tuple[int, ...] = ()
 ) -> DeclarationLifetime:
     """The lifetime of what an operation declared, given the operation that ended it."""
-    composes = made.event is _COMPOSE
+    composes = made.event is Event.COMPOSE
     return DeclarationLifetime(
         variant=made.variant,
         made=made.event,

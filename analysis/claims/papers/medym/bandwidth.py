@@ -70,10 +70,8 @@ def path_growth(run: MeasuredRun, recipe: Recipe) -> Measurement:
     these.
     """
     found, points = traffic_of(run), list(by_point(run, SCHEMES).values())
-    smallest, largest = (
-        {scheme: _links(found[schemes[scheme].name]) for scheme in SCHEMES} for schemes in (points[0], points[-1])
-    )
-    grown = {scheme: largest[scheme] - smallest[scheme] for scheme in SCHEMES}
+    smallest, largest = points[0], points[-1]
+    grown = {scheme: _links(found[largest[scheme].name]) - _links(found[smallest[scheme].name]) for scheme in SCHEMES}
     own = [grown[scheme] for scheme in (MST, CLOSE, BALANCED)]
     return Measurement(values=(*(_FLAT - growth for growth in own), grown[CBF] - max(own)))
 
