@@ -1,6 +1,6 @@
 """Two samples of delays: their statistics, their differences, and confidence intervals of both.
 
-Intervals come from a block bootstrap: blocks of `BLOCK_SECONDS` are drawn with replacement, each with all its
+Intervals come from a block bootstrap: blocks of five seconds are drawn with replacement, each with all its
 notifications. Where both runs delivered the same workload, the same blocks are drawn from both, so that variation
 within the workload does not widen the interval of their difference.
 """
@@ -20,9 +20,8 @@ from analysis.compare.model import (
     Statistic,
 )
 from analysis.compare.runs import Delays
+from analysis.run_files.blocks import FEWEST_BLOCKS
 
-FEWEST_BLOCKS = 5
-"""Smallest number of blocks for which an interval is computed."""
 CONFIDENCE = 0.95
 MOST_RESAMPLES, FEWEST_RESAMPLES = 1000, 200
 _DRAWS_AFFORDED = 100_000_000

@@ -11,14 +11,12 @@ import numpy as np
 from msgspec import UNSET
 
 from analysis.compare.model import Side
-from analysis.run_files.run_directory import read_manifest
+from analysis.run_files.blocks import Blocks, blocks_of
+from analysis.run_files.run_directory import in_scenario_time, read_manifest
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, VariantSummary, read_summary
 from record.files import RESULTS
-
-BLOCK_SECONDS = 5
-"""Delays of neighbouring publications depend on each other through queues; resampling moves such blocks as a whole."""
 
 Pair = tuple[str, str]
 """A publication and the client that was notified of it."""
@@ -31,7 +29,7 @@ class Delays:
     pairs: list[Pair]
     milliseconds: np.ndarray
     blocks: np.ndarray
-    """Number of the block of `BLOCK_SECONDS` in which each publication was due."""
+    """Number of the block in which each publication was due."""
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -65,7 +63,8 @@ def read_run(directory: Path) -> AnalysedRun:
         fidelity=summary.fidelity,
         publications_logged=_publications_logged(summary),
     )
-    return AnalysedRun(side, summary, _delays(directory))
+    blocks = {variant.name: blocks_of(in_scenario_time(variant)) for variant in manifest.variants}
+    return AnalysedRun(side, summary, _delays(directory, blocks))
 
 
 def _publications_logged(summary: Summary) -> str:
@@ -74,7 +73,7 @@ def _publications_logged(summary: Summary) -> str:
     return ", ".join(shares)
 
 
-def _delays(directory: Path) -> dict[str, Delays]:
+def _delays(directory: Path, blocks: Mapping[str, Blocks]) -> dict[str, Delays]:
     rows: dict[str, list[Notification]] = defaultdict(list)
     for row in read_table(directory / RESULTS, Notification):
         if row.repeat == 0 and row.delay_ms is not None:
@@ -83,7 +82,7 @@ def _delays(directory: Path) -> dict[str, Delays]:
         variant: Delays(
             [(row.publication, row.client) for row in found],
             np.array([row.delay_ms for row in found], dtype=float),
-            np.array([(row.second or 0) // BLOCK_SECONDS for row in found], dtype=int),
+            np.array([blocks[variant].number(row.second) for row in found], dtype=int),
         )
         for variant, found in rows.items()
     }

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.judged import JudgedPublication, Receipt
 from analysis.reading.publication_events import UNKNOWN
-from analysis.run_files.time_units import second_of
+from analysis.run_files.time_units import second_due
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
 from analysis.tables.structs import struct_from
@@ -78,7 +78,7 @@ class DelaySamples:
         """Adds a client's first notification of a publication."""
         if judged.intended is None:
             return
-        second, hops, waited = second_of(judged.intended, run_start), receipt.hops, receipt.waited
+        second, hops, waited = second_due(judged.intended, run_start), receipt.hops, receipt.waited
         self._rows[judged.variant].extend(
             (
                 receipt.notified - judged.intended,

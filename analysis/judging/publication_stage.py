@@ -23,8 +23,9 @@ from analysis.judging.judged import JudgedPublication, PublicationOutcome, encod
 from analysis.judging.oracle import Oracle, Verdict, oracles_of
 from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import bucket_of
+from analysis.run_files.blocks import Blocks
 from analysis.run_files.time_units import second_of
-from analysis.tables.comparison import BLOCK_SECONDS, DelayBlock
+from analysis.tables.comparison import DelayBlock
 from analysis.tables.deliveries import Right
 from record.promises import Completeness
 from record.sample import PublicationSample
@@ -72,7 +73,7 @@ class PublicationTally:
 
     counts: defaultdict[int, PublicationCounts] = field(default_factory=partial(defaultdict, PublicationCounts))
     """By variant."""
-    blocks: dict[int, dict[int | None, DelayBlock]] = field(default_factory=dict)
+    blocks: dict[int, dict[int, DelayBlock]] = field(default_factory=dict)
     """Delays of each other variant and of the first, side by side, by variant."""
     baselines: Baselines = field(default_factory=Baselines)
     work: WorkTally = field(default_factory=WorkTally)
@@ -113,6 +114,8 @@ class PublicationStage:
     """By variant."""
     samples: Sequence[PublicationSample | None]
     """By variant, the publications that brokers logged; None: all."""
+    resampled: Blocks
+    """Of the first variant, with which the others are compared."""
     buckets: int
     """Of publishers."""
     composite_buckets: int = 0
@@ -171,7 +174,7 @@ class PublicationStage:
             return
         notified = {outcome.client: outcome.receipts[0].notified for outcome in variant.outcomes if outcome.receipts}
         second = second_of(reference.intended, self.histories[reference.variant].run_start)
-        number = None if second is None else second // BLOCK_SECONDS
+        number = self.resampled.number(second)
         blocks = tally.blocks.setdefault(variant.variant, {})
         for outcome in reference.outcomes:
             if outcome.receipts and outcome.client in notified:

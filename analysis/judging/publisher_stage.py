@@ -21,7 +21,7 @@ from analysis.judging.fault_effects.counts import FaultTally
 from analysis.judging.histories.variant_context import VariantContext
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, decode_judged, mapped_bytes
 from analysis.reading.intervals import FOREVER
-from analysis.run_files.time_units import second_of
+from analysis.run_files.time_units import second_due
 from analysis.tables.deliveries import Defect, Expectation, Notification, Right
 from analysis.tables.partitions import PartWriter
 from record.promises import Completeness, Order
@@ -201,7 +201,7 @@ def _notifications(
             hops=receipt.hops,
             queueing_ms=None if receipt.waited is None else receipt.waited / MILLISECOND,
             path=None if receipt.path is None else list(receipt.path),
-            second=second_of(judged.intended, variant.run_start),
+            second=second_due(judged.intended, variant.run_start),
             overtaken=judged.published is not None and order.later_arrived < _moment(receipt),
         )
 

@@ -36,6 +36,7 @@ from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.placements import join_points
 from analysis.reading.traffic import TrafficTables
+from analysis.run_files.blocks import blocks_of
 from analysis.run_files.logs import divide
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.deliveries import Expectation, Notification
@@ -178,7 +179,14 @@ def _second(run: RunDirectory, found: _Histories, buckets: int, composite_bucket
     samples = [variant.sample or None for variant in variants]
     changing = frozenset(number for number, changes in enumerate(found.changes) if changes is not None)
     return PublicationStage(
-        found.histories, found.faults, samples, buckets, composite_buckets, changing, networks_of(laid)
+        found.histories,
+        found.faults,
+        samples,
+        blocks_of(variants[0]),
+        buckets,
+        composite_buckets,
+        changing,
+        networks_of(laid),
     )
 
 

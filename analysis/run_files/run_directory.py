@@ -121,7 +121,7 @@ def open_run(path: Path) -> RunDirectory:
     loaded = {name: _topology_file(path / name, load) for name in files}
     if not manifest.variants:
         raise RunDirectoryError(f"{path / MANIFEST}: variants: none began, so there is nothing to analyse")
-    manifest = structs.replace(manifest, variants=[_in_scenario_time(variant) for variant in manifest.variants])
+    manifest = structs.replace(manifest, variants=[in_scenario_time(variant) for variant in manifest.variants])
     return RunDirectory(
         path, manifest, fidelity, {variant.name: loaded[variant.topology] for variant in manifest.variants}
     )
@@ -134,7 +134,7 @@ def read_manifest(path: Path) -> Manifest:
     return _read(path / MANIFEST, Manifest)
 
 
-def _in_scenario_time(variant: VariantRecord) -> VariantRecord:
+def in_scenario_time(variant: VariantRecord) -> VariantRecord:
     """The variant with its phases in the scenario's time; the manifest holds the time that really passed."""
     phases = [
         PhaseRecord(

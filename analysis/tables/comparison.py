@@ -10,13 +10,9 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from analysis.run_files.blocks import FEWEST_BLOCKS
 from record.time_units import MILLISECOND
 
-BLOCK_SECONDS = 5
-"""Delays of neighbouring publications depend on each other through queues, so whole blocks of this length are
-resampled."""
-FEWEST_BLOCKS = 5
-"""With fewer blocks no interval is given."""
 RESAMPLES = 2000
 CONFIDENCE = 0.95
 EXPLAINS = 0.5
@@ -50,8 +46,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     relative_difference: float | None
     """variant mean / reference mean - 1: -0.2 is a fifth less delay. Null without pairs."""
     interval: tuple[float, float] | None
-    """95% interval of the relative difference, by a block bootstrap over blocks of five seconds; null below five.
-    With several candidates it is wider, so that it holds for all of them together (Bonferroni)."""
+    """95% interval of the relative difference, by a block bootstrap over whole blocks of five seconds; null below
+    five. With several candidates it is wider, so that it holds for all of them together (Bonferroni)."""
     queueing_share: float | None = None
     """Share of the difference of the means that was spent in output queues; null unless both variants have the same
     overlay and as many publications, and the logs hold the paths of their notifications."""
@@ -71,7 +67,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DelayBlock(NamedTuple):
-    """Pairs whose publication was intended within the same five seconds of the reference's run: sums of delays, ns."""
+    """Pairs whose publication was intended in the same block of the reference's run: sums of delays, ns."""
 
     pairs: int = 0
     reference: int = 0
@@ -84,10 +80,10 @@ class DelayBlock(NamedTuple):
 
 
 def compare(
-    reference: str, variant: str, blocks: Mapping[int | None, DelayBlock], seed: int, candidates: int = 1
+    reference: str, variant: str, blocks: Mapping[int, DelayBlock], seed: int, candidates: int = 1
 ) -> Comparison:
     """The comparison of two variants from their blocks, by number; `seed` fixes the resampling."""
-    ordered = [blocks[number] for number in sorted(blocks, key=lambda number: -1 if number is None else number)]
+    ordered = [blocks[number] for number in sorted(blocks)]
     total = sum(ordered, DelayBlock())
     comparable = total.pairs > 0 and total.reference > 0
     sums = np.array([block[1:] for block in ordered], dtype=float)
@@ -104,7 +100,7 @@ def compare(
 
 
 def compare_with_first(
-    variants: Sequence[str], blocks: Mapping[int, Mapping[int | None, DelayBlock]], seed: int
+    variants: Sequence[str], blocks: Mapping[int, Mapping[int, DelayBlock]], seed: int
 ) -> Comparison:
     """The comparison of the first variant with the fastest of the others.
 

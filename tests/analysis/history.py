@@ -51,8 +51,10 @@ class History:
         homes: Mapping[str, str] = NO_HOMES,
         sample: PublicationSample | None = None,
         unsettled: Sequence[str] = (),
+        run_end: float = RUN_END,
     ) -> None:
         """The fields of the manifest that the verdict depends on."""
+        self.run_end = run_end
         self.homes = homes
         self.sample = sample
         self.unsettled = unsettled
@@ -185,7 +187,8 @@ class History:
         return self.add(DRIVER, Event.NOTIFIED, at, client=client, id=id, peer="B3", stream=stream, position=position)
 
     def manifest(self) -> dict[str, Any]:
-        times = [("join", 80.0, RUN_START), ("run", RUN_START, RUN_END), ("drain", RUN_END, DRAIN_END)]
+        drained = self.run_end + DRAIN_END - RUN_END
+        times = [("join", 80.0, RUN_START), ("run", RUN_START, self.run_end), ("drain", self.run_end, drained)]
         phases = [{"name": name, "start": round(a * SECOND), "end": round(b * SECOND)} for name, a, b in times]
         expected = {} if self.expected_delivery is None else {"expected_delivery": self.expected_delivery}
         sampled = {} if self.sample is None else {"sample": self.sample}

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.judging.judged import JudgedPublication
-from analysis.run_files.time_units import second_of
+from analysis.run_files.time_units import second_due
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime, Right
 from analysis.tables.student import student_t
 from record.manifest import VariantRecord
@@ -72,7 +72,7 @@ class DueTally:
             due: Counter[int | None] = Counter()
             notified: Counter[int | None] = Counter()
             for published, of_publication, received in self._in_order_of_time(number).tolist():
-                second = second_of(published, variant.run_start)
+                second = second_due(published, variant.run_start)
                 due[second] += of_publication
                 notified[second] += received
             yield from _seconds(variant.name, due, notified)

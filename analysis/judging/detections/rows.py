@@ -6,7 +6,7 @@ from analysis.judging.detections.events import NOT_PUBLISHED, CompositeName, Pla
 from analysis.judging.detections.oracle import JudgedDetection
 from analysis.judging.histories.variant_context import VariantContext
 from analysis.reading.detections import NotifiedDetection
-from analysis.run_files.time_units import second_of
+from analysis.run_files.time_units import second_due
 from analysis.tables.deliveries import Cause, Right
 from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
 from analysis.tables.summary import Example
@@ -24,7 +24,7 @@ def notification_row(
     first = last = second = delay = spread = None
     if judged is not None:
         first, last = judged.members[0].stamp, judged.members[-1].stamp
-        second = second_of(judged.intended, variant.run_start)
+        second = second_due(judged.intended, variant.run_start)
         delay = (notified.time - judged.intended) / MILLISECOND
         spread = judged.spread / MILLISECOND
     return Detection(

@@ -14,8 +14,12 @@ from analysis.tables.deliveries import Notification
 from analysis.tables.results import write_table
 from analysis.tables.summary import Delivery, Matching, Summary, VariantSummary, write_summary
 from analysis.tables.traffic import BrokerMessages
+from record.manifest import PhaseName
+from record.time_units import SECOND
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
+SPACING = 0.5
+"""Seconds between two publications."""
 
 
 def neutral(struct: type[Struct], **given: Any) -> Struct:
@@ -37,7 +41,11 @@ def messages(broker: str, kind: str = "publish", *, received: int, from_clients:
     return neutral(BrokerMessages, broker=broker, kind=kind, received=received, from_clients=from_clients)
 
 
-def notifications(variant: str, delays: Sequence[float], *, spacing: float = 0.5) -> list[Notification]:
+def _run_phase(publications: int) -> dict[str, Any]:
+    return {"name": PhaseName.RUN, "start": 0, "end": round(publications * SPACING * SECOND)}
+
+
+def notifications(variant: str, delays: Sequence[float], *, spacing: float = SPACING) -> list[Notification]:
     """One publication every `spacing` seconds, delivered to S1 with these delays in milliseconds."""
     return [
         neutral(
@@ -77,6 +85,7 @@ def make_run(
         "seed": 3,
         "runtime": {"name": runtime, "reason": ""},
         "links": {"name": "modelled", "reason": ""},
+        "variants": [{"name": name, "phases": [_run_phase(len(values))]} for name, values in delays.items()],
     }
     (directory / "manifest.json").write_bytes(msgspec.json.encode(manifest))
     write_summary(neutral(Summary, run_id=directory.name, fidelity="VALID", variants=list(variants)), directory)

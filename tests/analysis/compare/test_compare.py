@@ -14,7 +14,8 @@ from analysis.compare import RunComparison, compare_runs, parse_limits, violatio
 from analysis.compare.counts import compare_messages
 from analysis.compare.delays import _Sample, compare_delays, order, quantile_distance, verdict
 from analysis.compare.model import DelayOrder, SampleEstimate, relative
-from analysis.compare.runs import BLOCK_SECONDS, Delays
+from analysis.compare.runs import Delays
+from analysis.run_files.blocks import BLOCK_SECONDS
 from record.errors import RunDirectoryError
 from tests.analysis.compare.made_up import make_run, messages, variant
 

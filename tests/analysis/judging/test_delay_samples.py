@@ -40,7 +40,8 @@ def test_a_notification_counts_in_every_group_that_is_known(
             continue
         groups[variant, Grouping.ALL, 0].append((delay, waited))
         if run_start is not None:
-            groups[variant, Grouping.SECOND, (intended - run_start) // SECOND].append((delay, waited))
+            second = (intended - run_start) // SECOND
+            groups[variant, Grouping.SECOND, 0 if second == -1 else second].append((delay, waited))
         if hops is not None:
             groups[variant, Grouping.HOPS, hops].append((delay, waited))
     found = {}

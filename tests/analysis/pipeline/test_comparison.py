@@ -16,6 +16,9 @@ from analysis.judging.publication_stage import PublicationTally
 from analysis.pipeline import analyze
 from analysis.pipeline.comparison import relieved_link
 from analysis.tables.comparison import Comparison, DelayBlock
+from analysis.tables.delays import DelayOverTime
+from analysis.tables.deliveries import Notification
+from analysis.tables.results import read_table
 from analysis.tables.traffic import LinkLoad
 from record.log import Event
 from tests.analysis.diamond import DIAMOND, HOMES
@@ -83,6 +86,29 @@ def test_no_cause_is_named_of_variants_that_published_differently(tmp_path: Path
     found = compared(tmp_path / "run", carried("fixed", {UPPER: 10}, 0.09), fewer)
     assert found.relative_difference == pytest.approx(-0.5)
     assert (found.queueing_share, found.relieved) == (None, None)
+
+
+def every_second(variant: str, seconds: int, before: float, delay: float) -> History:
+    """A publication a second, the first of which is due `before` the recorded start of the phase, in seconds."""
+    history = History(variant, homes=HOMES, run_end=100 + seconds).advertise().subscribe()
+    for number in range(seconds):
+        at = 100 - before + number
+        history.publish(f"P:{number}", at).notify(f"P:{number}", at=at + delay * (1 + number % 3))
+    return history
+
+
+@pytest.mark.parametrize("before", [0.0, 0.004])
+@pytest.mark.parametrize(("seconds", "enough"), [(20, False), (24, False), (25, True)])
+def test_a_start_recorded_late_makes_no_further_block(
+    tmp_path: Path, seconds: int, enough: bool, before: float
+) -> None:
+    """Real time and virtual time take the same number of whole blocks for enough."""
+    variants = [every_second(name, seconds, before, delay) for name, delay in (("fixed", 0.02), ("dynamic", 0.01))]
+    found = compared(tmp_path / "run", *variants)
+    assert (found.pairs, found.interval is not None) == (seconds, enough)
+    seconds_of_delays = {row.second for row in read_table(tmp_path / "run" / "results", DelayOverTime)}
+    seconds_of_notifications = {row.second for row in read_table(tmp_path / "run" / "results", Notification)}
+    assert min(seconds_of_delays) == min(second or 0 for second in seconds_of_notifications) == 0
 
 
 def link(source: str, target: str, publications: int, mean_wait_ms: float | None) -> LinkLoad:
