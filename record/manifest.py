@@ -60,6 +60,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     time_dilation: float = 1.0
     """The factor by which it ran slower than the scenario. Phases and logs are in the time that really passed."""
     phases: list[PhaseRecord] = []
+    drivers: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """The driver processes that acted for its clients, which log as brokers do; not set before they are connected."""
     interrupted: bool = False
     unsettled: list[str] | msgspec.UnsetType = msgspec.UNSET
     """Brokers that still passed on subscriptions and advertisements when the run phase began; not set without any."""

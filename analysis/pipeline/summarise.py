@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from analysis.auditing import Evidence, audit
 from analysis.judging.delay_stage import DelayFigures
 from analysis.judging.histories.history import SETTLE_SECONDS
 from analysis.judging.publication_stage import PublicationCounts
@@ -30,6 +31,7 @@ from analysis.tables.summary import (
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from broker_service.messages import Kind
+from record.fidelity import Check, FidelityVerdict, worst
 from record.manifest import VariantRecord
 
 _PUBLISH = Kind.PUBLISH.word
@@ -42,7 +44,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
     return Summary(
         run_id=run.manifest.run_id,
         delivery=overall([variant.delivery.verdicts for variant in variants]),
-        fidelity=_fidelity(run),
+        fidelity=_fidelity(run, None, [check for variant in variants for check in variant.audit]),
         interrupted=run.manifest.interrupted,
         settle_seconds=SETTLE_SECONDS,
         logs=findings.logs.loss(run.brokers_without_log),
@@ -59,10 +61,12 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     for number, variant in enumerate(run.manifest.variants):
         publications = findings.publications.counts.get(number, PublicationCounts())
         moved = _of(variant.name, messages)
+        audited = audit(_evidence(run, number, findings))
         summaries.append(
             VariantSummary(
                 name=variant.name,
-                fidelity=_fidelity(run, variant.name),
+                fidelity=_fidelity(run, variant.name, audited),
+                audit=audited,
                 interrupted=variant.interrupted,
                 delivery=delivery_of(number, variant, findings),
                 delay=_delay(findings.delays.of_all(number)),
@@ -79,12 +83,24 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     return summaries
 
 
-def _fidelity(run: RunDirectory, variant: str | None = None) -> str:
-    """The fidelity verdict on a variant, or on the run where the variant was not judged by itself."""
+def _fidelity(run: RunDirectory, variant: str | None, audit: Iterable[Check]) -> str:
+    """The worst of the audit and the verdict on a variant, or on the run where that was not judged by itself."""
+    found = worst(check.verdict for check in audit)
     if run.fidelity is None:
-        return UNKNOWN_FIDELITY
+        return UNKNOWN_FIDELITY if found is FidelityVerdict.VALID else found
     judged = None if variant is None else run.fidelity.of(variant)
-    return run.fidelity.verdict if judged is None else judged.verdict
+    return worst([run.fidelity.verdict if judged is None else judged.verdict, found])
+
+
+def _evidence(run: RunDirectory, number: int, findings: Findings) -> Evidence:
+    variant = run.manifest.variants[number]
+    return Evidence(
+        number=number,
+        variant=variant,
+        scenario=run.manifest.scenario,
+        overlay=run.overlays[variant.name],
+        logs=findings.logs,
+    )
 
 
 def _delay(figures: DelayFigures | None) -> Delay:

@@ -22,6 +22,8 @@ class LogTally:
     records: int = 0
     torn: int = 0
     malformed: int = 0
+    started: set[tuple[int, str]] = field(default_factory=set)
+    """By variant: the nodes that logged their start."""
     traffic: Traffic = field(default_factory=Traffic)
     operations: dict[int, list[ClientOperation]] = field(default_factory=dict)
     """By variant."""
@@ -43,6 +45,7 @@ class LogTally:
         self.records += other.records
         self.torn += other.torn
         self.malformed += other.malformed
+        self.started |= other.started
         self.traffic.merge(other.traffic)
         for variant, operations in other.operations.items():
             self.operations.setdefault(variant, []).extend(operations)

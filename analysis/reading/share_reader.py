@@ -79,6 +79,7 @@ class ShareReader:
             Event.LOAD: self._read_load,
             Event.BUFFER: self._read_buffer,
             Event.DEFECT: self._read_defect,
+            Event.STARTED: self._read_start,
             **dict.fromkeys(FAULT_CHANGES | _LINKS, self._read_outage),
             **dict.fromkeys(LINK_CHANGES, self._read_change),
             **dict.fromkeys(PLACEMENT_CHANGES, self._read_placement),
@@ -249,6 +250,9 @@ class ShareReader:
         if record.client is not None and record.id is not None:
             detecting = DetectingBroker(variant, record.node, record.client, record.id, record.text or "")
             self._tally.detected.add(detecting, record.time)
+
+    def _read_start(self, variant: int, record: TraceRecord, _position: int) -> None:
+        self._tally.started.add((variant, record.node))
 
     def _read_defect(self, variant: int, record: TraceRecord, position: int) -> None:
         at = self._at(record, position)

@@ -11,6 +11,7 @@ from analysis.report.figures.burst_recovery import BurstRecovery, read_burst_rec
 from analysis.report.figures.delay_penalty import PenaltyDistribution, read_delay_penalties
 from analysis.report.figures.group_rates import GroupRates, read_group_rates
 from analysis.run_files.run_directory import open_run
+from analysis.tables.audited import with_audit
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.buffers import BufferSize
 from analysis.tables.delays import DelayDistribution, DelayOverTime
@@ -42,7 +43,7 @@ class ReportData:
     overlays: dict[str, Overlay]
     """By variant."""
     fidelity: Mapping[str, VariantFidelity]
-    """By variant; empty for a run without `fidelity.json`."""
+    """By variant, with its audit; empty for a run without `fidelity.json` in whose audit nothing is wrong."""
     summary: Summary
     delivery: list[DeliveryOverTime]
     """Empty for protocols that promise every delivery."""
@@ -100,11 +101,12 @@ def read_report_data(directory: Path) -> ReportData:
     summary = read_summary(directory)
     phases = sorted(read_table(results, PhaseTimes), key=lambda row: row.start_ns)
     names = [variant.name for variant in summary.variants]
+    judged = with_audit(run.fidelity, summary)
     return ReportData(
         directory=directory,
         run=run.manifest,
         overlays=run.overlays,
-        fidelity={} if run.fidelity is None else {judged.name: judged for judged in run.fidelity.variants},
+        fidelity={} if judged is None else {of_variant.name: of_variant for of_variant in judged.variants},
         summary=summary,
         delivery=sorted(read_table(results, DeliveryOverTime), key=lambda row: row.second),
         receivers=sorted(_of_some_runs(results, DeliveryByReceivers), key=lambda row: row.receivers),

@@ -15,6 +15,7 @@ from analysis.tables.starts import START_NOT_ANNOUNCED, StartFigures
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from record.errors import RunDirectoryError
+from record.fidelity import Check
 from record.files import SUMMARY, replace_file
 
 CORRECT = "correct"
@@ -232,7 +233,10 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     fidelity: str
-    """Copied from fidelity.json: VALID, DEGRADED or INVALID; UNKNOWN without that file."""
+    """The worst of fidelity.json and of the audit: VALID, DEGRADED or INVALID; UNKNOWN without that file, unless the
+    audit finds something wrong."""
+    audit: list[Check] = []
+    """The checks of the run's own logs against what was asked for."""
     interrupted: bool
     delivery: Delivery
     delay: Delay
@@ -257,7 +261,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     delivery: list[str]
     """The verdicts of all variants together: `correct` alone when every one is."""
     fidelity: str
-    """Copied from fidelity.json; UNKNOWN without that file."""
+    """The worst of the variants, as theirs."""
     interrupted: bool
     settle_seconds: float
     """Seconds for which the oracle takes a (un)subscription or (un)advertisement to be in flight."""

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from analysis.engines import Engine
 from analysis.pipeline import analyze
+from analysis.tables.audited import with_audit
 from command_line.commands.verdicts import (
     exit_code,
     print_comparison,
@@ -27,8 +28,8 @@ def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
     console = Console(highlight=False)
     with shown_progress(console) as show_stage:
         summary = analyze(run, engine, show_stage)
-    judged = fidelity.read(run) if (run / FIDELITY).exists() else None
+    judged = with_audit(fidelity.read(run) if (run / FIDELITY).exists() else None, summary)
     print_verdicts(console, summary, judged)
     print_comparison(console, summary, run)
     write_verdicts(run, summary, judged, junit)
-    return exit_code(summary, judged)
+    return exit_code(summary)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from analysis.pipeline import analyze
 from analysis.report import build_report
+from analysis.tables.audited import with_audit
 from command_line.commands.run_engines import RunEngine
 from command_line.commands.verdicts import (
     exit_code,
@@ -161,11 +162,12 @@ def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -
         if request.report:
             show_stage("drawing the report")
             page = build_report(outcome.directory)
-    print_verdicts(console, summary, outcome.fidelity)
+    judged = with_audit(outcome.fidelity, summary)
+    print_verdicts(console, summary, judged)
     print_comparison(console, summary, outcome.directory)
-    write_verdicts(outcome.directory, summary, outcome.fidelity, request.junit)
+    write_verdicts(outcome.directory, summary, judged, request.junit)
     console.print(f"\nrun directory: {outcome.directory}", markup=False, soft_wrap=True)
     if page is not None:
         console.print(f"report: {page}", markup=False, soft_wrap=True)
-    code = exit_code(summary, outcome.fidelity)
+    code = exit_code(summary)
     return ExitCode.INTERRUPTED if outcome.interrupted and code is ExitCode.CORRECT else code

@@ -36,7 +36,7 @@ _REASONS_SHOWN = 4
 
 
 def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: Path | None) -> None:
-    """Writes the verdicts as JUnit XML, under the scenario's name, if a file is requested."""
+    """Writes the verdicts as JUnit XML, under the scenario's name, if a file is requested. `judged` has the audit."""
     if junit is not None:
         scenario = str(read_manifest(run).scenario.get("name", summary.run_id))
         write_junit([verdict_suite(scenario, verdicts_of(summary, judged))], junit)
@@ -53,7 +53,7 @@ def shown_progress(console: Console, task: str = "analysing the logs") -> Iterat
         yield lambda what: status.update(f"{task}: {what}")
 
 
-def exit_code(summary: Summary, judged: Fidelity | None) -> ExitCode:
+def exit_code(summary: Summary) -> ExitCode:
     """The exit code for both verdicts.
 
     A broker's defect comes first, because deliveries are not judged then; next a violated delivery, which is a finding
@@ -63,13 +63,13 @@ def exit_code(summary: Summary, judged: Fidelity | None) -> ExitCode:
         return ExitCode.BROKER_DEFECT
     if any(violated(variant.delivery.verdicts, interrupted=variant.interrupted) for variant in summary.variants):
         return ExitCode.VIOLATED
-    if judged is not None and judged.verdict is FidelityVerdict.INVALID:
+    if summary.fidelity == FidelityVerdict.INVALID:
         return ExitCode.INVALID
     return ExitCode.CORRECT
 
 
 def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) -> None:
-    """Prints both verdicts on each variant, with the numbers behind them."""
+    """Prints both verdicts on each variant, with the numbers behind them. `judged` has the audit."""
     verdicts = {variant.name: variant for variant in judged.variants} if judged is not None else {}
     for variant in summary.variants:
         heading = Text(f"\n{variant.name}", style="bold")
@@ -87,7 +87,7 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
             for reason in found.reasons[:_REASONS_SHOWN]:
                 _print_indented(console, reason)
             if (more := len(found.reasons) - _REASONS_SHOWN) > 0:
-                _print_indented(console, f"and {more} more, in fidelity.json")
+                _print_indented(console, f"and {more} more, in fidelity.json and summary.json")
             if found.advice:
                 _print_indented(console, f"{found.advice}.")
     for sentence in summary.logs.in_words():

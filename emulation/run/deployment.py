@@ -24,6 +24,10 @@ class Deployment(Protocol):
         """Available once `start` has returned."""
 
     @property
+    def drivers(self) -> list[str]:
+        """The names under which the processes that act for clients log, once `start` has returned."""
+
+    @property
     def schedule(self) -> FaultSchedule:
         """The faults to be injected here."""
 

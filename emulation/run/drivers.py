@@ -124,6 +124,10 @@ class Drivers:
         return all(process.ready.is_set() for process in self._processes)
 
     @property
+    def names(self) -> list[str]:
+        return [process.name for process in self._processes]
+
+    @property
     def status(self) -> DriverStatus:
         return DriverStatus.total([process.status for process in self._processes])
 

@@ -82,6 +82,10 @@ class HostDeployment:
         return self._drivers.status
 
     @property
+    def drivers(self) -> list[str]:
+        return self._drivers.names
+
+    @property
     def done(self) -> bool:
         return self._drivers.status.done
 

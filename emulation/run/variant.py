@@ -54,6 +54,7 @@ class VariantRun:
         timeline, clock = self._plan.scenario.timeline, self._deployment.clock
         with context.phase(record, PhaseName.START, activity="starting brokers and clients"):
             deployment.start()
+            record.drivers = deployment.drivers
             if self._plan.scenario.timeline.withdraw is not None:
                 self._tables = deployment.overlay.tables()
             events = VariantEvents(context, self._plan, deployment)

@@ -34,6 +34,11 @@ class ClientNodes:
         self._clients: dict[str, Clients] = {}
         self._sessions: dict[str, list[SimulatedSession]] = {}
 
+    @property
+    def nodes(self) -> list[str]:
+        """The nodes that were opened."""
+        return list(self._recorders)
+
     def open(self) -> None:
         """The nodes start and open their sessions, once the overlay has started."""
         brokers: dict[str, set[str]] = {}

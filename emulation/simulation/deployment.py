@@ -72,6 +72,10 @@ class SimulatedDeployment:
         return self._clients.counts
 
     @property
+    def drivers(self) -> list[str]:
+        return self._clients.nodes
+
+    @property
     def done(self) -> bool:
         return self._next is None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.tables.audited import with_audit
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import RunOutcome
 from emulation.runtimes.ladder import SIMULATED
@@ -73,7 +74,8 @@ def judge_cell(cell: Cell, outcome: RunOutcome, runtime: str) -> CellResult:
     if outcome.interrupted:
         raise CellInterruptedError(cell.key)
     summary = analyze(outcome.directory, PlainEngine())
-    reasons = {variant.name: variant.reasons for variant in outcome.fidelity.variants}
+    judged = with_audit(outcome.fidelity, summary)
+    reasons = {} if judged is None else {variant.name: variant.reasons for variant in judged.variants}
     return CellResult(
         key=cell.key,
         factors=cell.settings,

@@ -79,7 +79,7 @@ ROOMS: Mapping[str, Floors] = {
         "engines run_files",
         "tables",
         "compare reading",
-        "judging",
+        "auditing judging",
         "claims pipeline report",
     ),
     "studies": _floors(

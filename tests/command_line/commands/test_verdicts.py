@@ -51,7 +51,7 @@ def test_the_ratio_of_best_effort_comes_first(tmp_path: Path, wanted: float, ver
     assert lines[2] == (
         f"delivery ratio 50.0% of 40 due notifications (95% interval 50.0% to 50.0%); {wanted:.1%} expected"
     )
-    assert exit_code(summary, None) is code
+    assert exit_code(summary) is code
 
 
 @pytest.mark.parametrize("damaged", ["", '{"event": "publ'])

@@ -81,7 +81,7 @@ def test_a_subscription_that_stays_in_the_matching_index(
 
 def assert_state_left(summary: Summary, text: str) -> None:
     assert summary.delivery == summary.variants[0].delivery.verdicts == [STATE_LEFT]
-    assert exit_code(summary, None) is ExitCode.VIOLATED
+    assert exit_code(summary) is ExitCode.VIOLATED
     examples = summary.variants[0].delivery.examples
     assert all(example.defect == STATE_LEFT for example in examples)
     assert any(text in example.detail for example in examples)

@@ -1,0 +1,26 @@
+"""The audit of one variant: every check that can be made of a run from what it left behind.
+
+1. An audit asks whether the logs of a run can be the logs of the run that was asked for. `fidelity.json`, which is
+   written while a run lasts, has the checks that need the host.
+2. An audit is a function from `Evidence` to checks. It assumes nothing that it could measure, and it shares no code
+   with brokers, emulation and simulator, because it judges them.
+3. The verdict on a variant's fidelity is the worst of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from analysis.auditing.evidence import Evidence
+from analysis.auditing.missing_logs import missing_logs
+from record.fidelity import Check
+
+Audit = Callable[[Evidence], Iterable[Check]]
+
+AUDITS: Sequence[Audit] = (missing_logs,)
+"""In the order in which reports show their checks."""
+
+
+def audit(evidence: Evidence) -> list[Check]:
+    """The checks of every audit of a variant."""
+    return [check for make in AUDITS for check in make(evidence)]

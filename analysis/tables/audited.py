@@ -1,0 +1,33 @@
+"""Both judgements of fidelity put together: the one made while the run lasted, and the audit of its logs."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from analysis.tables.summary import Summary, VariantSummary
+from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity, worst
+
+
+def with_audit(judged: Fidelity | None, summary: Summary) -> Fidelity | None:
+    """The verdicts of `fidelity.json` with the checks of the audit added; the worst counts.
+
+    A run that was not judged while it lasted is judged by its audit alone where that finds something wrong, and stays
+    without a verdict otherwise.
+    """
+    variants = [found for variant in summary.variants if (found := _audited(judged, variant)) is not None]
+    if judged is None and not variants:
+        return None
+    verdicts = [variant.verdict for variant in variants]
+    return Fidelity(verdict=worst(verdicts if judged is None else [judged.verdict, *verdicts]), variants=variants)
+
+
+def _audited(judged: Fidelity | None, variant: VariantSummary) -> VariantFidelity | None:
+    verdict = worst(check.verdict for check in variant.audit)
+    of_run = None if judged is None else judged.of(variant.name)
+    if of_run is not None:
+        return structs.replace(
+            of_run, checks=[*of_run.checks, *variant.audit], verdict=worst([of_run.verdict, verdict])
+        )
+    if verdict is FidelityVerdict.VALID:
+        return None
+    return VariantFidelity(name=variant.name, verdict=verdict, checks=variant.audit)
