@@ -6,6 +6,8 @@ fidelity verdict; the analysis adds the results, the summary and the report.
 
 from __future__ import annotations
 
+import os
+import secrets
 from pathlib import Path
 
 MANIFEST = "manifest.json"
@@ -27,6 +29,9 @@ SUMMARY = "summary.json"
 REPORT = "report/index.html"
 
 _LOG_SUFFIX = ".jsonl"
+_READABLE = 0o666
+"""Permissions of a new file, before the mask of the process."""
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def log_file(logs: Path, node: str) -> Path:
@@ -45,11 +50,16 @@ def node_of(log: Path) -> str:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file in one step, so that a reader sees the old content or the new. Raises `OSError`."""
-    part = path.with_name(f".{path.name}.part")
+    """Writes a file in one step, so that a reader sees the old content or the new. Raises `OSError`.
+
+    The part that is written first has a name of its own and is made anew, so no link that stands in a directory of
+    unknown origin is followed.
+    """
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        part.write_bytes(content)
+        with os.fdopen(os.open(part, _NEW_FILE, _READABLE), "wb") as file:
+            file.write(content)
         part.replace(path)
-    except OSError:
+    except BaseException:
         part.unlink(missing_ok=True)
         raise

@@ -16,6 +16,8 @@ from record.files import MANIFEST, TOPOLOGY, replace_file
 from record.promises import Order, Promises
 from record.sample import PublicationSample
 
+FORMAT = 2
+"""Version of run directories that this code writes and analyses: manifest, logs and their meaning."""
 RECOVERY_SECONDS = 9.0
 """`VariantRecord.recovery` of a manifest that does not state it: three missed heartbeats, a reconnection and the
 reconciliation of routing tables, by their defaults."""
@@ -157,6 +159,8 @@ class HostRecord(msgspec.Struct, kw_only=True):
 class Manifest(msgspec.Struct, kw_only=True):
     """Everything needed to understand a run directory, and to repeat the run."""
 
+    format: int = FORMAT
+    """Version of the run directory. A manifest that does not state it is of the first."""
     run_id: str
     created: str = ""
     """ISO 8601, UTC."""

@@ -8,16 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
+
 from analysis.engines import Engine
 from analysis.pipeline.progress import Progress
 from analysis.pipeline.small_tables import write_small_tables
 from analysis.pipeline.stages import run_stages
 from analysis.pipeline.summarise import summarise
 from analysis.run_files.run_directory import open_run
+from analysis.run_files.soundness import require_own_directory
 from analysis.tables.summary import Summary, write_summary
 from record.callbacks import do_nothing
 from record.errors import DISK_IS_FULL, HostError, RunDirectoryError
 from record.file_lock import take_lock
+from record.files import LOGS
 
 _NO_SPACE = "No space left on device"
 """In the message of an error that a Spark worker had."""
@@ -34,9 +38,10 @@ def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = 
         raise RunDirectoryError(
             f"{run.logs}: no logs (*.jsonl), because the run ended before any node began to log; run the scenario again"
         )
+    require_own_directory(run.results)
     progress = on_progress or do_nothing
     progress(f"starting {engine.name}")
-    with engine.open() as workers, _exclusive(run.path, progress), _full_disk_reported(run.path):
+    with engine.open() as workers, _exclusive(run.path, progress), _failures_in_words(run.path):
         run.results.mkdir(exist_ok=True)
         findings = run_stages(run, workers, progress)
         progress("writing tables")
@@ -60,10 +65,16 @@ def _exclusive(run: Path, progress: Progress) -> Iterator[None]:
 
 
 @contextmanager
-def _full_disk_reported(run: Path) -> Iterator[None]:
-    """Turns a full disk, here or at a worker, into one line with the remedy."""
+def _failures_in_words(run: Path) -> Iterator[None]:
+    """Turns two failures, here or at a worker, into one line each: a full disk, and numbers in logs that are so large
+    that their sums fit no table."""
     try:
         yield
+    except (OverflowError, pa.ArrowInvalid) as error:
+        raise RunDirectoryError(
+            f"{run / LOGS}: they hold numbers that no run writes ({error}); they are damaged: copy them again, or run "
+            "the scenario again"
+        ) from error
     except Exception as error:
         full = isinstance(error, OSError) and error.errno in DISK_IS_FULL
         if not full and _NO_SPACE not in str(error):

@@ -24,7 +24,9 @@ from analysis.tables.starts import Start
 from analysis.tables.summary import Summary, read_summary
 from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, NetworkUsage, QueueLength, RouteLength
+from record.errors import RunDirectoryError
 from record.fidelity import VariantFidelity
+from record.files import MANIFEST, SUMMARY
 from record.manifest import Manifest
 from topology.mobility import Trajectory
 from topology.model import Overlay
@@ -101,6 +103,11 @@ def read_report_data(directory: Path) -> ReportData:
     summary = read_summary(directory)
     phases = sorted(read_table(results, PhaseTimes), key=lambda row: row.start_ns)
     names = [variant.name for variant in summary.variants]
+    if names != [variant.name for variant in run.manifest.variants]:
+        raise RunDirectoryError(
+            f"{directory}: {SUMMARY} is of other variants than {MANIFEST}; `brokerlab analyze {directory}` makes it "
+            "anew"
+        )
     judged = with_audit(run.fidelity, summary)
     return ReportData(
         directory=directory,

@@ -40,6 +40,7 @@ from analysis.report.sentences.delivery import delivery_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
 from analysis.report.sentences.settings import what_was_run
 from analysis.report.sentences.text import milliseconds, unbroken, with_code
+from analysis.run_files.soundness import require_own_directory
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.buffers import BufferSize
 from analysis.tables.detections import DetectionFigures
@@ -120,6 +121,7 @@ def build_report(directory: Path) -> Path:
     """Writes `report/index.html` of an analysed run and returns its path. Raises `RunDirectoryError`."""
     data = read_report_data(directory)
     target = directory / REPORT
+    require_own_directory(target.parent)
     target.parent.mkdir(exist_ok=True)
     replace_file(target, render(data).encode())
     return target

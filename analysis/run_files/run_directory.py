@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +14,10 @@ from msgspec import structs
 
 from analysis.run_files.clocks import Clocks, HostClock
 from analysis.run_files.logs import Dilations, scenario_time
+from analysis.run_files.soundness import readable_logs, require_sound_manifest, require_this_format
 from record.errors import RunDirectoryError
 from record.fidelity import Fidelity
-from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, log_files, node_of
+from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, node_of
 from record.manifest import Manifest, PhaseName, PhaseRecord, VariantRecord
 from topology.files import load
 from topology.link_properties import BrokerId, OverlayError
@@ -25,7 +27,6 @@ from topology.model import Overlay
 from topology.underlays.underlay import Underlay
 from topology.underlays.underlay_files import load_underlay
 
-_Document = TypeVar("_Document", Manifest, Fidelity)
 _Network = TypeVar("_Network", Overlay, Underlay, dict[BrokerId, Trajectory])
 
 
@@ -96,7 +97,8 @@ class RunDirectory:
 
     @cached_property
     def log_files(self) -> tuple[Path, ...]:
-        return tuple(log_files(self.logs))
+        """The logs. Raises `RunDirectoryError` for one that is no file."""
+        return tuple(readable_logs(self.logs))
 
     @cached_property
     def brokers_without_log(self) -> list[BrokerId]:
@@ -116,11 +118,11 @@ class RunDirectory:
 def open_run(path: Path) -> RunDirectory:
     """Reads the files that describe a run. Raises `RunDirectoryError` naming the file that is missing or wrong."""
     manifest = read_manifest(path)
-    fidelity = _read(path / FIDELITY, Fidelity) if (path / FIDELITY).exists() else None
-    files = sorted({variant.topology for variant in manifest.variants} or {TOPOLOGY})
-    loaded = {name: _topology_file(path / name, load) for name in files}
     if not manifest.variants:
         raise RunDirectoryError(f"{path / MANIFEST}: variants: none began, so there is nothing to analyse")
+    fidelity = _read_fidelity(path / FIDELITY)
+    files = sorted({variant.topology for variant in manifest.variants} or {TOPOLOGY})
+    loaded = {name: _topology_file(path / name, load) for name in files}
     manifest = structs.replace(manifest, variants=[in_scenario_time(variant) for variant in manifest.variants])
     return RunDirectory(
         path, manifest, fidelity, {variant.name: loaded[variant.topology] for variant in manifest.variants}
@@ -131,7 +133,13 @@ def read_manifest(path: Path) -> Manifest:
     """The manifest of a run directory, as written. Raises `RunDirectoryError`."""
     if not path.is_dir():
         raise RunDirectoryError(f"{path}: no such run directory; `brokerlab emulate` prints the path of its own")
-    return _read(path / MANIFEST, Manifest)
+    file = path / MANIFEST
+    with _damage_reported(file):
+        content = file.read_bytes()
+        require_this_format(file, content)
+        manifest = msgspec.json.decode(content, type=Manifest)
+    require_sound_manifest(manifest, path)
+    return manifest
 
 
 def in_scenario_time(variant: VariantRecord) -> VariantRecord:
@@ -147,14 +155,23 @@ def in_scenario_time(variant: VariantRecord) -> VariantRecord:
     return structs.replace(variant, phases=phases)
 
 
-def _read(file: Path, document: type[_Document]) -> _Document:
+def _read_fidelity(file: Path) -> Fidelity | None:
+    if not file.exists():
+        return None
+    with _damage_reported(file):
+        return msgspec.json.decode(file.read_bytes(), type=Fidelity)
+
+
+@contextmanager
+def _damage_reported(file: Path) -> Iterator[None]:
+    """Makes a file that is missing or cannot be read one line that names it."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=document)
+        yield
     except FileNotFoundError:
         raise RunDirectoryError(f"{file.parent}: not a run directory, it has no {file.name}") from None
     except OSError as error:
         raise RunDirectoryError(f"{file}: {error.strerror}") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunDirectoryError(f"{file}: {error}") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -139,8 +140,8 @@ def table_file(row: type[msgspec.Struct]) -> str:
 
 @contextmanager
 def _replaced(target: Path) -> Iterator[Path]:
-    """A file beside the target that replaces it if no error occurs."""
-    part = target.with_name(f".{target.name}.part")
+    """A file beside the target that replaces it if no error occurs. Its name is new, so no link there is followed."""
+    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
         yield part
         part.replace(target)

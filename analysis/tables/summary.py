@@ -294,5 +294,5 @@ def read_summary(directory: Path) -> Summary:
         return msgspec.json.decode(file.read_bytes(), type=Summary)
     except FileNotFoundError:
         raise RunDirectoryError(f"{file}: no such file; {remedy} makes it") from None
-    except msgspec.DecodeError as error:
+    except (OSError, msgspec.DecodeError) as error:
         raise RunDirectoryError(f"{file}: cannot be read: {error}; {remedy} makes it anew") from error

@@ -23,6 +23,8 @@ FLUSH_INTERVAL = 0.1
 BUFFERED_RECORDS = 512
 """Records that may wait before they are written at once; few enough that encoding them takes well under 1 ms."""
 
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
 _log = logging.getLogger(__name__)
 
 
@@ -30,7 +32,7 @@ class FileTrace:
     """The log of one node in one variant; a `broker_service.tracing.trace.Trace`."""
 
     def __init__(self, path: Path, node: str, variant: str) -> None:
-        """Opens the log for appending. Raises `OSError` when that is impossible."""
+        """Opens the log for appending. Raises `OSError` when that is impossible, or a link stands in its place."""
         self.node = node
         self.variant = variant
         self.lost = 0
@@ -39,7 +41,7 @@ class FileTrace:
         self._records: list[TraceRecord] = []
         self._encoder = msgspec.json.Encoder()
         self._failing = False
-        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._file = os.open(path, _APPEND, 0o644)
         self._end_torn_line()
 
     def write(self, record: TraceRecord) -> None:

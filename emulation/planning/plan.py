@@ -18,7 +18,8 @@ from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import Resources
-from record.errors import HostError
+from record.errors import BadInputError, HostError
+from record.log import EMULATOR
 from record.promises import Promises
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
@@ -31,6 +32,7 @@ from topology.link_properties import BrokerId
 from topology.model import Overlay
 
 PUBLISHERS, SUBSCRIBERS = "publishers", "subscribers"
+_TAKEN = frozenset({PUBLISHERS, SUBSCRIBERS, EMULATOR})
 
 _LONGEST_NAME = 24
 """Characters of the scenario's name in a run id: it is part of socket paths, which may have 107."""
@@ -196,6 +198,7 @@ def make_run_id(scenario: str, created: datetime, suffix: str) -> str:
 def _plan_variant(variant: Variant) -> VariantPlan:
     evolution = variant.scenario.evolution()
     overlay = variant.scenario.overlay() if evolution is None else evolution.start
+    _require_names_of_their_own(overlay)
     workload = generate(variant.scenario, overlay)
     return VariantPlan(
         name=variant.name,
@@ -206,6 +209,15 @@ def _plan_variant(variant: Variant) -> VariantPlan:
         workload=workload,
         prepared=prepared_for(variant.scenario, overlay, workload),
     )
+
+
+def _require_names_of_their_own(overlay: Overlay) -> None:
+    """Raises `BadInputError` for a broker that has the name of a driver or the emulator, whose log is another one."""
+    for broker in overlay.brokers:
+        if broker.id in _TAKEN:
+            raise BadInputError(
+                f"topology: broker {broker.id}: the name is that of a log which is no broker's; give it another"
+            )
 
 
 def drivers(workload: Workload) -> dict[str, str]:

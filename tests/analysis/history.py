@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from record.log import Event, PlaceCost, PlacementRecord, PredicateRecord, TraceRecord
+from record.manifest import FORMAT
 from record.promises import Promises
 from record.sample import PublicationSample
 from record.time_units import SECOND
@@ -217,7 +218,12 @@ def write_run(
     histories = list(histories)
     (directory / "logs").mkdir(parents=True)
     save(overlay, directory / "topology.json")
-    manifest = {"run_id": "test", "seed": 1, "variants": [history.manifest() for history in histories]}
+    manifest = {
+        "format": FORMAT,
+        "run_id": "test",
+        "seed": 1,
+        "variants": [history.manifest() for history in histories],
+    }
     (directory / "manifest.json").write_bytes(msgspec.json.encode(manifest))
     if fidelity is not None:
         (directory / "fidelity.json").write_bytes(msgspec.json.encode({"verdict": fidelity, "variants": []}))

@@ -14,7 +14,7 @@ from analysis.tables.deliveries import Notification
 from analysis.tables.results import write_table
 from analysis.tables.summary import Delivery, Matching, Summary, VariantSummary, write_summary
 from analysis.tables.traffic import BrokerMessages
-from record.manifest import PhaseName
+from record.manifest import FORMAT, PhaseName
 from record.time_units import SECOND
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
@@ -80,6 +80,7 @@ def make_run(
     directory.mkdir()
     (directory / "results").mkdir()
     manifest = {
+        "format": FORMAT,
         "run_id": directory.name,
         "scenario": {"name": "trial"},
         "seed": 3,

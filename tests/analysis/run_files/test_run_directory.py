@@ -38,10 +38,10 @@ def test_a_directory_that_is_no_run_is_named(directory: Path, missing: str) -> N
 def test_what_is_wrong_with_a_run_is_named(directory: Path) -> None:
     with pytest.raises(RunDirectoryError, match="no such run directory"):
         analyze(directory / "nowhere", PlainEngine())
-    (directory / "manifest.json").write_text('{"run_id": 7, "variants": []}')
+    (directory / "manifest.json").write_text('{"format": 2, "run_id": 7, "variants": []}')
     with pytest.raises(RunDirectoryError, match=r"manifest\.json.*run_id"):
         analyze(directory, PlainEngine())
-    (directory / "manifest.json").write_text('{"run_id": "x", "variants": []}')
+    (directory / "manifest.json").write_text('{"format": 2, "run_id": "x", "variants": []}')
     with pytest.raises(RunDirectoryError, match="none began"):
         analyze(directory, PlainEngine())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,10 +16,13 @@ from emulation.planning.plan import (
     make_run_id,
     write_driver_inputs,
 )
-from record.errors import HostError
+from record.errors import BadInputError, HostError
 from record.service_time import ServiceTime
 from scenario.loading import load
 from scenario.workload.operations import OperationKind, read_operations
+from topology.files import save
+from topology.link_properties import Link
+from topology.model import Broker, Overlay
 
 SCENARIO = """
 name: two-ways
@@ -112,3 +116,12 @@ def test_a_cpu_quota_takes_containers(plan: Plan, runtime: str) -> None:
     plan.require_possible("container")
     with pytest.raises(HostError, match=f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}"):
         plan.require_possible(runtime)
+
+
+def test_a_broker_does_not_share_its_log_with_a_driver(tmp_path: Path) -> None:
+    overlay = Overlay("named", (Broker("publishers"), Broker("B2")), (Link("publishers", "B2"),))
+    save(overlay, tmp_path / "named.json")
+    path = tmp_path / "named.yaml"
+    path.write_text(re.sub("topology: .*", f"topology: {{kind: file, path: {tmp_path / 'named.json'}}}", SCENARIO))
+    with pytest.raises(BadInputError, match="topology: broker publishers: the name is that of a log"):
+        make_plan(load(path))
