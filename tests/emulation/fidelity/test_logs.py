@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -59,13 +60,31 @@ def test_torn_lines_are_counted(tmp_path: Path) -> None:
     assert found["fixed"].lag == {"B1": [0.002]}
 
 
-def test_an_event_is_one_only_at_the_head_of_a_line(tmp_path: Path) -> None:
+def test_an_event_is_a_field_of_a_record_and_not_a_word_in_a_text(tmp_path: Path) -> None:
     log = tmp_path / "B1.jsonl"
-    log.write_bytes(b'{"time":1,"node":"B1","text":"' + b"x" * 300 + b'\\"event":"lag","no end\n')
+    log.write_bytes(line("B1", Event.DROPPED, 12 * SECOND, text='"event":"lag","duration":5') + b'{"event":"lag",\n')
     (tmp_path / "B2.jsonl").write_bytes(b"")
     found = scan([log, tmp_path / "B2.jsonl"], {"fixed": RUN})
-    assert found["fixed"].torn == 0
+    assert found["fixed"].torn == 1
     assert found["fixed"].lag == {}
+
+
+def test_a_record_is_read_as_json_however_it_is_written(tmp_path: Path) -> None:
+    log = tmp_path / "B1.jsonl"
+    blanks = b'{"count": 9, "time": 29000000000, "node": "B1", "variant": "fixed", "event": "stopped"}\n'
+    escaped = b'{"time":12000000000,"node":"B1","variant":"fixed","event":"l\\u0061g","duration":2000000}\n'
+    log.write_bytes(line("B1", Event.STARTED, SECOND) + escaped + blanks)
+    found = scan([log], {"fixed": RUN})["fixed"]
+    assert found.lost == {"B1": 9}
+    assert found.unended == []
+    assert found.lag == {"B1": [0.002]}
+
+
+def test_a_log_that_is_no_file_does_not_hold_the_scan_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "link.jsonl").symlink_to("/dev/zero")
+    (tmp_path / "directory.jsonl").mkdir()
+    assert scan(sorted(tmp_path.iterdir()), {"fixed": RUN})["fixed"].torn == 3
 
 
 def test_a_node_with_another_clock_is_a_stranger(tmp_path: Path) -> None:
