@@ -12,7 +12,7 @@ ARGS ?=
 # otherwise compile the modules it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup base compiled pure docker image emulator-image emulate test test-compiled lint bench smoke doctor proto clean distclean
+.PHONY: help setup base compiled pure docker image emulator-image emulate test test-compiled lint gauntlet bench smoke doctor proto clean distclean
 
 help: ## Show this help
 	@echo 'Usage: make TARGET [SCENARIO=FILE] [ARGS="..."]'
@@ -77,6 +77,9 @@ lint: base ## Check style, format and types
 	$(PYTHON_BIN)/ruff check
 	$(PYTHON_BIN)/ruff format --check
 	$(PYTHON_BIN)/mypy
+
+gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS="--only medym", "--part 1/5 --seed 7", "--list"
+	@$(PYTHON_BIN)/python -m tests.gauntlet $(ARGS)
 
 bench: setup ## Run all benchmarks against their targets: 28 minutes; 4 with ARGS=quick; ARGS="NAME ..." for some of them
 	@$(PYTHON_BIN)/python -m benchmarks $(ARGS)

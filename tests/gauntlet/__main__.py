@@ -1,0 +1,114 @@
+"""Plants defects and infidelities one by one, and looks whether the verdict alone names them.
+
+Each trial is a simulated run of a few brokers and a few virtual seconds in a process of its own, which is analysed and
+judged as `brokerlab emulate` does. Honest runs must not be blamed. The exit code is 1 when a defect is missed or an
+honest run is blamed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from record.scratch import scratch_directory
+from setup.compiled_finder import VARIABLE
+
+if TYPE_CHECKING:
+    from tests.gauntlet.trials import Outcome, Trial
+
+_EXAMPLES = """\
+examples:
+  python -m tests.gauntlet                       everything, within 15 minutes on two cores
+  python -m tests.gauntlet --part 1/5 --seed 7   a fifth, drawn by the seed
+  python -m tests.gauntlet --only medym          the trials whose name contains the word
+  python -m tests.gauntlet --list                the names of all trials
+  python -m tests.gauntlet --json outcomes.json  all outcomes with their sentences, too
+"""
+_WITHIN = 120.0
+"""Seconds that a trial may take."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    os.environ[VARIABLE] = "pure"  # plants replace methods of classes, which compiled ones do not allow
+    with scratch_directory():
+        return _run(options)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.gauntlet",
+        description=__doc__,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--part", default="1/1", metavar="N/M", help="the N-th of M parts of all trials")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="draws parts, mutants and faults (default: 1)")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="trials whose area/name contains a NAME")
+    parser.add_argument("--list", action="store_true", help="print the trials' names and run none")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="trials at a time (default: 2)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all outcomes as JSON")
+    return parser.parse_args(arguments)
+
+
+def _run(options: argparse.Namespace) -> int:
+    # Imported here, because the variable above decides what these modules import.
+    from tests.gauntlet.catalogue import trials
+    from tests.gauntlet.table import show, write_json
+    from tests.gauntlet.trials import Part
+
+    try:
+        part = Part.parse(options.part)
+    except ValueError:
+        print(f"--part {options.part}: write 1/5 for the first of five parts", file=sys.stderr)
+        return 2
+    wanted = [
+        trial
+        for trial in part.taken(trials(options.seed), options.seed)
+        if not options.only or any(word in trial.title for word in options.only)
+    ]
+    if not wanted:
+        print("no trial has such a name; see --list", file=sys.stderr)
+        return 2
+    if options.list:
+        for trial in wanted:
+            print(f"{trial.kind}: {trial.title}")
+        return 0
+    outcomes = _judged(wanted, options.workers)
+    show(Console(highlight=False), outcomes)
+    if options.json is not None:
+        write_json(outcomes, options.json)
+    return 0 if all(outcome.is_right for outcome in outcomes) else 1
+
+
+def _judged(trials: Sequence[Trial], workers: int) -> list[Outcome]:
+    from tests.gauntlet.forks import Forks
+    from tests.gauntlet.trials import Outcome
+
+    outcomes: list[Outcome] = []
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    # Refreshed by hand, because a process with a second thread must not fork.
+    with Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True) as progress:
+        bar = progress.add_task("", total=len(trials))
+        for trial, ended in Forks(workers, _WITHIN).each((trial, trial.judge) for trial in trials):
+            outcome = Outcome(trial, ended.result, ended.failure, ended.seconds)
+            outcomes.append(outcome)
+            if not outcome.is_right:
+                progress.console.print(f"not as it should be: {trial.title}", markup=False, soft_wrap=True)
+            progress.update(bar, advance=1, description=trial.title)
+            progress.refresh()
+    return outcomes
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
