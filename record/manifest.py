@@ -78,6 +78,11 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     recovery: float = RECOVERY_SECONDS
     """Seconds that the overlay may take to recover once a fault is healed: until a failed neighbour is detected, the
     link is open again, and routing tables are reconciled."""
+    settles_within: float | msgspec.UnsetType = msgspec.UNSET
+    """Seconds for which a client's operation may wait at brokers on its way through the overlay, by the intervals that
+    the routing declares; not set where it declares none."""
+    service_time: float | msgspec.UnsetType = msgspec.UNSET
+    """Mean seconds of modelled work of a broker on each message; not set without any."""
 
     remaining_state: dict[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
     """Rows that brokers' routing tables held after all clients had left, by broker, and did not hold before the first

@@ -54,6 +54,12 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     def reconciles_within(self) -> float:
         """Seconds from the return of a link or a neighbour until all tables are right again.
 
-        The delivery oracle excuses losses until then.
+        The delivery oracle excuses losses by evidence until then at the latest.
         """
+        return 0.0
+
+    @property
+    def settles_within(self) -> float:
+        """Seconds for which a (un)subscription or (un)advertisement may wait at brokers on its way through the overlay,
+        over and above the delays of links: the intervals at which the protocol announces changes."""
         return 0.0

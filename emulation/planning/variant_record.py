@@ -26,4 +26,6 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         expected_delivery=UNSET if scenario.expect is None else scenario.expect.delivery,
         sample=scenario.sample or UNSET,
         recovery=detected + limits.reconnect_last + routing.reconciles_within,
+        settles_within=routing.settles_within or UNSET,
+        service_time=scenario.brokers.work().mean or UNSET,
     )

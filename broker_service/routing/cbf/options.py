@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from broker_service.messages import BrokerId
 from broker_service.routing.cbf.tree import encode_neighbours, spanning_tree
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.preparation import Preparation
 from record.promises import Order, Promises
+
+_MOST_ON_THE_WAY: Final = 16
+"""Servers on the way of a change through the tree that may each gather changes, in the largest overlays measured."""
 
 
 class CbfOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,6 +44,11 @@ class CbfOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fiel
     @property
     def reconciles_within(self) -> float:
         return self.reconcile_after + self.announce_after
+
+    @property
+    def settles_within(self) -> float:
+        """Each server on the way, of which a tree of N servers has a few, gathers changes for `announce_after`."""
+        return _MOST_ON_THE_WAY * self.announce_after
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """Each broker's neighbours in the CBF tree. Raises `ValueError` when the overlay is not connected."""

@@ -88,6 +88,11 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     def reconciles_within(self) -> float:
         return self.nack_again + self.head_every + self.batch
 
+    @property
+    def settles_within(self) -> float:
+        """Operations are collected for `batch` before they are announced, and a lost announcement is repeated."""
+        return self.batch + self.nack_again + self.acknowledge_every
+
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """The routing tree, for every broker. Raises `ValueError` when the overlay is not a redundant tree."""
         return dict.fromkeys(preparation.brokers, encode_header(tree_from(preparation)))

@@ -77,6 +77,11 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
         return announced if self.subscriptions == "broadcast" else announced + self.pass_on_every + self.repeat_after
 
     @property
+    def settles_within(self) -> float:
+        """An operation waits for the next announcement of its server, and that for each server which passes it on."""
+        return self.reconciles_within
+
+    @property
     def repeat_after(self) -> float:
         """Seconds after which a subscription is sent again that was not confirmed."""
         return 2 * self.announce_every
