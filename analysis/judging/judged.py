@@ -10,6 +10,8 @@ from tempfile import TemporaryFile
 
 import msgspec
 
+from analysis.judging.doubt import Doubt
+from analysis.judging.trace import Step
 from analysis.tables.deliveries import Cause, Right
 
 _DECODED_TOGETHER = 64
@@ -52,8 +54,30 @@ class PublicationOutcome(msgspec.Struct, array_like=True):
     """In order of time."""
     proves: int | None = None
     """The subscription that a notification proves to have started; None where several may have caused it."""
+    broker: str | None = None
+    """The client's broker, where it is owed the publication."""
+    doubt: Doubt | None = None
+    """The fault that may have cost it what it is owed, whatever way the publication took; None without any."""
+    subscriptions: list[int] = []
+    """The numbers of the subscriptions by which it is owed the publication; only where it did not get it."""
+    struck: bool = False
+    """True when an outage may have cost it the publication, by the overlay, the faults and the promises alone."""
+    excuse: str | None = None
+    """Evidence by which it is excused that it did not get it, in a few words; found in stage 3."""
+    evidence: str | None = None
+    """The record, the fault and the promise."""
+    not_judged: str | None = None
+    """The reason why it cannot be judged that it did not get it."""
     duties: list[Duty] = []
     """Only of a gapless protocol (`analysis.judging.deliveries.gaps`), where the client may get it and did not."""
+
+    @property
+    def is_lost(self) -> bool:
+        """True when the client is owed it, did not get it, and nothing excuses that.
+
+        It holds of a weighed outcome (`analysis.judging.evidence.weighing`).
+        """
+        return self.right is Right.MUST and not (self.receipts or self.excuse or self.not_judged)
 
 
 class JudgedPublication(msgspec.Struct, array_like=True):
@@ -66,6 +90,8 @@ class JudgedPublication(msgspec.Struct, array_like=True):
     published: int | None
     position: int
     """In the log of the publisher's node; 0 when no client published it."""
+    origin: str | None
+    """The publisher's broker."""
     rejected: bool
     seen_last: int
     """The time of its last record."""
@@ -78,6 +104,8 @@ class JudgedPublication(msgspec.Struct, array_like=True):
     """The brokers that dropped copies of it, and their reasons; only where it was lost for some client."""
     paths: list[tuple[str, ...]]
     """The paths it took, as far as each goes; only where it was lost for some client."""
+    steps: list[Step]
+    """The records of its copies, in order of time; only where it was lost for some client."""
     logged: bool = True
     """False where brokers logged a sample of publications without it; `reached` and `paths` are empty then."""
 

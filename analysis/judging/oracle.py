@@ -1,15 +1,14 @@
 """The delivery oracle: which clients must, may and must not get each publication, and what went wrong.
 
-It believes clients only: what they advertised, subscribed to, published and withdrew, how they were answered, and which
-notifications they got; and the injector of faults, for the times of faults. It proves, for every publication and
-client:
+What a client has a right to follows from clients alone: what they advertised, subscribed to, published and withdrew,
+how they were answered, and which notifications they got. For every publication and client:
 
 1. **must**: a subscription of the client that matches had settled before the publication was published and was not
    withdrawn before it could be delivered, and the publication conforms to an advertisement of its own client of which
-   the same is true. Not to get it is the defect *lost*; to get it twice is *duplicated*.
-2. **may**: as above, but the subscription or the advertisement was in flight: made or withdrawn within
-   `SETTLE_SECONDS`, or never confirmed; or the publication was in flight during a lossy outage; or the run was cut
-   short within `CUT_SHORT_SECONDS` after it. To get it and not to get it are both right; to get it twice is
+   the same is true. The client is *owed* it, whatever fails. Not to get it is the defect *lost*, unless evidence that
+   names it excuses that, or nobody can tell; to get it twice is *duplicated*.
+2. **may**: as above, but the subscription or the advertisement was in flight: made or withdrawn within the time that an
+   operation takes to settle, or never confirmed. To get it and not to get it are both right; to get it twice is
    *duplicated*.
 3. **due**: as must, where routing promises best effort only (`record.promises`). Not to get it lowers the delivery
    ratio and is no defect. It still is a must where the client's own broker received the publication, because a broker
@@ -20,40 +19,34 @@ client:
 A publication that its broker refused, with notice to its publisher, and did not acknowledge when it was repeated was
 never accepted: no client has a right to it.
 
-An operation has settled `SETTLE_SECONDS` after its confirmation. An operation confirmed before the phase `run` began
-has settled when that phase began, because the emulator waits there until the overlay is quiet. Where it waited in vain
-(the manifest's `unsettled`), such an operation has settled when the last message of a subscription or an advertisement
-of its broker's clients was received. An operation that was rejected, as its client was notified, never existed. A
-subscription made again under the same name replaces the earlier one from then on.
+An operation settles within a time that follows from the overlay's delays, modelled work and the intervals that routing
+declares (`analysis.judging.histories.settling`), after its confirmation. For one that was confirmed before the phase
+`run` began, the allowance for the work of brokers and host ends when that phase begins, because the emulator waits
+there until the overlay is quiet. Where it waited in vain (the manifest's `unsettled`), such an operation has settled
+when the last message of a subscription or an advertisement of its broker's clients was received. A fault of any kind
+delays an operation in flight until it is healed and the overlay has recovered. An operation that was rejected, as its
+client was notified, never existed. A subscription made again under the same name replaces the earlier one from then on.
+Operations that brokers do not answer, or reject for no reason, and sessions that break without a fault are defects of
+their own (`analysis.judging.deliveries.operations`).
 
-A publication is in flight from its publishing until `SETTLE_SECONDS` after its last record in any log. Only here does
-the oracle rely on brokers, and only in favour of a publication that waited in a queue for long: a withdrawal or an
-outage during that wait counts. While brokers are frozen or links cut, a publication in a queue may leave no record
-until that is over, so an outage before then counts as well.
+A publication is in flight from its publishing until that time after its last record in any log. Of a publication
+outside of the sample that brokers log (the manifest's `sample`), these are its last record at clients, its last drop at
+a broker and its last long wait in a broker's queue (`waited`), at which it counts as compared with subscriptions, too.
+Shorter waits are not logged. Under best effort, a broker is known to have received such a publication where one of that
+broker's clients was notified. Where none was, a missed notification is due and not lost.
 
-Brokers may log a sample of publications only (the manifest's `sample`). Clients log all of them, so the verdict judges
-all of them. Two of its rules know less of a publication outside of the sample:
-
-- It is in flight until `SETTLE_SECONDS` after its last record at clients, its last drop at a broker and its last long
-  wait in a broker's queue (`waited`), at which it counts as compared with subscriptions, too. Shorter waits are not
-  logged, and `SETTLE_SECONDS` cover them.
-- Under best effort, a broker is known to have received it where one of that broker's clients was notified. Where none
-  was, a missed notification is due and not lost.
-
-A fault lasts from the record `fault` to the record `healed` of the same broker or link and on until the overlay has
-recovered: the manifest's `recovery` (three missed heartbeats, a reconnection, the protocol's reconciliation) and
-`SETTLE_SECONDS` more. A fault that is never healed lasts to the end. Operations in flight during a fault settle when it
-is over. A *lossy* outage, which excuses losses, is one that takes messages with it: a fault whose kind costs what is in
-flight by the promises of the routing (`record.promises`; to TID routing and OctopiA, kill and stop) and, for its
-clients, a broken session of a driver with a broker, from `link_down` to `link_up`. The overlay has not recovered from
-it while brokers are frozen or links cut. All other faults delay publications and excuse no loss; a fault of a kind that
-the promises do not name excuses everything (`analysis.judging.histories.fault_costs`).
+A fault excuses a loss only where the promises of the routing let it cost publications (`record.promises`), and only by
+evidence that this publication for this client needed what had failed (`analysis.judging.evidence.excuses`): a copy that
+was sent to the failed broker, held by it or waiting for it, or that met its tables while they recovered. Ways that do
+not pass the failed element owe everything. Whatever evidence excuses is counted by its kind, beside the number of pairs
+that overlay, faults and promises let the faults cost at most. Some faults are a *doubt* wherever the publication was
+(`analysis.judging.doubt`): the session of its publisher, the session or the broker of its subscriber.
 
 A fault may cost only what clients of the failed broker publish or should get (`Loss.OWN_CLIENTS`, `Loss.UNACCEPTED`;
 `analysis.judging.histories.own_clients`). It excuses nothing between clients of other brokers, nor delays their
 subscriptions, except while it cuts their brokers off from each other (`analysis.judging.histories.cuts`): then
 publications wait and operations settle afterwards. Where no path is left to the end of the run, what was in flight may
-be lost. With `Loss.UNACCEPTED`, a publication that its broker accepted is a must even if that broker failed, once that
+be lost. With `Loss.UNACCEPTED`, a publication that its broker accepted is owed even if that broker failed, once that
 is back. Its broker's acknowledgement to its publisher proves that it was accepted, and so does a notification of any
 client.
 
@@ -70,8 +63,8 @@ counted and reported. It is the defect *reordered*
   positions in streams, for every notification that came after a later position of its stream, whatever its publisher,
   so that two clients get two publications in the same order (`analysis.reading.stream_positions`);
 - where routing promises order along an advertisement (fixed TID routing does; dynamic routing takes different paths by
-  design): if the client must get both publications, and both conform to the same first advertisement of their
-  publisher, so that they travel on one tree.
+  design): if the client must get both publications, no outage may have struck either, and both conform to the same
+  first advertisement of their publisher, so that they travel on one tree.
 
 Routing that promises every publication in the order of each publisher is **gapless**: from the start of a subscription
 on, a may becomes a must (`analysis.judging.rights.duties`, `analysis.judging.deliveries.gaps`).
@@ -83,8 +76,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 import msgspec
 
+from analysis.judging.doubt import Doubt
 from analysis.judging.histories.adjacency import Adjacency, CopyArrival
-from analysis.judging.histories.history import SETTLE, History
+from analysis.judging.histories.history import History
 from analysis.judging.journeys.journey import Journey
 from analysis.judging.rights.composite_rights import CompositeRights, PartMatch
 from analysis.judging.rights.duties import Duties, Found, Judgement, proven
@@ -111,6 +105,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """The number of the advertisement on whose tree it certainly travels; None where that is not certain."""
     matches: Sequence[PartMatch] = ()
     """One for each composite subscription with parts that it matches."""
+    found: Found = ()
+    """The subscriptions that it matches, each with its status."""
 
 
 class Oracle:
@@ -119,8 +115,9 @@ class Oracle:
     def __init__(self, history: History, interests: Interests) -> None:
         """`interests` are those of the history's subscriptions."""
         self._history = history
-        self._duties = Duties(history) if history.promises.gapless else None
-        self._undisturbed = history.cut_short is None and not history.has_outages
+        self._duties = Duties.of(history) if history.promises.gapless else None
+        self._proves = history.promises.gapless or bool(history.losses)
+        self._undoubted = history.cut_short is None and not history.has_outages
         self._keeps_accepted = history.promises.keeps_accepted
         self._interests = interests
         self._interested: list[list[Standing]] = [[] for _ in range(len(interests))]
@@ -161,46 +158,51 @@ class Oracle:
         entitled, tree = _entitlement(conforming, flight)
         subscribed = self._subscribed(content.interests, flight)
         found = subscribed.found
-        judgements = subscribed.judgements(entitled, flight.disturbed, notified)
+        judgements = subscribed.judgements(entitled, flight.doubt, notified)
         matches = self._composites.matches(content.publication, flight, entitled)
         if self._history.promises.delivery is not Completeness.EVERY:
             promised = _promised(journey, found, flight, self._history.adjacency)
             judgements = _with_best_effort(judgements, promised)
-        if self._duties is not None:
+        if self._proves:
             judgements = proven(judgements, notified, found)
+        if self._duties is not None:
             entitled_even_so = any(made.certainly_holds(published.time, flight.until) for _, made in conforming)
             if not journey.rejected and self._duties.owing(flight, entitled_even_so):
                 judgements = self._duties.owed(judgements, found, flight)
                 self._composites.raise_announced(matches, flight, self._duties)
-        return Verdict(judgements, tree, matches)
+        return Verdict(judgements, tree, matches, found)
 
     def _flight(self, journey: Journey, published: Published) -> Flight:
-        until = max(published.time, journey.seen_last) + SETTLE
+        until = max(published.time, journey.seen_last) + self._history.settling.within
         accepted = self._keeps_accepted and (journey.accepted or bool(journey.receipts))
         return Flight(
             published=published,
             matched=max(published.time, journey.matched_last),
             until=until,
             accepted=accepted,
-            disturbed=self._disturbed(published, until, accepted),
+            arrived=bool(journey.reached) and not journey.rejected,
+            doubt=self._doubt(journey, published, until, accepted),
         )
 
-    def _disturbed(self, published: Published, until: int, accepted: bool) -> bool:
-        """True when the publication may have been in flight during an outage. A publication that waits for a frozen
-        broker or a cut link is lost with the broker whose queue holds it."""
-        if self._undisturbed:
-            return False
+    def _doubt(self, journey: Journey, published: Published, until: int, accepted: bool) -> Doubt | None:
+        """The reason why the publication may never have left its publisher's broker; None without any. What fails on
+        its way is no doubt, and excuses a loss by evidence alone."""
+        if self._undoubted:
+            return None
         history = self._history
-        waiting = history.silent.settled(published.time, until)
         if history.cut_short is not None and published.time > history.cut_short:
-            return True
-        disturbing = [history.lossy]
+            return Doubt.CUT_SHORT
+        waiting = history.silent.settled(published.time, until)
         if history.own_clients is not None:
             lossy, unaccepted = history.own_clients.of(published.broker)
-            disturbing += [lossy] if accepted else [lossy, unaccepted]
-        if not accepted:
-            disturbing.append(history.session_outages_of(published.node, published.broker))
-        return any(outages.overlaps(published.time, waiting) for outages in disturbing)
+            if lossy.overlaps(published.time, waiting):
+                return Doubt.OWN_BROKER
+            if not accepted and unaccepted.overlaps(published.time, waiting):
+                return Doubt.OWN_BROKER
+        if accepted or (history.own_clients is None and journey.reached):
+            return None
+        session = history.session_outages_of(published.node, published.broker)
+        return Doubt.SESSION if session.overlaps(published.time, waiting) else None
 
     def _subscribed(self, interests: tuple[int, ...], flight: Flight) -> Subscribed:
         """The subscriptions of these interests, whenever they were made, as they stand towards a publication."""
@@ -230,7 +232,7 @@ class Oracle:
         if status is not Status.SETTLED:
             return status
         parted = history.parted.between(published.broker, made.broker)
-        return Status.IN_FLIGHT if parted.overlaps(published.time, flight.until) else status
+        return Status.DOUBTFUL if parted.overlaps(published.time, flight.until) else status
 
     def _conforming(self, client: str, content: Publication | None) -> Iterator[tuple[int, Standing]]:
         """The client's advertisements that the content conforms to, with their numbers, in the order made."""
@@ -247,14 +249,17 @@ def oracles_of(histories: Sequence[History]) -> list[Oracle]:
 
 def _entitlement(conforming: Iterable[tuple[int, Standing]], flight: Flight) -> tuple[Status, int | None]:
     """The greatest status of the advertisements that the publication conforms to, and the number of the oldest of them
-    where that is certain. An accepted publication is entitled by one of them."""
+    where that is certain. An accepted publication is entitled by one of them, and so is one that arrived at its broker,
+    as far as only a fault makes that doubtful."""
     best, oldest, tree = Status.NONE, Status.NONE, None
     for number, made in conforming:
         status = made.status(*flight.times)
         best = max(best, status)
         if oldest < Status.IN_FLIGHT <= status:
             oldest, tree = status, number
-    if flight.accepted and best is Status.IN_FLIGHT:
+    if flight.accepted and best in (Status.IN_FLIGHT, Status.DOUBTFUL):
+        best = Status.SETTLED
+    if flight.arrived and best is Status.DOUBTFUL:
         best = Status.SETTLED
     return best, tree if oldest is Status.SETTLED else None
 

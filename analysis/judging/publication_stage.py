@@ -10,6 +10,7 @@ from itertools import groupby
 
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.detections.events import CompositeEventCollector, PartOfComposite
+from analysis.judging.evidence.ways import WayTally
 from analysis.judging.fault_effects.baseline import Baselines
 from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.histories.history import History
@@ -21,6 +22,7 @@ from analysis.judging.journeys.router_work import WorkSamples, WorkTally
 from analysis.judging.journeys.spread import SpreadSample
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
 from analysis.judging.oracle import Oracle, Verdict, oracles_of
+from analysis.judging.rights.duties import owing_subscriptions
 from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import bucket_of
 from analysis.run_files.blocks import Blocks
@@ -83,6 +85,8 @@ class PublicationTally:
     usage: UsageTally = field(default_factory=UsageTally)
     part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
     """The number of publications that match each part of each composite subscription."""
+    ways: WayTally = field(default_factory=WayTally)
+    """Of variants with outages that may cost publications."""
 
     def scale(self, variant: int) -> float:
         """`PublicationCounts.scale` of a variant; 1 where nothing was published."""
@@ -101,6 +105,7 @@ class PublicationTally:
         self.routes.merge(other.routes)
         self.usage.merge(other.usage)
         self.part_matches.update(other.part_matches)
+        self.ways.merge(other.ways)
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,8 @@ class PublicationStage:
                 if variant in self.changing and journey.logged:
                     tally.spread.add(journey, journeys)
                 tally.baselines.add(variant, journey, self.faults[variant])
+                if self.histories[variant].losses:
+                    _add_ways(variant, journey, tally.ways)
                 if journeys.measured:
                     work.add(variant, *journeys.work(journey))
                 verdict = self._oracles[variant].judge(journey)
@@ -183,6 +190,13 @@ class PublicationStage:
                 blocks[number] = blocks.get(number, DelayBlock()) + DelayBlock(1, in_reference, in_variant)
 
 
+def _add_ways(variant: int, journey: Journey, ways: WayTally) -> None:
+    for receipts in journey.receipts.values():
+        for receipt in receipts:
+            if receipt.path is not None:
+                ways.add(variant, receipt.path)
+
+
 def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys) -> JudgedPublication:
     """A publication's journey and the oracle's verdict on it, put together."""
     published = journey.published
@@ -193,11 +207,18 @@ def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys) -
             judgement.cause,
             journey.receipts.get(judgement.client, []),
             judgement.proves,
-            list(judgement.duties),
+            judgement.broker,
+            judgement.doubt,
+            duties=list(judgement.duties),
         )
         for judgement in verdict.judgements
     ]
-    lost = any(not outcome.receipts and (outcome.right is Right.MUST or outcome.duties) for outcome in outcomes)
+    missing = [outcome for outcome in outcomes if not outcome.receipts and _is_owed(outcome)]
+    lost = bool(missing)
+    if lost:
+        owing = owing_subscriptions(verdict.found)
+        for outcome in missing:
+            outcome.subscriptions = owing.get(outcome.client, [])
     return JudgedPublication(
         variant=journey.variant,
         publication=journey.publication,
@@ -205,6 +226,7 @@ def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys) -
         intended=None if published is None else published.intended,
         published=None if published is None else published.time,
         position=0 if published is None else published.position,
+        origin=None if published is None else published.broker,
         rejected=journey.rejected,
         seen_last=journey.seen_last,
         reached=tuple(journey.reached),
@@ -212,5 +234,10 @@ def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys) -
         outcomes=outcomes,
         drops=sorted({f"{drop.broker}: {drop.reason}" for drop in journey.dropped}) if lost else [],
         paths=journeys.longest_paths(journey) if lost else [],
+        steps=journeys.steps(journey) if lost else [],
         logged=journey.logged,
     )
+
+
+def _is_owed(outcome: PublicationOutcome) -> bool:
+    return outcome.right in (Right.MUST, Right.DUE) or outcome.doubt is not None or bool(outcome.duties)

@@ -16,10 +16,13 @@ from analysis.judging.delay_stage import DelaySamples
 from analysis.judging.deliveries.counts import DeliveryCounts
 from analysis.judging.deliveries.delivery_ratio import DueTally
 from analysis.judging.deliveries.gaps import Starts, with_gaps
+from analysis.judging.evidence.excuses import last_seen
+from analysis.judging.evidence.recovery import Recoveries
+from analysis.judging.evidence.weighing import weighed
 from analysis.judging.examples import FoundExamples
 from analysis.judging.fault_effects.counts import FaultTally
-from analysis.judging.histories.variant_context import VariantContext
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, decode_judged, mapped_bytes
+from analysis.judging.variant_context import VariantContext
 from analysis.reading.intervals import FOREVER
 from analysis.run_files.time_units import second_due
 from analysis.tables.deliveries import Defect, Expectation, Notification, Right
@@ -78,23 +81,22 @@ class PublisherStage:
         return Output(tally, samples.parts(self.buckets))
 
     def _publishers(self, parts: Sequence[memoryview]) -> Iterator[Iterable[JudgedPublication]]:
-        """The publications of each publisher in each variant, the latest first, with the gaps found in them.
+        """The publications of each publisher in each variant, the latest first, with the gaps found in them, and
+        weighed.
 
-        A gap shows only to one who knows the beginning. So publishers are read twice, in step, where routing promises
-        to be gapless.
+        A gap, and a recovery from a fault, show only to one who knows the beginning. So publishers are read twice, in
+        step, where routing promises to be gapless and where faults may have cost publications.
         """
-        publishers = groupby(decode_judged(parts), _publisher)
-        if not any(variant.promises.gapless for variant in self.variants):
-            yield from (of_publisher for _, of_publisher in publishers)
-            return
-        for ((variant, _), of_publisher), (_, same) in zip(
-            publishers, groupby(decode_judged(parts), _publisher), strict=True
-        ):
+        first, second = (groupby(decode_judged(parts), _publisher) for _ in range(2))
+        for ((variant, _), of_publisher), (_, same) in zip(first, second, strict=True):
             context = self.variants[variant]
+            evidence = context.evidence
             if context.promises.gapless:
-                yield with_gaps(of_publisher, Starts.of(same, context.session_breaks))
+                with_duties = with_gaps(of_publisher, Starts.of(same, context.session_breaks))
+                yield weighed(with_duties, evidence, _NO_RECOVERIES)
             else:
-                yield of_publisher
+                recoveries = Recoveries.of(same, evidence.losses) if evidence.losses else _NO_RECOVERIES
+                yield weighed(of_publisher, evidence, recoveries)
 
     def _counted(self, publications: Iterable[JudgedPublication], tally: PublisherTally) -> Iterator[JudgedPublication]:
         """The same publications, counted for each fault and for the delivery ratio on the way."""
@@ -104,6 +106,9 @@ class PublisherStage:
             if variant.promises.delivery is Completeness.BEST_EFFORT:
                 tally.due.add(judged)
             yield judged
+
+
+_NO_RECOVERIES = Recoveries()
 
 
 def _publisher(judged: JudgedPublication) -> tuple[int, str | None]:
@@ -143,7 +148,7 @@ def _with_order(
                 continue
             arrived = _moment(outcome.receipts[0])
             reordered = False
-            if judged.tree is not None and outcome.right is Right.MUST:
+            if judged.tree is not None and outcome.right is Right.MUST and not outcome.struck:
                 on_tree = outcome.client, judged.tree
                 later_on_tree = first_on_tree.get(on_tree, _NEVER)
                 reordered = later_on_tree < arrived
@@ -162,7 +167,7 @@ def _defect(outcome: PublicationOutcome, reordered: bool) -> Defect | None:
         return Defect.SPURIOUS
     if got > 1:
         return Defect.DUPLICATED
-    if outcome.right is Right.MUST and not got:
+    if outcome.is_lost:
         return Defect.LOST
     return Defect.REORDERED if reordered else None
 
@@ -178,6 +183,10 @@ def _expectation(
         notifications=len(outcome.receipts),
         defect=None if defect is None else defect.value,
         cause=None if outcome.cause is None else outcome.cause.value,
+        excuse=outcome.excuse,
+        evidence=outcome.evidence,
+        not_judged=outcome.not_judged,
+        last_seen=last_seen(judged) if defect is Defect.LOST else None,
         publisher=judged.publisher,
         published_ns=judged.published,
     )

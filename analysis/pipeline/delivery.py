@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from analysis.judging.deliveries.counts import DeliveryCounts
+from analysis.judging.deliveries.operations import OPERATION_DEFECTS, OperationDefect
 from analysis.judging.deliveries.starts import start_figures
 from analysis.judging.detections.counts import DetectionCounts
 from analysis.judging.examples import MOST
@@ -32,7 +33,7 @@ from analysis.tables.summary import (
 from record.log import Event
 from record.manifest import VariantRecord
 from record.promises import Completeness, Order
-from record.time_units import MILLISECOND
+from record.time_units import MILLISECOND, SECOND
 
 
 def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Delivery:
@@ -43,6 +44,7 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
     problems = [*map(_defect_example, sorted(defects)), *map(_state_example, (variant.remaining_state or {}).items())]
     falls = list(findings.logs.streams.falls(number)) if variant.promises.order is Order.PUBLISHER else []
     problems += map(_fall_example, falls[:MOST])
+    problems += map(_operation_example, findings.operations[number][:MOST])
     starts = findings.starts[number]
     problems += map(_start_example, [start for start in starts if start.missing][:MOST])
     best_effort = _best_effort(number, variant, counts, findings)
@@ -55,6 +57,9 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
         publications,
         counts,
         verdicts=_verdicts(counts, publications.published, best_effort, found),
+        excused=counts.excused.total(),
+        not_judged=counts.not_judged.total(),
+        settles_within_s=findings.settling[number].within / SECOND,
         best_effort=best_effort,
         against_streams=len(falls) or msgspec.UNSET,
         spurious_causes=dict(sorted(counts.spurious_causes.items())),
@@ -72,7 +77,8 @@ def overall(verdicts: Iterable[list[str]]) -> list[str]:
     if BROKER_DEFECT in found:
         return [BROKER_DEFECT]
     detections = (defect.value for defect in DetectionDefect)
-    names = (*(defect.value for defect in Defect), START_NOT_ANNOUNCED, *detections, BELOW_EXPECTATION, STATE_LEFT)
+    kinds = (*(defect.value for defect in Defect), START_NOT_ANNOUNCED, *detections, BELOW_EXPECTATION)
+    names = (*kinds, *OPERATION_DEFECTS, STATE_LEFT)
     defects = [name for name in names if name in found]
     return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
 
@@ -107,6 +113,7 @@ def _verdicts(
         START_NOT_ANNOUNCED: START_NOT_ANNOUNCED in problems,
         **{defect: defect.value in problems for defect in DetectionDefect},
         BELOW_EXPECTATION: best_effort is not msgspec.UNSET and _below_expectation(best_effort),
+        **{kind: kind in problems for kind in OPERATION_DEFECTS},
         STATE_LEFT: STATE_LEFT in problems,
     }
     if wrong := [str(name) for name, is_found in found.items() if is_found]:
@@ -159,6 +166,19 @@ def _start_example(start: Start) -> Example:
         detail=f"subscription {start.subscription} of {start.client} at {start.broker} {was};"
         f" it had to be within {after / MILLISECOND:,.0f} ms",
         reached=[],
+        paths=[],
+    )
+
+
+def _operation_example(found: OperationDefect) -> Example:
+    return Example(
+        defect=found.kind,
+        publication="",
+        client=found.client,
+        publisher=None,
+        published_ns=None,
+        detail=found.detail,
+        reached=[found.broker],
         paths=[],
     )
 

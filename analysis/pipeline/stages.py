@@ -15,24 +15,30 @@ from typing import Protocol, Self, TypeVar
 
 from analysis.engines.interface import Exchange, Workers
 from analysis.judging.delay_stage import DelayTables, DelayTally, measure_delays
+from analysis.judging.deliveries.operations import OperationDefect, operation_defects
 from analysis.judging.deliveries.starts import starts_of
 from analysis.judging.delivery_stage import DeliveryStage, DeliveryTally
 from analysis.judging.detections.counts import DetectionTally
 from analysis.judging.detections.events import CompositeName
 from analysis.judging.detections.placements import PlacementTables
 from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
+from analysis.judging.evidence.backlog import Backlogs, backlogs_of
+from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.evidence.ways import Ways
 from analysis.judging.fault_effects.tables import FaultTables
 from analysis.judging.histories.assembly import faults_of, histories_of, log_stage_of, session_breaks
 from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.histories.history import History
-from analysis.judging.histories.variant_context import VariantContext, VariantFaults
+from analysis.judging.histories.settling import Settling
 from analysis.judging.journeys.network import networks_of
 from analysis.judging.journeys.router_work import WorkTables
 from analysis.judging.publication_stage import PublicationStage, PublicationTally
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally
+from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.progress import Progress, counted
-from analysis.reading.lifetimes import DeclarationLifetime, lifetimes
+from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
 from analysis.reading.log_tally import LogTally
+from analysis.reading.outages import outages
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.placements import join_points
 from analysis.reading.traffic import TrafficTables
@@ -45,6 +51,7 @@ from analysis.tables.partitions import parts_directory, publish_parts
 from analysis.tables.results import remove_table
 from analysis.tables.starts import Start
 from record.errors import RunDirectoryError
+from record.faults import FaultKind
 from record.log import Event
 
 LARGEST_SHARE = 32 << 20
@@ -73,6 +80,10 @@ class Findings:
     """Changes of each variant's overlay; None where it stayed as it was."""
     placements: PlacementTables
     starts: list[list[Start]]
+    """Of each variant."""
+    operations: list[list[OperationDefect]]
+    """Of each variant."""
+    settling: list[Settling]
     """Of each variant."""
 
 
@@ -108,6 +119,8 @@ class _Histories:
 
     declared: Sequence[Sequence[DeclarationLifetime]]
     """By variant."""
+    rejected: Sequence[Sequence[RejectedOperation]]
+    """By variant."""
     faults: list[FaultTimes]
     changes: list[OverlayChanges | None]
     histories: Sequence[History]
@@ -132,8 +145,10 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     progress("writing notifications")
     joined = join_points(logs.placements)
     rounding = [0 if variant.time_dilation == 1 else ROUNDING for variant in run.manifest.variants]
-    composed = lifetimes_of(found.histories, publications.part_matches, rounding, joined)
-    context = _Context(_contexts(run, found, publications), buckets, composed, composite_buckets)
+    contexts = _contexts(run, found, publications, logs)
+    ways = [context.evidence.ways for context in contexts]
+    composed = lifetimes_of(found.histories, publications.part_matches, rounding, joined, ways)
+    context = _Context(contexts, buckets, composed, composite_buckets)
     tally, delays = _third_and_fourth(run, judged, context, progress)
     names = tuple(variant.name for variant in run.manifest.variants)
     return Findings(
@@ -152,16 +167,26 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
             starts_of(variant, history, run.overlays[variant.name])
             for variant, history in zip(run.manifest.variants, found.histories, strict=True)
         ],
+        operations=[
+            operation_defects(variant, history, rejected)
+            for variant, history, rejected in zip(run.manifest.variants, found.histories, found.rejected, strict=True)
+        ],
+        settling=[history.settling for history in found.histories],
     )
 
 
 def _histories(run: RunDirectory, logs: LogTally) -> _Histories:
     variants = run.manifest.variants
     # Operations are given up for lifetimes, variant by variant, because both together are most of the memory.
-    declared = [lifetimes(logs.operations.pop(number, ())) for number in range(len(variants))]
+    declared, rejected = [], []
+    for number in range(len(variants)):
+        operations = logs.operations.pop(number, ())
+        declared.append(lifetimes(operations))
+        rejected.append(rejections(operations))
     changes = changes_of(variants, [run.overlays[variant.name] for variant in variants], logs.changes)
     return _Histories(
         declared=declared,
+        rejected=rejected,
         faults=[faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)],
         changes=changes,
         histories=histories_of(run, declared, logs.outages, changes, logs.declared),
@@ -190,7 +215,9 @@ def _second(run: RunDirectory, found: _Histories, buckets: int, composite_bucket
     )
 
 
-def _contexts(run: RunDirectory, found: _Histories, publications: PublicationTally) -> tuple[VariantContext, ...]:
+def _contexts(
+    run: RunDirectory, found: _Histories, publications: PublicationTally, logs: LogTally
+) -> tuple[VariantContext, ...]:
     return tuple(
         VariantContext(
             name=variant.name,
@@ -198,10 +225,32 @@ def _contexts(run: RunDirectory, found: _Histories, publications: PublicationTal
             promises=variant.promises,
             faults=VariantFaults(times, publications.baselines.late_from(number, times)),
             session_breaks=session_breaks(history),
+            evidence=_evidence(run, number, history, publications, logs),
         )
         for number, (variant, times, history) in enumerate(
             zip(run.manifest.variants, found.faults, found.histories, strict=True)
         )
+    )
+
+
+def _evidence(
+    run: RunDirectory, number: int, history: History, publications: PublicationTally, logs: LogTally
+) -> Evidence:
+    """The facts by which losses in one variant are excused."""
+    if not history.losses:
+        return Evidence((), Ways(history.overlay), Backlogs(), history.settling, history.promises)
+    variant = run.manifest.variants[number]
+    frozen = (
+        outage
+        for outage in outages(event for event in logs.outages if event.variant == number and not event.node)
+        if outage.kind == FaultKind.PAUSE
+    )
+    return Evidence(
+        losses=tuple(history.losses),
+        ways=Ways(history.overlay, publications.ways.of(number), history.overlay_changes),
+        backlogs=backlogs_of((logs.traffic.gauges, logs.services), frozen, number, variant.run_start),
+        settling=history.settling,
+        promises=history.promises,
     )
 
 

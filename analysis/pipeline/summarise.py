@@ -10,7 +10,6 @@ import msgspec
 
 from analysis.auditing import Evidence, audit
 from analysis.judging.delay_stage import DelayFigures
-from analysis.judging.histories.history import SETTLE_SECONDS
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.comparison import comparison_of
 from analysis.pipeline.delivery import delivery_of, overall
@@ -46,7 +45,6 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
         delivery=overall([variant.delivery.verdicts for variant in variants]),
         fidelity=_fidelity(run, None, [check for variant in variants for check in variant.audit]),
         interrupted=run.manifest.interrupted,
-        settle_seconds=SETTLE_SECONDS,
         logs=findings.logs.loss(run.brokers_without_log),
         variants=variants,
         comparison=comparison_of(run, findings, variants),

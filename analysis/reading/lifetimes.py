@@ -63,6 +63,23 @@ class DeclarationLifetime(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The times at which the subscription was announced as started: at most one for each session of its client."""
 
 
+class RejectedOperation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A subscription, composite subscription or advertisement that a broker rejected."""
+
+    kind: str
+    """The operation: advertise, subscribe or compose."""
+    client: str
+    name: str
+    """The client's own."""
+    broker: str | None
+    at: int
+    """The time of the answer, nanoseconds."""
+    reason: str
+    """As the broker gave it."""
+    is_sound: bool
+    """True when the language allows it."""
+
+
 DeclarationAt = tuple[LogPosition, DeclarationLifetime]
 """A lifetime, and the position of the record with which it begins."""
 
@@ -74,19 +91,58 @@ class _Answered:
     operation: ClientOperation
     answered: int | None = None
     rejected: bool = False
+    reason: str = ""
     announced: list[int] = field(default_factory=list)
 
 
 def lifetimes(operations: Iterable[ClientOperation]) -> list[DeclarationLifetime]:
     """The subscriptions, composite subscriptions and advertisements that clients issued and brokers did not reject, in
     the order issued."""
+    found = [made for under_name in _by_name(operations) for made in _of_name(under_name)]
+    found.sort(key=itemgetter(0))
+    return [life for _, life in found]
+
+
+def rejections(operations: Iterable[ClientOperation]) -> list[RejectedOperation]:
+    """The subscriptions, composite subscriptions and advertisements that brokers rejected."""
+    rejected = {
+        (operation.variant, operation.client, operation.id) for operation in operations if _is_rejection(operation)
+    }
+    if not rejected:
+        return []
+    concerned = (made for made in operations if (made.variant, made.client, made.id) in rejected)
+    return [
+        _rejected(answered)
+        for under_name in _by_name(concerned)
+        for answered in _with_answers(under_name)
+        if answered.rejected and answered.operation.event in _MADE
+    ]
+
+
+def _is_rejection(operation: ClientOperation) -> bool:
+    return operation.event is Event.REJECTED
+
+
+def _rejected(answered: _Answered) -> RejectedOperation:
+    made, lifetime = answered.operation, _lifetime(answered.operation, None)
+    return RejectedOperation(
+        kind=made.kind,
+        client=made.client,
+        name=made.id,
+        broker=made.broker,
+        at=answered.answered or made.at.time,
+        reason=answered.reason,
+        is_sound=lifetime.predicates is not None or lifetime.composite is not None,
+    )
+
+
+def _by_name(operations: Iterable[ClientOperation]) -> Iterable[list[ClientOperation]]:
+    """The operations and answers under each name, in order of time."""
     named: dict[tuple[int, Event, str, str], list[ClientOperation]] = {}
     for operation in sorted(operations, key=attrgetter("at")):
         key = operation.variant, _NAME_SPACES[operation.kind], operation.client, operation.id
         named.setdefault(key, []).append(operation)
-    found = [made for under_name in named.values() for made in _of_name(under_name)]
-    found.sort(key=itemgetter(0))
-    return [life for _, life in found]
+    return named.values()
 
 
 def _of_name(under_name: Sequence[ClientOperation]) -> Iterator[DeclarationAt]:
@@ -142,6 +198,7 @@ def _with_answers(under_name: Iterable[ClientOperation]) -> list[_Answered]:
             answered = waiting.popleft()
             answered.answered = operation.at.time
             answered.rejected = operation.event is Event.REJECTED
+            answered.reason = operation.reason
     return found
 
 

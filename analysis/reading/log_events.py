@@ -35,6 +35,8 @@ class ClientOperation(NamedTuple):
     """Of a composite subscription, in notation."""
     within: int | None = None
     """The window of a composite subscription, nanoseconds."""
+    reason: str = ""
+    """Of a rejection."""
 
 
 class OutageEvent(NamedTuple):

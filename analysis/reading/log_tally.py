@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec import UNSET
 
+from analysis.reading.gauges import QueueReadings
 from analysis.reading.log_events import BrokerDefect, ClientOperation, NeighbourChange, OutageEvent
 from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.placements import DetectionReadings, PlacementEvent
@@ -25,6 +26,8 @@ class LogTally:
     started: set[tuple[int, str]] = field(default_factory=set)
     """By variant: the nodes that logged their start."""
     traffic: Traffic = field(default_factory=Traffic)
+    services: QueueReadings = field(default_factory=QueueReadings)
+    """Messages that wait for a broker's modelled service; the neighbour is empty."""
     operations: dict[int, list[ClientOperation]] = field(default_factory=dict)
     """By variant."""
     outages: list[OutageEvent] = field(default_factory=list)
@@ -47,6 +50,7 @@ class LogTally:
         self.malformed += other.malformed
         self.started |= other.started
         self.traffic.merge(other.traffic)
+        self.services.merge(other.services)
         for variant, operations in other.operations.items():
             self.operations.setdefault(variant, []).extend(operations)
         self.outages += other.outages

@@ -184,9 +184,9 @@ class ShareReader:
     def _read_queue(self, variant: int, record: TraceRecord, _position: int) -> None:
         """Counts a gauge of an output queue. A gauge without a peer is of messages that wait for service."""
         second = second_of(record.time, self._variants.run_starts[variant])
-        if record.peer is not None and second is not None and record.time < self._variants.stops[variant]:
-            queue = Queue(variant, record.node, record.peer)
-            self._tally.traffic.gauges.add(queue, second, record.queue or 0, record.count or 0)
+        if second is not None and record.time < self._variants.stops[variant]:
+            readings = self._tally.services if record.peer is None else self._tally.traffic.gauges
+            readings.add(Queue(variant, record.node, record.peer or ""), second, record.queue or 0, record.count or 0)
 
     def _read_load(self, variant: int, record: TraceRecord, _position: int) -> None:
         if record.time < self._variants.stops[variant]:
@@ -207,6 +207,7 @@ class ShareReader:
                     self._at(record, position), variant, record.event, kind, intern(client), intern(id),
                     intern(node), _once(broker), tuple(record.predicates or ()), record.text if composes else None,
                     record.duration if composes else None,
+                    (record.text or "") if record.event is Event.REJECTED else "",
                 )
             )  # fmt: skip
 

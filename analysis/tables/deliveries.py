@@ -11,11 +11,11 @@ class Right(StrEnum):
     """The right of a client to a publication, as the delivery oracle judges it."""
 
     MUST = "must"
-    """The client must get it: a settled subscription of its own matches, and its publisher was certainly entitled to
-    make it."""
+    """The client is owed it: a settled subscription of its own matches, and its publisher was certainly entitled to
+    make it. Only evidence excuses that it did not come."""
     MAY = "may"
-    """The client may get it: a (un)subscription or (un)advertisement was in flight, an outage lasted, or the run was
-    cut short. Both outcomes are correct."""
+    """The client may get it, because a (un)subscription or (un)advertisement was in flight: both outcomes are correct.
+    Of a protocol that promises best effort, so it is where an outage may have cost it."""
     DUE = "due"
     """As `must`, of a protocol that promises best effort: not to get it lowers the delivery ratio and is no defect."""
     NONE = "none"
@@ -114,6 +114,15 @@ class Expectation(Struct, frozen=True, kw_only=True):
     """lost, duplicated, spurious or reordered: see `Defect`; null without a defect."""
     cause: str | None
     """The reason why it is spurious, or lost although it was in flight: see `Cause`."""
+    excuse: str | None = None
+    """Evidence by which it is excused that the notification did not come, in a few words; null where it came, is lost
+    or cannot be judged."""
+    evidence: str | None = None
+    """The record, the fault and the promise that make up the excuse."""
+    not_judged: str | None = None
+    """The reason why it cannot be judged that the notification did not come."""
+    last_seen: str | None = None
+    """Of a lost one: the last record of the publication at a broker."""
     publisher: str | None
     published_ns: int | None
 

@@ -106,7 +106,8 @@ class BestEffort(msgspec.Struct, frozen=True, kw_only=True):
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The oracle's findings on one variant.
 
-    Always, where every publication is promised: delivered = expected - lost + optional + duplicate + spurious.
+    Always, where every publication is promised: delivered = expected - lost - excused - not_judged + optional
+    + duplicate + spurious.
     """
 
     verdicts: list[str]
@@ -124,11 +125,13 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     delivered: int
     """Notifications that clients got, defective ones included."""
     optional: int
-    """Pairs that were allowed to get it (something was in flight, or an outage lasted) and did."""
+    """Pairs that were allowed to get it, because an operation was in flight, and did."""
     excused: int = 0
-    """Pairs that were allowed to get it and did not."""
+    """Pairs that had to get it and did not, as far as evidence excuses that: see `power`."""
+    not_judged: int = 0
+    """Pairs that had to get it and did not, of which nobody can tell why: see `power`."""
     lost: int
-    """Pairs that had to get it and did not."""
+    """The other pairs that had to get it and did not."""
     duplicate: int
     """Notifications beyond the first of a pair that may or must get one."""
     spurious: int
@@ -142,8 +145,12 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     there are any; they make the verdict `reordered`, too."""
     overtaken: int
     """First notifications that a later publication of the same publisher overtook, whether or not order is promised."""
+    settles_within_s: float = 0.0
+    """Seconds after which a (un)subscription or (un)advertisement has settled, by the overlay's delays, modelled work,
+    and the intervals that routing declares."""
     unconfirmed: int
-    """Subscriptions and advertisements that were never confirmed; nothing is expected because of them."""
+    """Subscriptions and advertisements that were never confirmed; nothing is expected because of them. Those that no
+    fault explains make the verdict `not confirmed`."""
     detections: DetectionFigures | msgspec.UnsetType = msgspec.UNSET
     """Only where clients made composite subscriptions, or were notified of detections."""
     starts: StartFigures | msgspec.UnsetType = msgspec.UNSET
@@ -263,8 +270,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     fidelity: str
     """The worst of the variants, as theirs."""
     interrupted: bool
-    settle_seconds: float
-    """Seconds for which the oracle takes a (un)subscription or (un)advertisement to be in flight."""
     logs: LogLoss
     variants: list[VariantSummary]
     comparison: Comparison | None

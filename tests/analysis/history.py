@@ -65,6 +65,10 @@ class History:
         self.promises = promises
         self.records: list[TraceRecord] = []
 
+    def home(self, client: str) -> str:
+        """The broker of a client."""
+        return self.homes.get(client, "B1")
+
     def add(self, node: str, event: Event, at: float, **fields: Any) -> History:
         time = round(at * SECOND)
         self.records.append(TraceRecord(time=time, node=node, variant=self.variant, event=event, **fields))
@@ -72,7 +76,7 @@ class History:
 
     def operate(self, event: Event, client: str, id: str, at: float, answer: Event | None, **fields: Any) -> History:
         pattern = fields.pop("pattern", None)
-        self.add(DRIVER, event, at, client=client, id=id, peer=self.homes.get(client, "B1"), text=pattern, **fields)
+        self.add(DRIVER, event, at, client=client, id=id, peer=self.home(client), text=pattern, **fields)
         if answer is not None:
             self.add(DRIVER, answer, at + 0.01, client=client, id=id, kind=event.value, text="no")
         return self
@@ -97,7 +101,12 @@ class History:
         return self.add("emulator", Event.HEALED, at, peer=peer, text=kind)
 
     def session(self, down: float, up: float | None = None, node: str = DRIVER, broker: str = "B1") -> History:
-        """The session of a driver with a broker breaks, and is there again."""
+        """The session of a driver with a broker breaks, and is there again, because the broker was slow."""
+        self.fault(down - 0.002, "slow", broker).heal(down - 0.001, "full_speed", broker)
+        return self.break_session(down, up, node, broker)
+
+    def break_session(self, down: float, up: float | None = None, node: str = DRIVER, broker: str = "B1") -> History:
+        """The session of a driver with a broker breaks by itself, and is there again."""
         self.add(node, Event.LINK_DOWN, down, peer=broker)
         return self if up is None else self.add(node, Event.LINK_UP, up, peer=broker)
 
@@ -159,7 +168,7 @@ class History:
         self, id: str = "P:1", at: float = 110, price: float = 100, *, client: str = "P", **numbers: float
     ) -> History:
         content = {"numbers": {"price": price, **numbers}, "strings": {"class": "STOCK"}}
-        peer, intended = self.homes.get(client), round(at * SECOND)
+        peer, intended = self.home(client), round(at * SECOND)
         return self.add(DRIVER, Event.PUBLISH, at, client=client, id=id, peer=peer, intended=intended, **content)
 
     def accept(self, id: str = "P:1", at: float = 110.01) -> History:
@@ -209,6 +218,11 @@ class History:
 def joined(variant: str, **options: Any) -> History:
     """A publisher with an advertisement and a subscriber of its expensive publications, both confirmed in time."""
     return History(variant, **options).advertise().subscribe()
+
+
+def across(variant: str, **options: Any) -> History:
+    """The same with B1 as the publisher's broker and B3 as the subscriber's, so that all ways lead through B2."""
+    return joined(variant, **({"homes": {"S": "B3", "T": "B3"}} | options))
 
 
 def write_run(

@@ -148,7 +148,7 @@ RIGHT = [
     ),
     DetectionCase(
         History("rejected").advertise().compose(PAIR, answer=Event.REJECTED).publish("P:1", 110)
-        .publish("P:2", 112, 10), ["correct"], _counts(composites=0),
+        .publish("P:2", 112, 10), ["rejected"], _counts(composites=0),
     ),
 ]  # fmt: skip
 

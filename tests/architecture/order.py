@@ -96,9 +96,11 @@ ROOMS: Mapping[str, Floors] = {
         "__main__",
     ),
     "analysis.judging": _floors(
+        "doubt trace",
         "judged",
         "histories journeys",
-        "rights",
+        "evidence",
+        "rights variant_context",
         "deliveries fault_effects oracle",
         "delay_stage examples",
         "detections",

@@ -20,7 +20,8 @@ from msgspec.structs import fields
 
 from analysis.judging import oracle
 from analysis.judging.detections import oracle as detection_oracle
-from analysis.judging.histories import history
+from analysis.judging.evidence import excuses
+from analysis.judging.histories import history, settling
 from analysis.run_files.logs import LogLoss
 from analysis.tables import summary
 from analysis.tables.broker_work import WorkKind
@@ -100,8 +101,9 @@ def _blocks() -> Iterator[str]:
         yield from _members(values, sys.modules[values.__module__])
     yield _ORACLE
     yield (oracle.__doc__ or "").strip() + "\n"
-    for constant in ("SETTLE_SECONDS", "CUT_SHORT_SECONDS"):
-        yield f"- `{constant}` = {getattr(history, constant):g}: {_described(history)['', constant]}"
+    constants = ((settling, "ALLOWANCE_SECONDS"), (excuses, "HANDLING_SECONDS"), (history, "CUT_SHORT_SECONDS"))
+    for module, constant in constants:
+        yield f"- `{constant}` = {getattr(module, constant):g}: {_described(module)['', constant]}"
     yield ""
     yield _DETECTION_ORACLE
     yield (detection_oracle.__doc__ or "").strip() + "\n"

@@ -13,6 +13,6 @@ def test_the_document_says_what_the_code_does() -> None:
 
 def test_it_describes_every_table_column_and_event() -> None:
     text = render()
-    for output in ("### notifications", "`queueing_ms`", "`link_down`", "`SETTLE_SECONDS` = 2", "`most_brokers`"):
+    for output in ("### notifications", "`queueing_ms`", "`link_down`", "`ALLOWANCE_SECONDS` = 2", "`most_brokers`"):
         assert output in text
     assert "| float, nullable | The wait in output queues" in text

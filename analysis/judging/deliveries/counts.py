@@ -14,9 +14,15 @@ class DeliveryCounts:
     """The oracle's findings over the pairs of a publication and a client in one variant."""
 
     expected: int = 0
+    """Pairs with the right `must`."""
     delivered: int = 0
     optional: int = 0
-    excused: int = 0
+    excused: Counter[str] = field(default_factory=Counter)
+    """Pairs by their excuse."""
+    not_judged: Counter[str] = field(default_factory=Counter)
+    """Pairs by the reason why they cannot be judged."""
+    implied: int = 0
+    """Pairs that an outage may have struck, by overlay, faults and promises alone."""
     lost: int = 0
     due: int = 0
     """Pairs with the right `due`."""
@@ -40,19 +46,25 @@ class DeliveryCounts:
         self.duplicate += max(got - 1, 0)
         if right is Right.MUST:
             self.expected += 1
-            self.lost += not got
+            self.implied += outcome.struck
+            self.lost += outcome.is_lost
+            if outcome.excuse is not None:
+                self.excused[outcome.excuse] += 1
+            if outcome.not_judged is not None:
+                self.not_judged[outcome.not_judged] += 1
         elif right is Right.DUE:
             self.due += 1
             self.missed += not got
         else:
             self.optional += got > 0
-            self.excused += not got
 
     def merge(self, other: DeliveryCounts) -> None:
         self.expected += other.expected
         self.delivered += other.delivered
         self.optional += other.optional
-        self.excused += other.excused
+        self.excused.update(other.excused)
+        self.not_judged.update(other.not_judged)
+        self.implied += other.implied
         self.lost += other.lost
         self.due += other.due
         self.missed += other.missed

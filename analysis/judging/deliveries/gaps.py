@@ -18,8 +18,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from analysis.judging.histories.variant_context import SessionBreaks
 from analysis.judging.judged import Duty, JudgedPublication, PublicationOutcome
+from analysis.judging.variant_context import SessionBreaks
 from analysis.reading.intervals import FOREVER
 from analysis.tables.deliveries import Cause, Right
 

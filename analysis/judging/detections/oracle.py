@@ -5,10 +5,10 @@ A publication that matches a part of a composite subscription has a right of its
 `analysis.judging.oracle`, as if the composite subscription were a plain one that it matches. A set of publications that
 fulfils the pattern (`analysis.judging.detections.combinations`) is
 
-1. **must** if all of its publications are, their stamps lie within the window, and no crash took stored matches with
-   it: from the publishing of the first to the end of the flight of the last there is neither a time of
-   `analysis.judging.detections.stored_matches` nor an outage of the client's session. Not to get it is *lost*, to get
-   it twice is *duplicated*.
+1. **must** if all of its publications are, no outage may have struck one of them on its way, their stamps lie within
+   the window, and no crash took stored matches with it: from the publishing of the first to the end of the flight of
+   the last there is neither a time of `analysis.judging.detections.stored_matches` nor an outage of the client's
+   session. Not to get it is *lost*, to get it twice is *duplicated*.
 2. **may** if all of its publications are must or may, and their stamps may lie within the window. To get it twice is
    *duplicated*.
 3. **none** otherwise, and so is every set that does not fulfil the pattern. To get it is *spurious*.
@@ -32,6 +32,7 @@ import msgspec
 
 from analysis.judging.detections.combinations import Combinations
 from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss
+from analysis.judging.evidence.risks import Risks
 from analysis.judging.rights.composite_rights import PartMatch
 from analysis.reading.detections import NotifiedDetection
 from analysis.reading.intervals import NONE, Intervals
@@ -54,6 +55,8 @@ class ComposedLifetime:
     """The number of publications that match each part."""
     outages: Intervals = NONE
     """The time in which matches that brokers had stored for it may have been lost."""
+    risks: Risks | None = None
+    """The time in which outages may have cost it publications, by the publisher's broker; None without any."""
     silent: Intervals = NONE
     """As `History.silent`."""
     error: int = 0
@@ -230,6 +233,10 @@ class DetectionSweep:
             return False
         first, last = matches[0], matches[-1]
         if last.stamp - first.stamp > lifetime.within - lifetime.error:
+            return False
+        if lifetime.risks is not None and any(
+            lifetime.risks.of(match.origin).overlaps(match.stamp, match.until) for match in matches
+        ):
             return False
         until = max(match.until for match in matches)
         return not lifetime.outages.overlaps(first.stamp, lifetime.silent.settled(first.stamp, until))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.judging.detections.events import NOT_PUBLISHED, CompositeName, PlacedDetection
 from analysis.judging.detections.oracle import JudgedDetection
-from analysis.judging.histories.variant_context import VariantContext
+from analysis.judging.variant_context import VariantContext
 from analysis.reading.detections import NotifiedDetection
 from analysis.run_files.time_units import second_due
 from analysis.tables.deliveries import Cause, Right

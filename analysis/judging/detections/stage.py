@@ -22,9 +22,11 @@ from analysis.judging.detections.rows import (
 )
 from analysis.judging.detections.spurious import cause_of, matches_of
 from analysis.judging.detections.stored_matches import match_losses
+from analysis.judging.evidence.risks import Risks
+from analysis.judging.evidence.ways import Ways
 from analysis.judging.histories.history import History
-from analysis.judging.histories.variant_context import VariantContext
 from analysis.judging.rights.standing import standing_of
+from analysis.judging.variant_context import VariantContext
 from analysis.reading.intervals import Intervals
 from analysis.reading.placements import JoinPoint
 from analysis.tables.deliveries import Cause
@@ -121,11 +123,12 @@ def lifetimes_of(
     matches: Mapping[PartOfComposite, int],
     rounding: Sequence[int],
     joined: Iterable[JoinPoint],
+    ways: Sequence[Ways],
 ) -> dict[CompositeName, dict[int, ComposedLifetime]]:
     """The lifetimes of all composite subscriptions, given the number of publications that match each part.
 
     `rounding` has nanoseconds for each variant, by which a difference of two of its stamps may be wrong; `joined` are
-    the join points of those that are routed as units.
+    the join points of those that are routed as units; `ways` are those of each variant.
     """
     points: defaultdict[CompositeName, list[JoinPoint]] = defaultdict(list)
     for point in joined:
@@ -145,6 +148,7 @@ def lifetimes_of(
                 within=composite.within or 0,
                 matches=[matches.get(PartOfComposite(variant, number, part), 0) for part in parts],
                 outages=Intervals.union(match_losses(lifetime, history, points[name]), made.outages),
+                risks=Risks(history.losses, ways[variant], lifetime.broker, points[name]) if history.losses else None,
                 silent=history.silent,
                 error=error,
             )

@@ -7,8 +7,8 @@ crash between two publications of a set costs the set if it hit
 2. a broker on the path of a unit, from the client's to the join point, after that began to detect the unit and before
    it left it or crashed itself: the client's broker then routes the unit anew, without its matches (`joined` and
    `left` in the join point's log). While a unit moves, this holds for each of its join points;
-3. any broker, less than `SETTLE_SECONDS` before or after the first join point since the unit was routed began to detect
-   it: the client's broker learns the path only then.
+3. any broker, less than the time that an operation takes to settle before or after the first join point since the unit
+   was routed began to detect it: the client's broker learns the path only then.
 
 No other crash costs a stored match. That a publication may be lost in flight is judged for itself.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from analysis.judging.histories.history import SETTLE, History
+from analysis.judging.histories.history import History
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.placements import JoinPoint
@@ -39,17 +39,19 @@ def match_losses(lifetime: DeclarationLifetime, history: History, joined: Iterab
 def _on_the_path(point: JoinPoint, history: History) -> Iterator[tuple[int, int]]:
     """Crashes of brokers on the path while the join point detected the unit. Times are of different logs, and a message
     takes its time to the next broker, so that a crash just before or after it counts as well."""
-    since = point.joined - SETTLE
+    within = history.settling.within
+    since = point.joined - within
     own_crashes = _begun(history.crashes.get(point.broker, NONE), since, point.left)
-    end = min([point.left, *(begin for begin, _ in own_crashes)]) + SETTLE
+    end = min([point.left, *(begin for begin, _ in own_crashes)]) + within
     for broker in {*point.placement.path, point.broker}:
         yield from _begun(history.crashes.get(broker, NONE), since, end)
 
 
 def _before_the_path_is_known(point: JoinPoint, history: History) -> Iterator[tuple[int, int]]:
-    known = history.silent.settled(point.joined, point.joined + SETTLE)
+    within = history.settling.within
+    known = history.silent.settled(point.joined, point.joined + within)
     for crashes in history.crashes.values():
-        yield from _begun(crashes, point.joined - SETTLE, known)
+        yield from _begun(crashes, point.joined - within, known)
 
 
 def _begun(crashes: Intervals, since: int, until: int) -> Iterator[tuple[int, int]]:

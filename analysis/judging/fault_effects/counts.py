@@ -1,7 +1,7 @@
 """Per-fault counters of stage 3: notifications that were late, lost or excused while the fault was watched.
 
 A notification is in flight from its publication's publishing until the client gets it; one that never comes, until
-`SETTLE_SECONDS` after the last record of the publication. A fault strikes the notifications that are in flight while it
+`ALLOWANCE_SECONDS` after the publication's last record. A fault strikes the notifications that are in flight while it
 is watched (`analysis.judging.histories.faults`).
 """
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from analysis.judging.fault_effects.baseline import FaultKey, MeanDelay
 from analysis.judging.histories.faults import AROUND
-from analysis.judging.histories.history import SETTLE
-from analysis.judging.histories.variant_context import VariantFaults
+from analysis.judging.histories.settling import ALLOWANCE
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
+from analysis.judging.variant_context import VariantFaults
 from analysis.reading.intervals import Intervals
 from analysis.tables.deliveries import Right
 
@@ -24,7 +24,7 @@ _MOST_HELD_UP = 10_000
 
 @dataclass(slots=True)
 class FaultCounts:
-    """The counters of one fault, over the notifications that clients must or may get."""
+    """The counters of one fault, over the notifications that clients must get, and those that they may get and did."""
 
     publications: int = 0
     due: int = 0
@@ -85,9 +85,9 @@ class FaultTally:
             return
         struck: set[int] = set()
         for outcome in judged.outcomes:
-            if outcome.right is Right.NONE:
+            if outcome.right is Right.NONE or (outcome.right is Right.MAY and not outcome.receipts):
                 continue
-            until = outcome.receipts[0].notified if outcome.receipts else judged.seen_last + SETTLE
+            until = outcome.receipts[0].notified if outcome.receipts else judged.seen_last + ALLOWANCE
             for number in faults.times.watched(judged.published, until):
                 struck.add(number)
                 self._add(judged, outcome, number, faults)
@@ -98,8 +98,8 @@ class FaultTally:
         counts, published = self._of(judged.variant, number), judged.published or 0
         counts.due += 1
         if not outcome.receipts:
-            counts.excused += outcome.right is Right.MAY
-            counts.lost += outcome.right is Right.MUST
+            counts.excused += outcome.excuse is not None
+            counts.lost += outcome.is_lost
             counts.missed_last = max(counts.missed_last, published)
             return
         if judged.intended is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis.judging.fault_effects.baseline import Baseline, Baselines
 from analysis.judging.fault_effects.counts import FaultCounts, FaultTally
 from analysis.judging.histories.faults import FaultSpan, noticing
-from analysis.judging.histories.variant_context import VariantContext
+from analysis.judging.variant_context import VariantContext
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import NeighbourChange
 from analysis.run_files.time_units import second_of

@@ -11,13 +11,15 @@ from analysis.judging.histories.cuts import cuts_of
 from analysis.judging.histories.fault_costs import (
     crash_intervals,
     cutting_outages,
-    lossy_intervals,
     other_losses,
     silent_intervals,
 )
 from analysis.judging.histories.faults import FaultTimes, fault_spans
-from analysis.judging.histories.history import SETTLE, History, Session, cut_short
+from analysis.judging.histories.history import History, Session, cut_short
+from analysis.judging.histories.losses import losses_of
 from analysis.judging.histories.own_clients import VariantOutages, own_clients_of
+from analysis.judging.histories.sessions import explained_sessions, struck_brokers
+from analysis.judging.histories.settling import ALLOWANCE, settling_of
 from analysis.judging.histories.vanished_links import vanished_links
 from analysis.reading.intervals import FOREVER
 from analysis.reading.lifetimes import DeclarationLifetime
@@ -90,24 +92,32 @@ def _history(
     for event in of_variant:
         if event.node:
             sessions.setdefault((event.node, event.target), []).append(event)
-    happened = VariantOutages(faults=faults, sessions=sessions, lingering=lingering)
     overlay = vanished.overlay or run.overlays[variant.name]
+    settling = settling_of(variant, overlay)
+    struck = struck_brokers(faults, lingering, brokers)
+    explained, broken = explained_sessions(sessions, struck)
+    happened = VariantOutages(faults=faults, sessions=explained, lingering=lingering)
     cutting = [*(cutting_outages(faults, brokers) if promises.spares_others else ()), *vanished.waited]
     run_end = FOREVER if variant.end is None else variant.end
     return History(
         promises=promises,
         lifetimes=lifetimes,
+        overlay=overlay,
+        overlay_changes=changed is not None,
+        settling=settling,
         run_start=variant.run_start,
         cut_short=cut_short(variant.end, variant.interrupted),
-        lossy=lossy_intervals(faults, promises, lingering, brokers),
+        losses=losses_of(faults, promises, lingering, brokers),
         crashes=crash_intervals(faults, promises, lingering, brokers),
         lossy_elsewhere=other_losses(faults, promises, lingering, brokers),
         silent=silent_intervals(faults, promises, lingering, brokers),
         unsettled=outage_intervals(faults, lingering, brokers),
-        session_outages={session: outage_intervals(found, lingering) for session, found in sessions.items()},
+        session_outages={session: outage_intervals(found, settling.within) for session, found in explained.items()},
+        struck=struck,
+        broken_sessions=broken,
         cuts=cuts_of(overlay, cutting, lingering, run_end),
         parted=cuts_of(overlay, vanished.lost, lingering, run_end),
-        adjacency=adjacency_of(promises, run.overlays[variant.name], changed, SETTLE),
+        adjacency=adjacency_of(promises, run.overlays[variant.name], changed, settling.within),
         own_clients=own_clients_of(promises, brokers, happened),
         stamp_errors={
             Path(file).stem: scenario_time(clock.stamp_error, variant.time_dilation)
@@ -147,4 +157,4 @@ def _heals(event: OutageEvent) -> bool:
 
 def _lingering(variant: VariantRecord) -> int:
     """Nanoseconds after its heal for which a fault may still have effects."""
-    return round(variant.recovery * SECOND) + SETTLE
+    return round(variant.recovery * SECOND) + ALLOWANCE

@@ -21,24 +21,15 @@ SILENCING = frozenset({FaultKind.KILL, FaultKind.STOP, FaultKind.PAUSE, FaultKin
 LOSSY = frozenset({Loss.IN_FLIGHT, Loss.EVERYTHING})
 
 
-def lossy_intervals(
-    faults: Iterable[OutageEvent], promises: Promises, lingering: int, brokers: Container[str] = ()
-) -> Intervals:
-    """The time in which publications may be lost: from each lossy fault until the overlay has recovered from it.
+def crash_intervals(
+    faults: Iterable[OutageEvent], promises: Promises, lingering: int, brokers: Collection[str]
+) -> Mapping[str, Intervals]:
+    """By broker: the time from each lossy fault of its own until the overlay has recovered from it. Such a fault costs
+    what the broker stores and nothing that others do.
 
     Recovery takes `lingering` nanoseconds after the heal, and is not complete while another fault silences brokers:
     what they must send again waits.
     """
-    found = outages(faults, brokers)
-    lossy = [outage for outage in found if promises.loss(outage.kind) in LOSSY]
-    return _recovered(lossy, lingering, _silent(found, promises, lingering))
-
-
-def crash_intervals(
-    faults: Iterable[OutageEvent], promises: Promises, lingering: int, brokers: Collection[str]
-) -> Mapping[str, Intervals]:
-    """By broker: the part of `lossy_intervals` that is due to faults of that broker whose cost is known, each of which
-    costs what the broker stores and nothing that others do."""
     found = outages(faults, brokers)
     silent, by_broker = _silent(found, promises, lingering), defaultdict[str, list[Outage]](list)
     for outage in found:
@@ -50,7 +41,7 @@ def crash_intervals(
 def other_losses(
     faults: Iterable[OutageEvent], promises: Promises, lingering: int, brokers: Collection[str]
 ) -> Intervals:
-    """The part of `lossy_intervals` that is due to other faults."""
+    """The same time of all other lossy faults, which may cost what any broker stores."""
     found = outages(faults, brokers)
     others = [
         outage

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from analysis.judging.histories.adjacency import Adjacency
 from analysis.judging.histories.cuts import NO_CUTS, Cuts
+from analysis.judging.histories.losses import LossyOutage
+from analysis.judging.histories.settling import Settling
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from record.promises import Promises
 from record.time_units import SECOND
+from topology.model import Overlay
 
-SETTLE_SECONDS = 2.0
-"""The longest time that a (un)subscription or (un)advertisement takes to reach every broker, or a publication to be
-matched."""
 CUT_SHORT_SECONDS = 10.0
 """Publications made less than this before the end of an interrupted run may not have been delivered yet."""
 
-SETTLE = int(SETTLE_SECONDS * SECOND)
 _CUT_SHORT = int(CUT_SHORT_SECONDS * SECOND)
 
 Session = tuple[str, str | None]
 """The session of a driver with a broker, by their names."""
+
+
+class BrokenSession(NamedTuple):
+    """A session of a driver with a broker that broke, though no fault of that broker explains it."""
+
+    node: str
+    broker: str
+    time: int
+    """Nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,24 +68,34 @@ class History:
     """The promises of the routing."""
     lifetimes: Sequence[DeclarationLifetime] = ()
     """In the order in which they were made."""
+    overlay: Overlay
+    """With all links that it has at some time."""
+    overlay_changes: bool = False
+    """True when links appear and vanish."""
+    settling: Settling = field(default_factory=Settling)
     run_start: int | None = None
     joined: Mapping[str, int] = field(default_factory=dict)
     """By broker: the time by which its clients' operations of the join phase had settled, where brokers still passed on
     such operations when that phase ended."""
     cut_short: int | None = None
     """The time after which publications of an interrupted run may not have been delivered; None of a whole run."""
-    lossy: Intervals = NONE
-    """The time in which publications may be lost."""
+    losses: Sequence[LossyOutage] = ()
+    """The outages that may cost what passes them, in order of time."""
     crashes: Mapping[str, Intervals] = field(default_factory=dict)
-    """By broker: the part of `lossy` in which it may have lost what it stored; only of brokers that ended."""
+    """By broker: the time in which it may have lost what it stored; only of brokers that ended."""
     lossy_elsewhere: Intervals = NONE
-    """The rest of `lossy`: what brokers stored may be lost anywhere."""
+    """The time in which what brokers stored may be lost anywhere, by faults of other kinds."""
     silent: Intervals = NONE
     """The time in which publications may wait in a queue without a record in any log."""
     unsettled: Intervals = NONE
     """The time in which operations may take longer to settle, under faults of every kind."""
     session_outages: Mapping[Session, Intervals] = field(default_factory=dict)
-    """Each with the time of recovery from it."""
+    """Each with the time in which its clients' declarations settle again; only those that a fault of the session's
+    broker explains."""
+    struck: Mapping[str, Intervals] = field(default_factory=dict)
+    """By broker: the time from each fault of its own, of any kind, until it may have recovered."""
+    broken_sessions: Sequence[BrokenSession] = ()
+    """The others, which are defects."""
     cuts: Cuts = NO_CUTS
     """The time in which brokers were cut off from each other, and publications between them waited."""
     parted: Cuts = NO_CUTS
@@ -91,8 +110,8 @@ class History:
 
     @property
     def has_outages(self) -> bool:
-        """True when any outage may have cost a publication."""
-        return bool(self.lossy.starts or self.session_outages or self.own_clients is not None)
+        """True when any outage concerns all publications of a broker's clients."""
+        return bool(self.session_outages or self.own_clients is not None)
 
     @property
     def has_cuts(self) -> bool:

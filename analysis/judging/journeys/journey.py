@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from analysis.judging.journeys.paths import NO_ARRIVAL, Paths
 from analysis.judging.journeys.router_work import Arrival, Comparison
 from analysis.judging.judged import Receipt
+from analysis.judging.trace import Step, StepKind
 from analysis.reading.event_table import KINDS, NOBODY, Events, EventTable
 from analysis.reading.publication_events import UNKNOWN, Published
 from record.log import Event
@@ -86,7 +88,8 @@ class Journeys:
         self._table = table
         self._arrivals = arrivals
         self._matched = events.of(Event.MATCHED)
-        self._paths = Paths(arrivals, events.of(Event.SENT), table.names)
+        self._sent = events.of(Event.SENT)
+        self._paths = Paths(arrivals, self._sent, table.names)
         self._receipts = _receipts(notified, self._paths, table.names)
         self._clients = [table.names[client] for client in notified.client.tolist()]
         self._arrived_from, self._matched_from, self._notified_from = (
@@ -132,6 +135,33 @@ class Journeys:
         taken = {self._paths.brokers(arrival) for arrival in range(begin, end) if self._paths.known[arrival]}
         begun = {brokers[:length] for brokers in taken for length in range(1, len(brokers))}
         return sorted(taken - begun)
+
+    def steps(self, journey: Journey) -> list[Step]:
+        """The records of the publication's copies, in order of time."""
+        names, number = self._table.names, journey.number
+        arrivals, sent = self._arrivals, self._sent
+        begin, end = self._arrived_from[number], self._arrived_from[number + 1]
+        steps = [
+            Step(StepKind.ARRIVED, time, names[broker], None if source == NOBODY else names[source])
+            for time, broker, source in zip(
+                arrivals.time[begin:end].tolist(),
+                arrivals.broker[begin:end].tolist(),
+                arrivals.neighbour[begin:end].tolist(),
+                strict=True,
+            )
+        ]
+        begin, end = np.searchsorted(sent.journey, (number, number + 1)).tolist()
+        steps += [
+            Step(StepKind.SENT, time, names[broker], names[target])
+            for time, broker, target in zip(
+                sent.time[begin:end].tolist(),
+                sent.broker[begin:end].tolist(),
+                sent.neighbour[begin:end].tolist(),
+                strict=True,
+            )
+        ]
+        steps += [Step(StepKind.DROPPED, drop.time, drop.broker, None, drop.reason) for drop in journey.dropped]
+        return sorted(steps, key=attrgetter("time", "kind"))
 
     def first_visits(self, journey: Journey) -> list[Visit]:
         """The first arrival of the publication at each broker, in order of time."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from analysis.judging.doubt import Doubt
 from analysis.judging.histories.history import History
 from analysis.judging.rights.duties import Duties
 from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
@@ -38,6 +39,8 @@ class PartMatch(msgspec.Struct, array_like=True, gc=False):
     """The reason for none."""
     until: int
     """The time until which it may have been in flight."""
+    origin: str | None
+    """The publisher's broker."""
     leaves: list[int]
     """The numbers of the parts, ascending."""
     values: list[list[Value]]
@@ -55,8 +58,8 @@ class _JudgedParts(NamedTuple):
     """For each of the leaves; empty where none has variables."""
 
 
-_JudgedKey = tuple[int, tuple[int, ...], Status, bool]
-"""The time between two moments, the parts matched, the publisher's entitlement, and whether an outage disturbed."""
+_JudgedKey = tuple[int, tuple[int, ...], Status, Doubt | None]
+"""The time between two moments, the parts matched, the publisher's entitlement, and the doubt."""
 _MOST_KNOWN = 10_000
 """Combinations of these that are kept with their judgement."""
 
@@ -122,6 +125,7 @@ class CompositeRights:
                 right,
                 cause,
                 flight.until,
+                published.broker,
                 leaves,
                 [[attributes[name] for name in of_leaf] for of_leaf in names],
             )
@@ -133,7 +137,7 @@ class CompositeRights:
         between = None if self._moments is None else self._moments.between(flight.published.time, flight.until)
         if between is None:
             return self._judged_now(numbers, flight, entitled)
-        key = between, numbers, entitled, flight.disturbed
+        key = between, numbers, entitled, flight.doubt
         known = self._known.get(key)
         if known is None:
             known = self._judged_now(numbers, flight, entitled)
@@ -149,7 +153,7 @@ class CompositeRights:
         found = []
         for lifetime, leaves in by_lifetime.items():
             status = self._status_of(leaves[0].made, flight)
-            right = judged_right(status, entitled, flight.disturbed)
+            right = judged_right(status, entitled, flight.doubt)
             if right is Right.MUST and self._best_effort:
                 right = Right.MAY
             cause = spurious_cause(status) if right is Right.NONE else None

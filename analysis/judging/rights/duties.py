@@ -22,9 +22,11 @@ from dataclasses import dataclass
 import msgspec
 from msgspec.structs import replace
 
+from analysis.judging.doubt import Doubt
 from analysis.judging.histories.history import History
 from analysis.judging.judged import Duty
 from analysis.judging.rights.standing import Flight, Standing, Status
+from analysis.reading.intervals import Intervals
 from analysis.tables.deliveries import Cause, Right
 
 Found = Sequence[tuple[Standing, Status]]
@@ -38,8 +40,12 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     right: Right
     cause: Cause | None
     """The reason why a notification is spurious; None where it is not."""
+    broker: str | None = None
+    """The client's broker, where it is owed the publication."""
+    doubt: Doubt | None = None
+    """The fault that may have cost it what it is owed; None where none of these did, or nothing is owed."""
     proves: int | None = None
-    """The number of the subscription that a notification proves to have started."""
+    """The number of the only subscription by which it may have got the publication."""
     duties: tuple[Duty, ...] = ()
     """The subscriptions by which the client must get it if they have started."""
 
@@ -49,12 +55,19 @@ class Duties:
     """The duties in one variant."""
 
     history: History
+    lossy: Intervals
+    """The time in which faults that are not survived may cost any publication."""
+
+    @classmethod
+    def of(cls, history: History) -> Duties:
+        """The duties of a history."""
+        return cls(history, Intervals.of((outage.begin, outage.recovered) for outage in history.losses))
 
     def owing(self, flight: Flight, entitled: bool) -> bool:
         """True when the publication was certainly accepted and nothing may have cost it since. `entitled`: an
         advertisement of its publisher certainly held, whatever failed."""
         history, published, until = self.history, flight.published, flight.until
-        if history.lossy.overlaps(published.time, history.silent.settled(published.time, until)):
+        if self.lossy.overlaps(published.time, history.silent.settled(published.time, until)):
             return False
         down = history.session_outages_of(published.node, published.broker)
         if history.own_clients is not None:
@@ -84,12 +97,21 @@ class Duties:
         brokers = published.broker, made.broker
         cut = history.cuts.between(*brokers)
         parted = history.parted.between(*brokers).overlaps(published.time, flight.until)
-        due = not flight.disturbed and not parted and made.due(cut, published.time, flight.until)
+        due = flight.doubt is None and not parted and made.due(cut, published.time, flight.until)
         return Duty(made.number, made.withdrawn, made.announced_before(cut, published.time), due)
 
 
+def owing_subscriptions(found: Found) -> dict[str, list[int]]:
+    """By client: the numbers of the subscriptions by which it is owed a publication."""
+    owing: dict[str, list[int]] = {}
+    for made, status in found:
+        if status >= Status.DOUBTFUL:
+            owing.setdefault(made.client, []).append(made.number)
+    return owing
+
+
 def proven(judgements: Iterable[Judgement], notified: Container[str], found: Found) -> list[Judgement]:
-    """The judgements with the subscription that each notification proves to have started."""
+    """The judgements with the only subscription that may have caused each notification."""
     standing = _standing(found)
     return [
         replace(judgement, proves=standing[judgement.client][0].number)

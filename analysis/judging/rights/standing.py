@@ -7,7 +7,8 @@ from enum import IntEnum
 
 import msgspec
 
-from analysis.judging.histories.history import SETTLE, History
+from analysis.judging.doubt import Doubt
+from analysis.judging.histories.history import History
 from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.publication_events import Published
@@ -21,7 +22,11 @@ class Status(IntEnum):
     NOT_YET = 1
     WITHDRAWN = 2
     IN_FLIGHT = 3
-    SETTLED = 4
+    """An operation of the client had not settled."""
+    DOUBTFUL = 4
+    """It stood, and a fault of the client's own broker, of its session, or of all ways to it may have cost it the
+    publication."""
+    SETTLED = 5
 
 
 class Flight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -35,8 +40,10 @@ class Flight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     accepted: bool
     """True when the publisher's broker promises to keep what it accepts, and a client shows that it accepted this: the
     publisher, which received the acknowledgement, or one that was notified."""
-    disturbed: bool
-    """True when an outage may have cost it."""
+    arrived: bool
+    """True when some broker recorded it, and its own did not reject it."""
+    doubt: Doubt | None
+    """The reason why it may never have left its publisher's broker; None without any."""
 
     @property
     def times(self) -> tuple[int, int, int]:
@@ -60,12 +67,14 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     """Outages of the client's session and broker, with the time of recovery."""
     announced: tuple[int, ...]
     """The times at which its broker announced it as started, in ascending order."""
+    earliest: int
+    """The earliest time at which a broker may have compared a publication with it."""
 
     def status(self, published: int, matched: int, in_flight_until: int) -> Status:
         """The status towards a publication published and last matched at these times, and in flight until then."""
         if self.settled <= published and in_flight_until <= self.withdrawn:
-            return Status.IN_FLIGHT if self.outages.overlaps(published, in_flight_until) else Status.SETTLED
-        if matched < self.issued - SETTLE:
+            return Status.DOUBTFUL if self.outages.overlaps(published, in_flight_until) else Status.SETTLED
+        if matched < self.earliest:
             return Status.NOT_YET
         return Status.WITHDRAWN if published > self.gone else Status.IN_FLIGHT
 
@@ -77,8 +86,9 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
         """
         status = self.status(published, matched, cut.settled(published, in_flight_until))
         if status is Status.SETTLED:
-            settled = cut.settled(self.confirmed, self.settled)
-            return status if settled <= published and in_flight_until < cut.unending else Status.IN_FLIGHT
+            if cut.settled(self.confirmed, self.settled) > published:
+                return Status.IN_FLIGHT
+            return status if in_flight_until < cut.unending else Status.DOUBTFUL
         if status is Status.WITHDRAWN and published <= cut.settled(self.withdrawal_confirmed, self.gone):
             return Status.IN_FLIGHT
         return status
@@ -106,14 +116,13 @@ def standing_of(number: int, lifetime: DeclarationLifetime, history: History) ->
     unsettled, outages = history.unsettled, session
     if own is not None and lifetime.made is not Event.ADVERTISE:
         unsettled, outages = own.unsettled, Intervals.union(session, *own.of(lifetime.broker))
+    within = history.settling.within
     settled = gone = FOREVER
     if lifetime.confirmed is not None:
-        settled = lifetime.confirmed + SETTLE
-        if history.run_start is not None and lifetime.confirmed <= history.run_start:
-            settled = max(min(settled, history.run_start), history.joined.get(lifetime.broker or "", 0))
+        settled = _settled(lifetime.confirmed, history, history.joined.get(lifetime.broker or "", 0))
         settled = unsettled.settled(lifetime.confirmed, settled)
     if lifetime.gone is not None:
-        gone = unsettled.settled(lifetime.gone, lifetime.gone + SETTLE)
+        gone = unsettled.settled(lifetime.gone, lifetime.gone + within)
     return Standing(
         number=number,
         client=lifetime.client,
@@ -126,7 +135,21 @@ def standing_of(number: int, lifetime: DeclarationLifetime, history: History) ->
         gone=gone,
         outages=outages,
         announced=lifetime.announced,
+        earliest=lifetime.issued - within,
     )
+
+
+def _settled(confirmed: int, history: History, joined: int) -> int:
+    """The time at which an operation has settled that was confirmed at this time, if nothing fails.
+
+    The emulator waits until the overlay is quiet before the run phase begins. That takes the place of the allowance for
+    the work of brokers and host, and of nothing else: intervals for which the protocol waits are quiet, too. `joined`
+    is `History.joined` of its broker.
+    """
+    if history.run_start is None or confirmed > history.run_start:
+        return confirmed + history.settling.within
+    spread = confirmed + history.settling.spread
+    return max(min(confirmed + history.settling.within, max(history.run_start, spread)), joined)
 
 
 def _or_never(time: int | None) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
-from analysis.judging.histories.history import SETTLE
+from analysis.judging.doubt import Doubt
 from analysis.judging.rights.duties import Found, Judgement
 from analysis.judging.rights.standing import Standing, Status
 from analysis.tables.deliveries import Cause, Right
@@ -31,22 +31,24 @@ class Subscribed:
         for made, status in found:
             if status > self._statuses.get(made.client, Status.NONE):
                 self._statuses[made.client] = status
-        self._judged: dict[tuple[Status, bool], list[Judgement]] = {}
-        """By the publisher's entitlement, and by whether the publication was disturbed."""
+        self._brokers = {made.client: made.broker for made, status in found if status >= Status.DOUBTFUL}
+        self._judged: dict[tuple[Status, Doubt | None], list[Judgement]] = {}
+        """By the publisher's entitlement, and by the doubt whether the publication left its publisher's broker."""
 
-    def judgements(self, entitled: Status, disturbed: bool, notified: Mapping[str, object]) -> Sequence[Judgement]:
+    def judgements(self, entitled: Status, doubt: Doubt | None, notified: Mapping[str, object]) -> Sequence[Judgement]:
         """The judgement on each client that has a right to the publication or was notified."""
-        judged = self._judged.get((entitled, disturbed))
+        judged = self._judged.get((entitled, doubt))
         if judged is None:
-            judged = self._judged[entitled, disturbed] = [
-                _judgement(client, status, entitled, disturbed) for client, status in self._statuses.items()
+            judged = self._judged[entitled, doubt] = [
+                _judgement(client, status, entitled, doubt, self._brokers.get(client))
+                for client, status in self._statuses.items()
             ]
         if self._statuses.keys() == notified.keys():
             return judged
         strangers = (client for client in notified if client not in self._statuses)
         return [
             *(judgement for judgement in judged if judgement.right is not Right.NONE or judgement.client in notified),
-            *(_judgement(client, Status.NONE, entitled, disturbed) for client in strangers),
+            *(_judgement(client, Status.NONE, entitled, doubt) for client in strangers),
         ]
 
 
@@ -70,7 +72,7 @@ def moments_of(standings: Iterable[Standing]) -> Moments:
         for moment in (
             made.settled,
             made.withdrawn,
-            made.issued - SETTLE,
+            made.earliest,
             made.gone,
             *made.outages.starts,
             *made.outages.ends,
@@ -78,19 +80,34 @@ def moments_of(standings: Iterable[Standing]) -> Moments:
     )
 
 
-def _judgement(client: str, subscribed: Status, entitled: Status, disturbed: bool) -> Judgement:
-    right = judged_right(subscribed, entitled, disturbed)
-    return Judgement(client, right, spurious_cause(subscribed) if right is Right.NONE else None)
+def _judgement(
+    client: str, subscribed: Status, entitled: Status, doubt: Doubt | None, broker: str | None = None
+) -> Judgement:
+    right = judged_right(subscribed, entitled, doubt)
+    if right is Right.NONE:
+        return Judgement(client, right, spurious_cause(subscribed))
+    doubted = doubt_of(subscribed, entitled, doubt) if right is Right.MAY else None
+    return Judgement(client, right, None, broker=broker, doubt=doubted)
 
 
-def judged_right(subscribed: Status, entitled: Status, disturbed: bool) -> Right:
-    """The right of a client, by the status of its subscription and by the publisher's entitlement. `disturbed`: an
-    outage may have cost the publication."""
-    if subscribed is Status.SETTLED and entitled is Status.SETTLED and not disturbed:
+def judged_right(subscribed: Status, entitled: Status, doubt: Doubt | None) -> Right:
+    """The right of a client, by the status of its subscription and by the publisher's entitlement. `doubt` is that of
+    the publication."""
+    if subscribed is Status.SETTLED and entitled is Status.SETTLED and doubt is None:
         return Right.MUST
     if subscribed >= Status.IN_FLIGHT and entitled >= Status.IN_FLIGHT:
         return Right.MAY
     return Right.NONE
+
+
+def doubt_of(subscribed: Status, entitled: Status, doubt: Doubt | None) -> Doubt | None:
+    """The fault that may have cost a client what it is owed; None where it is owed nothing, because an operation was in
+    flight."""
+    if min(subscribed, entitled) < Status.DOUBTFUL:
+        return None
+    if doubt is not None:
+        return doubt
+    return Doubt.SUBSCRIBER if subscribed is Status.DOUBTFUL else Doubt.SESSION
 
 
 def spurious_cause(subscribed: Status) -> Cause:

@@ -19,4 +19,5 @@ def assert_judged(judged: Summary, case: Case, counts: Iterable[str]) -> None:
     wanted = dict.fromkeys(counts, 0) | {"verdicts": case.verdicts, "expected": case.expected}
     wanted |= {"delivered": case.delivered, **case.numbers}
     assert {key: getattr(found, key) for key in wanted} == wanted
-    assert found.delivered == found.expected - found.lost + found.optional + found.duplicate + found.spurious
+    came = found.expected - found.lost - found.excused - found.not_judged
+    assert found.delivered == came + found.optional + found.duplicate + found.spurious

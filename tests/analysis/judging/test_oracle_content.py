@@ -16,6 +16,7 @@ from broker_service.language import Advertisement, Operator, Predicate, Publicat
 from broker_service.language.relations import conforms, matches
 from record.log import Event, PredicateRecord
 from record.time_units import SECOND
+from tests.analysis.history import OVERLAY
 
 LARGE = 2**53
 NUMBERS = (-1.5, -0.0, 0, 1, 2.0, 1e300, LARGE, LARGE + 1, 10**30)
@@ -73,7 +74,7 @@ def test_a_client_must_get_what_matches_and_conforms(
     for number, predicates in enumerate(advertisements):
         made = confirmed(number, Event.ADVERTISE, "P", predicates)
         operations += [operation._replace(id=f"a{number}") for operation in made]
-    (oracle,) = oracles_of([History(lifetimes=lifetimes(operations))])
+    (oracle,) = oracles_of([History(overlay=OVERLAY, lifetimes=lifetimes(operations))])
     for attributes in published:
         encoded = encode_content(
             {name: value for name, value in attributes.items() if not isinstance(value, str)},
@@ -96,5 +97,5 @@ def test_predicates_outside_the_language_match_nothing() -> None:
     nonsense = odd[0]._replace(predicates=(PredicateRecord(attribute="a", operator="nonsense", number=1),))
     (life,) = lifetimes([nonsense, odd[1]])
     assert life.predicates is None
-    (oracle,) = oracles_of([History(lifetimes=[life])])
+    (oracle,) = oracles_of([History(overlay=OVERLAY, lifetimes=[life])])
     assert oracle.judge(Journey()).judgements == []

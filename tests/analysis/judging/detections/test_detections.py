@@ -50,7 +50,7 @@ def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None
 
 
 def test_the_run_is_the_sum_of_its_variants(judged: Summary) -> None:
-    assert judged.delivery == ["detection lost", "detection duplicated", "detection spurious"]
+    assert judged.delivery == ["detection lost", "detection duplicated", "detection spurious", "rejected"]
     assert not judged.correct
 
 

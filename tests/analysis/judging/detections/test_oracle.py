@@ -31,7 +31,7 @@ rights = st.sampled_from([Right.MUST, Right.MUST, Right.MUST, Right.MAY, Right.N
 def match_of(pattern: Composite, made: Published, right: Right) -> PartMatch | None:
     leaves, values = matching(pattern, made)
     cause = Cause.WITHDRAWN if right is Right.NONE else None
-    return PartMatch(made.stamp, made.id, None, 7, right, cause, made.stamp, leaves, values) if leaves else None
+    return PartMatch(made.stamp, made.id, None, 7, right, cause, made.stamp, "B1", leaves, values) if leaves else None
 
 
 def lifetime_of(pattern: Composite, within: int) -> ComposedLifetime:

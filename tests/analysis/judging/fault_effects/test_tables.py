@@ -19,7 +19,7 @@ from analysis.tables.results import read_table
 from analysis.tables.timeline import Fault
 from record.log import Event
 from record.promises import Order, Promises
-from tests.analysis.history import DRAIN_END, SECOND, History, joined, write_run
+from tests.analysis.history import DRAIN_END, SECOND, History, across, joined, write_run
 
 BROKERS = frozenset({"B1", "B2", "B3"})
 
@@ -103,10 +103,11 @@ def delivered(history: History, number: int, at: float, after: float) -> None:
 
 def killed() -> History:
     """B2 is down from 120 to 130. Before, all takes 10 ms; the first of a second each way is lost or late."""
-    history = joined("killed").fault(120).heal(130)
+    history = across("killed").fault(120).heal(130)
     for number in range(10):
         delivered(history, number, 110.5 + number, 0.010)
-    history.publish("P:19", 119)  # no record shows when it was lost
+    history.publish("P:19", 119.9)
+    history.add("B1", Event.SENT, 119.95, id="P:19", kind="publish", peer="B2", duration=0)
     history.publish("P:20", 121).add("B1", Event.DROPPED, 121, id="P:20", kind="publish", text="neighbour restarted")
     delivered(history, 21, 122, 0.020)  # not late: the limit lies between 20 and 24 ms
     delivered(history, 22, 129, 2.0)

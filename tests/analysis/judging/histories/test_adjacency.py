@@ -98,7 +98,7 @@ def test_nothing_is_owed_to_a_client_without_a_settled_subscription_or_during_a_
 ) -> None:
     history = joined("base", promises=ANY)
     if prevented == "fault":
-        history.fault(105)
+        history.fault(105, peer="B1")
     else:
         history.unsubscribe(109.9)
     history.publish().receive(broker="B2")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.judging.histories.fault_costs import lossy_intervals, silent_intervals
+from analysis.judging.histories.fault_costs import silent_intervals
+from analysis.judging.histories.losses import losses_of
 from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.log_events import LogPosition, OutageEvent
 from record.faults import FaultKind
@@ -16,6 +17,14 @@ BROKERS = frozenset({"B1", "B2", "B-3"})
 
 def event(at: int, target: str, kind: str, begins: bool) -> OutageEvent:
     return OutageEvent(LogPosition(at, "emulator", 0, 0), 0, "", target, kind, begins)
+
+
+def lossy_intervals(
+    faults: list[OutageEvent], promises: Promises, lingering: int, brokers: frozenset[str]
+) -> Intervals:
+    """The time of all lossy outages together, until the overlay has recovered from each."""
+    found = losses_of(faults, promises, lingering, brokers)
+    return Intervals.of((outage.begin, outage.recovered) for outage in found)
 
 
 def test_the_recovery_from_a_death_waits_for_what_keeps_brokers_silent() -> None:

@@ -36,6 +36,8 @@ class Case:
     subscribed: float = 95
     verdict: str = "correct"
     missed: int = 0
+    in_flight: bool = False
+    """True where nothing is owed, because the subscription had not settled."""
 
     def history(self) -> History:
         made = crossing(self.name, self.promises).subscribe(at=self.subscribed)
@@ -59,7 +61,7 @@ CASES = (
     Case("kept with a link", KEEPS, "-109.9 B1-B2", verdict="lost"),
     Case("kept until there is a path", KEEPS, f"{PARTED}, +125 B1-B4", 120, verdict="lost"),
     Case("kept, and no path again", KEEPS, PARTED, 120),
-    Case("subscribed while parted", KEEPS, f"{PARTED}, +125 B1-B4", 126, subscribed=110),
+    Case("subscribed while parted", KEEPS, f"{PARTED}, +125 B1-B4", 126, subscribed=110, in_flight=True),
     Case("subscribed while parted, long ago", KEEPS, f"{PARTED}, +125 B1-B4", 132, subscribed=110, verdict="lost"),
     Case("cost not promised", NAMES_NOTHING, "-105 B1-B2"),
     Case("cost not promised, long ago", NAMES_NOTHING, "-103 B1-B2", verdict="lost"),
@@ -77,7 +79,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Summary:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.replace(" ", "-"))
 def test_a_loss_is_judged_by_the_promises(case: Case, judged: Summary) -> None:
     found = delivery(judged, case.name)
-    excused = int(case.verdict == "correct" and not case.missed)
+    excused = int(case.verdict == "correct" and not case.missed and not case.in_flight)
     missed = found.best_effort.missed if found.best_effort else 0
     assert (found.verdicts, found.excused, missed) == ([case.verdict], excused, case.missed)
 

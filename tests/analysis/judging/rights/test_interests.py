@@ -10,6 +10,7 @@ from analysis.reading.publication_events import encode_content
 from broker_service.language import Operator, Predicate, Publication, Subscription
 from broker_service.language.relations import matches
 from record.log import Event
+from tests.analysis.history import OVERLAY
 from tests.analysis.judging.test_oracle_content import confirmed, conjunctions, contents
 
 CHEAP = (Predicate("a", Operator.LESS, 1), Predicate("class", Operator.PRESENT, ""))
@@ -46,7 +47,7 @@ def _history(*subscriptions: tuple[Predicate, ...]) -> History:
         for number, made in enumerate(subscriptions)
         for operation in confirmed(number, Event.SUBSCRIBE, f"S{number}", made)
     ]
-    return History(lifetimes=lifetimes(operations))
+    return History(lifetimes=lifetimes(operations), overlay=OVERLAY)
 
 
 def test_variants_share_the_interests_of_the_same_subscriptions_alone() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analysis.judging.evidence.excuses import Evidence
 from analysis.judging.histories.faults import FaultTimes
 from record.promises import Promises
 
@@ -31,3 +32,5 @@ class VariantContext:
     faults: VariantFaults
     session_breaks: SessionBreaks
     """Only of clients whose sessions broke, and only where routing promises to be gapless."""
+    evidence: Evidence
+    """By which losses are excused."""

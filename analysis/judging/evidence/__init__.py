@@ -1,0 +1,1 @@
+"""Evidence: what names the loss of one publication to one client as a cost that the routing's promises allow."""

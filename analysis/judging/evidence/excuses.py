@@ -1,0 +1,215 @@
+"""Excuses: a notification that is owed and did not come is excused by evidence that names it, and by nothing else.
+
+The evidence is a lossy outage (`analysis.judging.histories.losses`) of an element, and one of these:
+
+1. **in flight to it**: a copy was sent to the element and never recorded there, and the outage began before it can have
+   been handled, or had begun.
+2. **held by it**: a copy had arrived at the broker, and none left it, within `HANDLING_SECONDS` before the outage, or
+   while messages waited there all the time until then.
+3. **waiting for it**: a copy was dropped by a neighbour, or was last seen at one, while the element was down.
+4. **its tables recovering**: a copy arrived at the restarted broker, which may have sent it on for some of its
+   destinations only, or was last seen anywhere before the element on a way that needs it, after the heal and before the
+   overlay had recovered.
+
+Nothing is excused by an element that no way between publisher and subscriber can pass, that the publication had passed
+before the outage, or from whose outage the overlay certainly had recovered.
+
+A publication outside of the sample that brokers logged leaves no such evidence; where an outage may have struck it, it
+is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from analysis.judging.evidence.backlog import Backlogs
+from analysis.judging.evidence.recovery import Recoveries
+from analysis.judging.evidence.ways import Passing, Ways
+from analysis.judging.histories.losses import LossyOutage
+from analysis.judging.histories.settling import Settling
+from analysis.judging.judged import JudgedPublication, PublicationOutcome
+from analysis.judging.trace import CopyTrace, StepKind
+from analysis.reading.intervals import FOREVER
+from record.faults import FaultKind
+from record.promises import Promises
+from record.time_units import SECOND
+
+HANDLING_SECONDS = 0.5
+"""The time for which a broker without a backlog may hold a publication, on a busy host."""
+
+_HANDLING = int(HANDLING_SECONDS * SECOND)
+_ENDED: Mapping[str, str] = {FaultKind.KILL: "killed", FaultKind.STOP: "stopped"}
+
+
+class Excuse(NamedTuple):
+    """The evidence by which the loss of a notification is excused."""
+
+    kind: str
+    """A few words that name the element, the same for all losses of one kind by one outage."""
+    evidence: str
+    """The record, the fault and the promise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The facts about one variant by which losses are excused."""
+
+    losses: Sequence[LossyOutage]
+    ways: Ways
+    backlogs: Backlogs
+    settling: Settling
+    promises: Promises
+
+    def excuse(self, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries) -> Excuse | None:
+        """The excuse of a loss; None without evidence."""
+        search = _Search(self, judged, outcome, recoveries)
+        return next(filter(None, map(search.by, self.losses)), None)
+
+    def may_have_struck(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
+        """True when an outage may have cost a publication, whatever was recorded of it."""
+        published = judged.published or 0
+        until = max(published, judged.seen_last) + self.settling.within
+        return any(
+            outage.begin <= until
+            and published <= outage.recovered
+            and self.ways.passing(judged.origin, outcome.broker, outage.element) >= Passing.USUAL
+            for outage in self.losses
+        )
+
+    def outlived(self, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries) -> bool:
+        """True when the client certainly had its subscription back after its broker had failed."""
+        published = judged.published or 0
+        own = [outage for outage in self.losses if outage.element == outcome.broker and outage.end <= published]
+        return bool(own) and recoveries.recovered(judged, outcome.client, outcome.subscriptions, own[-1])
+
+
+class _Search:
+    """The search for the excuse of one loss."""
+
+    def __init__(
+        self, evidence: Evidence, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries
+    ) -> None:
+        self._evidence = evidence
+        self._judged = judged
+        self._outcome = outcome
+        self._recoveries = recoveries
+        self._trace = CopyTrace(judged.steps)
+        self._published = judged.published or 0
+        self._within = evidence.settling.within
+
+    def by(self, outage: LossyOutage) -> Excuse | None:
+        """The excuse by one outage."""
+        if outage.begin > max(self._published, self._judged.seen_last) + self._within + self._waited(outage):
+            return None
+        if self._published > outage.recovered:
+            return None
+        passing = self._evidence.ways.passing(self._judged.origin, self._outcome.broker, outage.element)
+        if passing is Passing.NEVER or self._is_recovered(outage):
+            return None
+        found = self._at_link(outage, passing) if outage.ends else self._at_broker(outage, passing)
+        return None if found is None else Excuse(found[0], f"{found[1]}; {self._fault(outage)}")
+
+    def _waited(self, outage: LossyOutage) -> int:
+        """Nanoseconds for which the publication may have waited before the outage at the broker that it struck, or at
+        that where it was seen last."""
+        last = self._trace.last
+        for broker in (outage.element, *(() if last is None else (last.broker,))):
+            since = self._judged.seen_last
+            if self._evidence.backlogs.lasted(broker, since, outage.begin):
+                return outage.begin - since
+        return 0
+
+    def _is_recovered(self, outage: LossyOutage) -> bool:
+        return self._recoveries.recovered(self._judged, self._outcome.client, self._outcome.subscriptions, outage)
+
+    def _at_link(self, outage: LossyOutage, passing: Passing) -> tuple[str, str] | None:
+        source, target = outage.ends or ("", "")
+        if self._leads_on(outage.element):
+            return None
+        for step in self._trace.sent(source, target):
+            if outage.begin - self._within <= step.time <= outage.recovered:
+                return f"in flight over {outage.element} when it failed", str(step)
+        return self._before(outage, passing, source)
+
+    def _at_broker(self, outage: LossyOutage, passing: Passing) -> tuple[str, str] | None:
+        broker, trace = outage.element, self._trace
+        arrivals = trace.arrivals(broker)
+        if arrivals and outage.end <= arrivals[-1].time <= outage.recovered:
+            return f"at {broker}, whose tables were recovering", str(arrivals[-1])
+        if any(self._leads_on(f"{broker}->{step.peer}") for step in trace.out_of(broker)):
+            return None
+        if not arrivals:
+            return self._into(outage) or self._before(outage, passing, None)
+        last = arrivals[-1]
+        if last.time > outage.begin:
+            return None
+        lasting = [step.time for step in (last, *trace.out_of(broker))]
+        if self._held(broker, max(lasting), outage.begin):
+            return f"held by {broker} when it was {_ENDED.get(outage.kind, 'struck')}", str(last)
+        return None
+
+    def _leads_on(self, direction: str) -> bool:
+        """True when a copy arrived over a direction of a link to the subscriber: it passed what is before."""
+        source, _, target = direction.partition("->")
+        ends = self._judged.origin, self._outcome.broker
+        leads = self._evidence.ways.passing(*ends, direction) >= Passing.USUAL
+        return leads and bool(self._trace.arrived_over(source, target))
+
+    def _held(self, broker: str, since: int, begin: int) -> bool:
+        """True when a broker may have held a copy from one time to the other."""
+        return begin - since <= _HANDLING or self._evidence.backlogs.lasted(broker, since, begin)
+
+    def _into(self, outage: LossyOutage) -> tuple[str, str] | None:
+        """Evidence of a copy that was sent to the broker that failed, and never recorded there."""
+        broker = outage.element
+        for step in self._trace.into(broker):
+            arrives = step.time + self._within
+            waited = self._evidence.backlogs.lasted(broker, step.time, outage.begin)
+            if (outage.begin <= arrives or waited) and step.time <= outage.recovered:
+                return f"in flight to {broker} when it failed", str(step)
+        return None
+
+    def _before(self, outage: LossyOutage, passing: Passing, source: str | None) -> tuple[str, str] | None:
+        """Evidence of a copy that never came to the element: it waited for it, or missed the tables behind it."""
+        if passing is Passing.IMAGINABLE:
+            return None
+        for step in self._trace.drops():
+            if outage.begin <= step.time <= outage.recovered:
+                return f"dropped while {outage.element} was down", str(step)
+        last = self._trace.last
+        seen, where = (self._published, "no broker received it") if last is None else (last.time, f"last {last}")
+        waits_at_client = last is None and self._judged.origin == outage.element and outage.end < FOREVER
+        if waits_at_client or seen > outage.recovered or not self._may_wait_for_it(outage, seen):
+            return None  # a publisher waits for its broker, and sends it then
+        if seen >= outage.end:
+            return f"on its way to {outage.element}, whose tables were recovering", where
+        near = last is not None and (last.broker == source or self._adjacent(last.broker, outage.element))
+        return (
+            (f"on its way to {outage.element}, which was down", where) if passing is Passing.CERTAIN or near else None
+        )
+
+    def _may_wait_for_it(self, outage: LossyOutage, seen: int) -> bool:
+        """True when a copy that was seen last at this time may have needed the element after its outage began."""
+        last = self._trace.last
+        return outage.begin - seen <= _HANDLING or (
+            last is not None and self._evidence.backlogs.lasted(last.broker, seen, outage.begin)
+        )
+
+    def _adjacent(self, broker: str, element: str) -> bool:
+        return element in self._evidence.ways.overlay.neighbours(broker)
+
+    def _fault(self, outage: LossyOutage) -> str:
+        until = "to the end" if outage.end == FOREVER else f"to {outage.end / SECOND:.3f} s"
+        cost = self._evidence.promises.loss(outage.kind).value
+        return (
+            f"{outage.kind} of {outage.element} from {outage.begin / SECOND:.3f} s {until}; "
+            f"the promises let it cost {cost}"
+        )
+
+
+def last_seen(judged: JudgedPublication) -> str:
+    """The last record of a publication that was lost."""
+    copies = [step for step in judged.steps if step.kind is not StepKind.DROPPED]
+    return str(max(copies, key=lambda step: step.time)) if copies else "no broker received it"

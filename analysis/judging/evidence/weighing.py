@@ -1,0 +1,50 @@
+"""Weighing: each notification that is owed came, is excused by evidence, cannot be judged, or is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from analysis.judging.doubt import Doubt
+from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.evidence.recovery import Recoveries
+from analysis.judging.judged import JudgedPublication, PublicationOutcome
+from analysis.tables.deliveries import Cause, Right
+from record.promises import Completeness
+
+NOT_SAMPLED = "brokers logged a sample of publications without it"
+_IN_FLIGHT = frozenset({Right.MAY, Right.NONE})
+_CERTAIN = frozenset({Cause.GAP, Cause.STARTED})
+
+
+def weighed(
+    of_publisher: Iterable[JudgedPublication], evidence: Evidence, recoveries: Recoveries
+) -> Iterator[JudgedPublication]:
+    """The publications of a publisher, each owed notification with the right `must` and with its excuse, if any.
+
+    Of best effort, a notification that an outage may have cost keeps the right `may`, because the delivery ratio is
+    over those that nothing but the protocol cost.
+    """
+    for judged in of_publisher:
+        for outcome in judged.outcomes:
+            if outcome.right not in _IN_FLIGHT or outcome.doubt is not None:
+                _weigh(judged, outcome, evidence, recoveries)
+        yield judged
+
+
+def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evidence, recoveries: Recoveries) -> None:
+    outcome.struck = outcome.doubt is not None or evidence.may_have_struck(judged, outcome)
+    if evidence.promises.delivery is not Completeness.EVERY:
+        if outcome.struck:
+            outcome.right = Right.MAY
+        return
+    outcome.right = Right.MUST
+    if outcome.receipts or outcome.cause in _CERTAIN:
+        return
+    if outcome.doubt is Doubt.CUT_SHORT:
+        outcome.not_judged = outcome.doubt.value
+    elif outcome.doubt is not None and not evidence.outlived(judged, outcome, recoveries):
+        outcome.excuse, outcome.evidence = outcome.doubt.value, f"published at {judged.origin}, for {outcome.broker}"
+    elif (excuse := evidence.excuse(judged, outcome, recoveries)) is not None:
+        outcome.excuse, outcome.evidence = excuse
+    elif outcome.struck and not judged.logged:
+        outcome.not_judged = NOT_SAMPLED

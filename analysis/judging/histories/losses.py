@@ -1,0 +1,57 @@
+"""Outages that may cost what passes them, by the promises of the routing.
+
+1. A fault is lossy if the promises state its cost as what is in flight, or do not name it (`Loss.EVERYTHING`).
+2. A lossy outage strikes one element of the overlay: a broker, or one direction of a link. It costs what is at that
+   element, on its way there, or in need of its routing tables, and nothing else: whatever takes a way without it is
+   owed in full.
+3. It lasts from the fault to the heal, and on until the overlay has recovered: for as long as the manifest's `recovery`
+   allows at most, and longer while another fault silences brokers, because what they must send again waits. For a pair
+   of clients recovery ends earlier, once a publication has passed the element between them
+   (`analysis.judging.evidence.recovery`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+
+from analysis.judging.histories.fault_costs import LOSSY, silent_intervals
+from analysis.reading.intervals import FOREVER
+from analysis.reading.log_events import OutageEvent
+from analysis.reading.outages import outages
+from record.promises import Promises
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LossyOutage:
+    """One outage of one element. Times in nanoseconds."""
+
+    begin: int
+    kind: str
+    """The kind of the fault."""
+    element: str
+    """A broker, or `A->B` for one direction of a link."""
+    end: int
+    """The heal; `FOREVER` for an outage that never ended."""
+    recovered: int
+    """The latest time by which the overlay has recovered."""
+
+    @property
+    def ends(self) -> tuple[str, str] | None:
+        """The brokers of a link's direction; None of a broker."""
+        source, arrow, target = self.element.partition("->")
+        return (source, target) if arrow else None
+
+
+def losses_of(
+    faults: Iterable[OutageEvent], promises: Promises, lingering: int, brokers: Container[str]
+) -> list[LossyOutage]:
+    """The lossy outages among the faults of one variant. `lingering` are the nanoseconds of recovery after a heal."""
+    faults = list(faults)
+    silent = silent_intervals(faults, promises, lingering, brokers)
+    found = []
+    for outage in outages(faults, brokers):
+        if promises.loss(outage.kind) in LOSSY:
+            recovered = FOREVER if outage.end == FOREVER else silent.settled(outage.begin, outage.end + lingering)
+            found.append(LossyOutage(outage.begin, outage.kind, outage.target, outage.end, recovered))
+    return sorted(found)

@@ -1,0 +1,44 @@
+"""Sessions of drivers with brokers that broke, and the faults that explain it.
+
+A fault of the session's broker explains that a session breaks, from its beginning until the overlay may have recovered
+from it. A session that breaks without one is a defect, and excuses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+from analysis.judging.histories.history import BrokenSession, Session
+from analysis.reading.intervals import NONE, Intervals
+from analysis.reading.log_events import OutageEvent
+from analysis.reading.outages import lasting, outages
+
+Events = Sequence[OutageEvent]
+
+
+def struck_brokers(faults: Iterable[OutageEvent], lingering: int, brokers: Container[str]) -> dict[str, Intervals]:
+    """By broker: the time from each fault of its own until the overlay may have recovered from it."""
+    times: dict[str, list[tuple[int, int]]] = {}
+    for outage in outages(faults, brokers):
+        if outage.target in brokers:
+            times.setdefault(outage.target, []).append(lasting(outage, lingering))
+    return {broker: Intervals.of(of_broker) for broker, of_broker in times.items()}
+
+
+def explained_sessions(
+    sessions: Mapping[Session, Events], struck: Mapping[str, Intervals]
+) -> tuple[dict[Session, Events], list[BrokenSession]]:
+    """The outages of sessions that faults explain, by session, and those that none does, in order of time."""
+    explained: dict[Session, Events] = {}
+    broken: list[BrokenSession] = []
+    for (node, broker), events in sessions.items():
+        found: list[OutageEvent] = []
+        for event in sorted(events):
+            is_explained = struck.get(broker or "", NONE).overlaps(event.at.time, event.at.time)
+            if event.begins and not is_explained:
+                broken.append(BrokenSession(node, broker or "", event.at.time))
+            else:
+                found.append(event)
+        if any(event.begins for event in found):
+            explained[node, broker] = found
+    return explained, sorted(broken, key=lambda session: session.time)

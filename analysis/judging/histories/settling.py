@@ -1,0 +1,71 @@
+"""The time that a client's operation takes to settle, and a message to cross the overlay.
+
+1. An operation *spreads* over the longest of the fastest paths between two brokers. Retransmissions, trees that are
+   longer than the fastest path, and queues are covered by a factor of `DETOURS`.
+2. Each broker on the way serves it: modelled work, and the modelled time of sending, with `BACKLOG` messages before it.
+3. A protocol may hold it back at brokers on its way, for the intervals that it declares (the manifest's
+   `settles_within`).
+4. `ALLOWANCE_SECONDS` are added for the work of brokers and host, where nothing but time shows that it has settled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec import UNSET
+
+from record.manifest import VariantRecord
+from record.time_units import SECOND
+from topology.model import MeshLinks, Overlay
+from topology.paths import path_delays
+
+ALLOWANCE_SECONDS = 2.0
+"""The time beyond that of links, modelled work and declared intervals in which an operation reaches every broker, or a
+publication is matched."""
+DETOURS = 4
+"""Ratio of the longest way that an operation may take to the longest of the fastest paths."""
+BACKLOG = 8
+"""Messages that a modelled server may have to serve before an operation, as a mean over the brokers on its way."""
+_SPREAD_OF_JITTER = 3.0
+"""Standard deviations by which jitter may prolong the delay of every link on a way."""
+
+ALLOWANCE = int(ALLOWANCE_SECONDS * SECOND)
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """The times in which operations and messages cross one variant's overlay, in nanoseconds."""
+
+    spread: int = 0
+    """The time that links, modelled work and declared intervals take, with the margins of the rules above."""
+
+    @property
+    def within(self) -> int:
+        """The longest time that an operation takes to reach every broker, or a publication to be matched."""
+        return self.spread + ALLOWANCE
+
+
+def settling_of(variant: VariantRecord, overlay: Overlay) -> Settling:
+    """The settling of operations in one variant, whose overlay has all links that it ever has."""
+    declared = 0.0 if variant.settles_within is UNSET else variant.settles_within
+    service = 0.0 if variant.service_time is UNSET else variant.service_time
+    return Settling(round((DETOURS * _longest_path(overlay, service) + declared) * SECOND))
+
+
+def _longest_path(overlay: Overlay, service: float) -> float:
+    """Seconds of the longest of the fastest paths between two brokers, with the work of brokers and links on it."""
+    names = [broker.id for broker in overlay.brokers]
+    if len(names) < 2:
+        return service * BACKLOG
+    if isinstance(overlay.links, MeshLinks):
+        return float(overlay.links.delays().max()) * (1 + _SPREAD_OF_JITTER) + service * BACKLOG
+    number = {name: place for place, name in enumerate(names)}
+    edges = []
+    for link in overlay.links:
+        for source, target in ((link.a, link.b), (link.b, link.a)):
+            asked = link.properties_from(source)
+            work = BACKLOG * (service + asked.send_time.mean)
+            edges.append((number[source], number[target], asked.delay + _SPREAD_OF_JITTER * asked.jitter + work))
+    delays = path_delays(len(names), edges, range(len(names)))
+    return float(delays[np.isfinite(delays)].max())
