@@ -116,7 +116,7 @@ def _mean(times: Sequence[int]) -> float:
 class _Untimed(Broker):
     """A broker that does not time its router."""
 
-    def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
+    def receive(self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None = None) -> None:
         self.links[neighbour].received += len(messages)
         record, route, perform, clock = (
             self._recorder.received,
@@ -126,7 +126,7 @@ class _Untimed(Broker):
         )
         for message in messages:
             actions = route(neighbour, message)
-            record(message, clock(), None, neighbour)
+            record(message, clock(), None, neighbour, arrived=arrived)
             perform(actions)
 
 

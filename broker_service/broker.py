@@ -231,12 +231,15 @@ class Broker:
 
     # Neighbours
 
-    def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
-        """Handles messages from a link, in order, but for what a disturbance makes of them."""
+    def receive(self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None = None) -> None:
+        """Handles messages from a link, in order, but for what a disturbance makes of them.
+
+        `arrived` is the time at which they came, in nanoseconds; None: now.
+        """
         self.links[neighbour].received += len(messages)
         if self._disturber.active:
-            messages = self._disturber.admitted(neighbour, messages)
-        self._route(neighbour, messages)
+            messages = self._disturber.admitted(neighbour, messages, arrived)
+        self._route(neighbour, messages, arrived)
 
     def disturb(self, neighbour: BrokerId, disturbance: Disturbance) -> None:
         """Disturbs messages that come from a neighbour from now on; an empty disturbance ends that.
@@ -255,13 +258,13 @@ class Broker:
         link = self.links[neighbour]
         link.change_send_times(self._send_times(neighbour, link.appearance, send_time))
 
-    def _receive_late(self, neighbour: BrokerId, message: Message) -> None:
-        self._route(neighbour, (message,))
+    def _receive_late(self, neighbour: BrokerId, message: Message, arrived: int | None) -> None:
+        self._route(neighbour, (message,), arrived)
 
-    def _route(self, neighbour: BrokerId, messages: Sequence[Message]) -> None:
+    def _route(self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None) -> None:
         """Has the router handle messages of a neighbour. A malformed message is dropped and counted.
 
-        Each is recorded with the time at which its turn came and with the time that the router took.
+        Each is recorded with the times at which it arrived and had its turn, and with the time that the router took.
         """
         clock, stopwatch, comparisons = self._clock, self._stopwatch, self._comparisons
         for message in messages:
@@ -271,11 +274,11 @@ class Broker:
                     raise MalformedMessageError(f"it travelled {message.hops} links")
                 actions = self._router.receive(neighbour, message)
                 took = stopwatch() - began - comparisons.decoding
-                self._recorder.received(message, came, took, neighbour)
+                self._recorder.received(message, came, took, neighbour, arrived=arrived)
                 self._actions.perform(actions)
             except MalformedMessageError as error:
                 comparisons.discard()
-                self._recorder.received(message, came, None, neighbour)
+                self._recorder.received(message, came, None, neighbour, arrived=arrived)
                 self._report_dropped(message, f"malformed: {error}")
             except Exception as error:
                 raise self._defects.report(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error

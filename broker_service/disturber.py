@@ -32,9 +32,9 @@ class Disturber:
         links: Mapping[BrokerId, OverlayLink],
         schedule: Schedule,
         recorder: Recorder,
-        release: Callable[[BrokerId, Message], None],
+        release: Callable[[BrokerId, Message, int | None], None],
     ) -> None:
-        """`release` handles a message that was held back."""
+        """`release` handles a message that was held back, given the time at which it arrived."""
         self._seed = f"{config.seed}:{config.id}:{config.incarnation}:disturb"
         self._links = links
         self._timers = RouterTimers(schedule, self._let_go)
@@ -43,8 +43,8 @@ class Disturber:
         self.active = False
         """True while any link is disturbed."""
         self._disturbances: dict[BrokerId, tuple[Disturbance, random.Random]] = {}
-        self._held: dict[TimerKey, tuple[Message, OverlayLink, int]] = {}
-        """Each with the link and with the incarnation of the neighbour from which it came."""
+        self._held: dict[TimerKey, tuple[Message, OverlayLink, int, int | None]] = {}
+        """Each with the link and with the incarnation of the neighbour from which it came, and when it arrived."""
         self._numbers = 0
 
     @property
@@ -59,8 +59,10 @@ class Disturber:
             self._disturbances[neighbour] = (disturbance, random.Random(f"{self._seed}:{neighbour}"))
         self.active = bool(self._disturbances)
 
-    def admitted(self, neighbour: BrokerId, messages: Sequence[Message]) -> Sequence[Message]:
-        """Those of a neighbour's messages that are to be handled now."""
+    def admitted(
+        self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None = None
+    ) -> Sequence[Message]:
+        """Those of a neighbour's messages, which came at `arrived`, that are to be handled now."""
         found = self._disturbances.get(neighbour)
         if found is None:
             return messages
@@ -75,7 +77,7 @@ class Disturber:
                 admitted += (message, message)
             elif draw - disturbance.repeat < disturbance.hold:
                 self._log(message, neighbour, HELD, disturbance.held_for)
-                self._hold(message, neighbour, disturbance.held_for)
+                self._hold(message, neighbour, disturbance.held_for, arrived)
             else:
                 admitted.append(message)
         return admitted
@@ -85,17 +87,17 @@ class Disturber:
         self._timers.cancel_all()
         self._held.clear()
 
-    def _hold(self, message: Message, neighbour: BrokerId, seconds: float) -> None:
+    def _hold(self, message: Message, neighbour: BrokerId, seconds: float, arrived: int | None) -> None:
         self._numbers += 1
         link = self._links[neighbour]
-        self._held[self._numbers] = (message, link, link.neighbour_incarnation)
+        self._held[self._numbers] = (message, link, link.neighbour_incarnation, arrived)
         self._timers.set(SetTimer(self._numbers, seconds, awaited=True))
 
     def _let_go(self, number: TimerKey) -> None:
         """Hands a message on, unless its link or its sender has gone."""
-        message, link, incarnation = self._held.pop(number)
+        message, link, incarnation, arrived = self._held.pop(number)
         if self._links.get(link.neighbour) is link and link.neighbour_incarnation == incarnation:
-            self._release(link.neighbour, message)
+            self._release(link.neighbour, message, arrived)
         else:
             self._log(message, link.neighbour, LOST)
 

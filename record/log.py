@@ -19,7 +19,10 @@ class Event(enum.StrEnum):
     gauges, and at last faults and changes of the overlay, which the emulator writes."""
 
     RECEIVED = "received"
-    """A message arrived. peer: the neighbour or client; bytes: body and header.
+    """A message had its turn. peer: the neighbour or client; bytes: body and header.
+
+    arrived: the time at which it came from a neighbour's link, if that was earlier. Between the two it waited for the
+    broker: for its earlier work, for modelled service (`BrokerConfig.service_time`), or for a processor.
 
     duration: the router's work on it. It includes the comparison of `matched` and excludes decoding a publication's
     content, because no protocol does that at the publisher's broker. Of messages from clients, only publications have
@@ -29,7 +32,11 @@ class Event(enum.StrEnum):
     """Publication content was compared with subscriptions. count: matches; duration: the comparison alone."""
     SENT = "sent"
     """A message left the output queue for a neighbour; sending it takes a link's send time from then on. duration: its
-    wait in the queue; queue: length left behind."""
+    wait in the queue; queue: length left behind.
+
+    written: the time at which it was handed to the transport, where sending took time; other messages are written when
+    they leave the queue. The record is then made at that time. It has no `written` if the stream broke before. A
+    message that travels again on another stream is not recorded again."""
     DETECTED = "detected"
     """The broker detected a set of publications that together match a composite subscription. kind: `detection`; id:
     the client's name for the composite; publications: the set; duration: its spread, which is the time between the
@@ -243,6 +250,10 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """Nanoseconds."""
     bytes: Integer | None = None
     """Size of body and header."""
+    arrived: Integer | None = None
+    """Of `received`; nanoseconds, same clock as `time`."""
+    written: Integer | None = None
+    """Of `sent`; nanoseconds, same clock as `time`."""
     count: Integer | None = None
     intended: Integer | None = None
     """Nanoseconds, same clock as `time`."""

@@ -51,6 +51,10 @@ class HostClock:
             record.time += self.offset(record.time)
             if record.intended is not None:
                 record.intended += self.offset(record.intended)
+            if record.arrived is not None:
+                record.arrived += self.offset(record.arrived)
+            if record.written is not None:
+                record.written += self.offset(record.written)
 
 
 Clocks = Mapping[str, HostClock]

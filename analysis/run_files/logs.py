@@ -114,6 +114,10 @@ def bring_to_scenario_time(records: Iterable[TraceRecord], dilations: Dilations)
                 record.duration = scenario_time(record.duration, dilation)
             if record.intended is not None:
                 record.intended = scenario_time(record.intended, dilation)
+            if record.arrived is not None:
+                record.arrived = scenario_time(record.arrived, dilation)
+            if record.written is not None:
+                record.written = scenario_time(record.written, dilation)
 
 
 def read_piece(piece: Piece, dilations: Dilations = NO_DILATION) -> Iterator[RecordBlock]:

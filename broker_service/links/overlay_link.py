@@ -55,6 +55,7 @@ class OverlayLink:
     __slots__ = (
         "_ahead",
         "_batch",
+        "_being_sent",
         "_clock",
         "_flows",
         "_limits",
@@ -136,6 +137,9 @@ class OverlayLink:
         self._others_waiting = 0
         """Waiting messages of all other kinds."""
         self._others_bytes = 0
+        self._being_sent: tuple[Message, int, int, int] | None = None
+        """A message that has left the queue and takes time to be sent: when it left, its wait, and the length behind.
+        Its record is made when it is written."""
         self._sent_window = SentWindow(limits.utilisation_window)
         self._flows: dict[float, LinkFlow] = {}
         """By the length of their intervals, in seconds."""
@@ -257,6 +261,13 @@ class OverlayLink:
         in_flight += messages
         return messages
 
+    def note_written(self, time: int | None) -> None:
+        """Records the message that was being sent, if it is none that travels again. See `OutputQueue`."""
+        if self._being_sent is not None:
+            message, left, waited, behind = self._being_sent
+            self._being_sent = None
+            self._recorder.sent(message, left, waited, self.neighbour, behind, written=time)
+
     def change_send_times(self, send_times: Callable[[], int] | None) -> None:
         """Has the next messages take other times to be sent; None: no time.
 
@@ -328,7 +339,10 @@ class OverlayLink:
             messages.append(message)
             wait = now - entered
             waited += wait
-            recorder.sent(message, now, wait, neighbour, len(waiting))
+            if self.sending is None:
+                recorder.sent(message, now, wait, neighbour, len(waiting))
+            else:
+                self._being_sent = message, now, wait, len(waiting)
         if not waiting:
             self._waiting = _NOTHING
         if self._ahead:

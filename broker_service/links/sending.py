@@ -37,6 +37,9 @@ class OutputQueue(Protocol):
 
     def take(self, most: int | None = None) -> list[Message]: ...
 
+    def note_written(self, time: int | None) -> None:
+        """Notes that the message which was taken last is written at a time, or never: its stream broke."""
+
 
 class Sending:
     """The sending of one link direction. Times are nanoseconds of one clock that never runs backwards."""
@@ -62,6 +65,7 @@ class Sending:
         while self.ends_at is None or self.ends_at <= now:
             if self.ends_at is not None:
                 sent += self._message
+                self._queue.note_written(now)
                 begin = max(self.ends_at, self._queue.waiting_since, now - _LATEST)
             self._message = self._queue.take(1)
             if not self._message:
@@ -72,5 +76,7 @@ class Sending:
 
     def abandon(self) -> None:
         """Forgets the message that is being sent, because the stream has ended."""
+        if self._message:
+            self._queue.note_written(None)
         self.ends_at = None
         self._message = []

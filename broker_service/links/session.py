@@ -76,7 +76,7 @@ class LinkUser(Protocol):
 
     def link_down(self, neighbour: BrokerId) -> None: ...
 
-    def receive(self, neighbour: BrokerId, messages: Sequence[Message]) -> None: ...
+    def receive(self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None) -> None: ...
 
 
 class LinkSession:
@@ -109,6 +109,8 @@ class LinkSession:
         """The time of the next call of `wake`: a late acknowledgement, a heartbeat, or a hello that is not answered."""
         self.unhandled = 0
         """Messages of the present stream that came in and wait for service."""
+        self._arrivals: list[tuple[int, int]] = []
+        """Of each frame of the present stream with messages that wait for service: when it arrived, and how many."""
         self._broker = broker
         self._protocol = protocol
         self._heartbeat = None if heartbeat is None else round(heartbeat * SECOND)
@@ -181,9 +183,10 @@ class LinkSession:
 
     # Frames
 
-    def received(self, stream: int, frame: LinkFrame, now: int) -> Sequence[Message]:
+    def received(self, stream: int, frame: LinkFrame, now: int, arrived: int | None = None) -> Sequence[Message]:
         """A frame came in. Returns the messages to be served; `handle` takes them when their turn has come.
 
+        `arrived` is the time at which the frame had left the link, for the log; None: now.
         Raises `RefusedError` for a hello that cannot be answered and `LinkViolationError` for a frame that is wrong
         here; the driver then ends the stream.
         """
@@ -199,8 +202,11 @@ class LinkSession:
             raise LinkViolationError(str(error)) from None
         if frame.probe is not None:
             self._measure(frame.probe, now)
-        self.unhandled += len(frame.messages)
-        return frame.messages
+        messages = frame.messages
+        if messages:
+            self.unhandled += len(messages)
+            self._arrivals.append((now if arrived is None else arrived, len(messages)))
+        return messages
 
     def handle(self, stream: int, messages: Sequence[Message], now: int) -> bool:
         """Has the broker handle messages that came in on a stream; does nothing if that has ended since.
@@ -212,7 +218,11 @@ class LinkSession:
             return False
         link = self.link
         self.unhandled -= len(messages)
-        self._broker.receive(link.neighbour, messages)
+        arrivals = self._arrivals
+        if arrivals and arrivals[0][1] == len(messages):
+            self._broker.receive(link.neighbour, messages, arrivals.pop(0)[0])
+        else:
+            self._handle_parts(messages)
         if link.received - self._acknowledged >= self._acknowledge_every:
             self.frame_due = True
             return True
@@ -222,6 +232,17 @@ class LinkSession:
                 self.wake_at = at
             return True
         return False
+
+    def _handle_parts(self, messages: Sequence[Message]) -> None:
+        """Has the broker handle messages of several frames, or of a part of one, which arrived at different times."""
+        begin, arrivals = 0, self._arrivals
+        while begin < len(messages):
+            arrived, count = arrivals.pop(0) if arrivals else (None, len(messages))
+            part = messages[begin : begin + count]
+            if arrived is not None and len(part) < count:
+                arrivals.insert(0, (arrived, count - len(part)))
+            begin += len(part)
+            self._broker.receive(self.neighbour, part, arrived)
 
     def next_frames(self, now: int) -> Sequence[LinkFrame]:
         """All frames that may be written now; the present stream takes them."""
@@ -301,6 +322,7 @@ class LinkSession:
             self.link.sending.abandon()
         self.frame_due = False
         self.unhandled = 0
+        self._arrivals.clear()
         if input is Input.REST:
             self.link.rest()
         elif former is State.OPEN:

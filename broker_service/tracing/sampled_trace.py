@@ -36,21 +36,30 @@ class SampledRecorder(Recorder):
         self._in_sample = membership(sample)
 
     def received(
-        self, message: Message, time: int, duration: int | None, neighbour: str | None, client: str | None = None
+        self,
+        message: Message,
+        time: int,
+        duration: int | None,
+        neighbour: str | None,
+        client: str | None = None,
+        *,
+        arrived: int | None = None,
     ) -> None:
         """Records a message of a neighbour or a client, unless it is a publication outside of the sample."""
         if message.kind is not _PUBLISH or self._in_sample(message.id):
-            super().received(message, time, duration, neighbour, client)
+            super().received(message, time, duration, neighbour, client, arrived=arrived)
 
     def matched(self, publication: str, matches: int, duration: int) -> None:
         """Records a comparison of a publication in the sample."""
         if self._in_sample(publication):
             super().matched(publication, matches, duration)
 
-    def sent(self, message: Message, time: int, waited: int, neighbour: str, queue: int) -> None:
+    def sent(
+        self, message: Message, time: int, waited: int, neighbour: str, queue: int, *, written: int | None = None
+    ) -> None:
         """Records a message that left for a neighbour; of a publication outside of the sample, its wait if long."""
         if message.kind is not _PUBLISH or self._in_sample(message.id):
-            super().sent(message, time, waited, neighbour, queue)
+            super().sent(message, time, waited, neighbour, queue, written=written)
         elif waited >= LONG_WAIT:
             self.message(Event.WAITED, message, peer=neighbour, duration=waited, time=time)
 

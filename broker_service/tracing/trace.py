@@ -53,9 +53,19 @@ class Recorder:
         return self._clock()
 
     def received(
-        self, message: Message, time: int, duration: int | None, neighbour: str | None, client: str | None = None
+        self,
+        message: Message,
+        time: int,
+        duration: int | None,
+        neighbour: str | None,
+        client: str | None = None,
+        *,
+        arrived: int | None = None,
     ) -> None:
-        """Records a message of a neighbour or a client, whose turn came at `time`; `duration` is the router's work."""
+        """Records a message of a neighbour or a client, whose turn came at `time`; `duration` is the router's work.
+
+        `arrived` is the time at which it came from a neighbour's link.
+        """
         self._write(
             TraceRecord(
                 time,
@@ -70,12 +80,18 @@ class Recorder:
                 None,
                 duration,
                 len(message.body) + len(message.header),
+                arrived if arrived != time else None,
                 label=message.label or None,
             )
         )
 
-    def sent(self, message: Message, time: int, waited: int, neighbour: str, queue: int) -> None:
-        """Records a message that left for a neighbour at `time`, and the length of the output queue behind it."""
+    def sent(
+        self, message: Message, time: int, waited: int, neighbour: str, queue: int, *, written: int | None = None
+    ) -> None:
+        """Records a message that left for a neighbour at `time`, and the length of the output queue behind it.
+
+        `written` is the time at which it was handed to the transport, where sending took time.
+        """
         self._write(
             TraceRecord(
                 time,
@@ -90,6 +106,8 @@ class Recorder:
                 queue,
                 waited,
                 len(message.body) + len(message.header),
+                None,
+                written,
                 label=message.label or None,
             )
         )
@@ -137,7 +155,7 @@ class Recorder:
                 queue,
                 duration,
                 len(message.body) + len(message.header),
-                count,
+                count=count,
                 text=text,
                 label=message.label or None,
             )

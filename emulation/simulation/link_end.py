@@ -258,21 +258,23 @@ class LinkEnd:
         size = FRAME_BYTES
         for message in frame.messages:
             size += MESSAGE_BYTES + len(message.id) + len(message.body) + len(message.header) + len(message.label)
-        arrive = partial(opposite._receive, self.opposite_stream, frame)
         if direction.up:
-            events.at(direction.arrival(events.now, size, self._process.latency()), arrive)
+            arrival = direction.arrival(events.now, size, self._process.latency())
+            events.at(arrival, partial(opposite._receive, self.opposite_stream, frame, direction.left_at))
         else:
-            self._undelivered.append(arrive)
+            self._undelivered.append(partial(opposite._receive, self.opposite_stream, frame))
 
     # In
 
-    def _receive(self, stream: int, frame: MessageFrame) -> None:
+    def _receive(self, stream: int, frame: MessageFrame, arrived: int | None = None) -> None:
+        """Receives a frame that left the link at `arrived`; None: now."""
         if self._process.held is not None:  # checked first, because the answer that opens the stream may be held, too
-            self._process.held.append(partial(self._receive, stream, frame))
+            at = self._events.now if arrived is None else arrived
+            self._process.held.append(partial(self._receive, stream, frame, at))
             return
         if stream != self.stream:
             return
-        messages = self._session.received(stream, frame, self._events.now)
+        messages = self._session.received(stream, frame, self._events.now, arrived)
         if messages:
             self._process.server.submit(self._open.handle, messages)
         if self._link.sendable:  # an acknowledgement made room

@@ -43,6 +43,8 @@ class Direction:
         """The share of packets that have to be sent again."""
         self._round_trip = round((properties.delay + opposite.delay) * SECOND)
         self._last = 0
+        self.left_at = 0
+        """The time at which the latest frame has left the link whole, without the time that its ends add."""
 
     @property
     def delay(self) -> float:
@@ -83,6 +85,7 @@ class Direction:
         arrival = self._packet(now, size if size < SEGMENT_BYTES else SEGMENT_BYTES)
         while (size := size - SEGMENT_BYTES) > 0:
             arrival = max(arrival, self._packet(now, min(size, SEGMENT_BYTES)))
+        self.left_at = arrival if arrival > self.left_at else self.left_at
         arrival += latency
         self._last = arrival = arrival if arrival > self._last else self._last
         return arrival

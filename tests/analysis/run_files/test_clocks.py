@@ -49,9 +49,10 @@ def test_an_even_drift_is_undone_exactly(start: int, drift: int, ats: list[int],
 
 
 def test_times_are_corrected_and_durations_are_not() -> None:
-    record = TraceRecord(time=5, node="B1", variant="v", event=Event.SENT, duration=7, intended=3)
+    record = TraceRecord(time=5, node="B1", variant="v", event=Event.SENT, duration=7, intended=3, arrived=2, written=9)
     HostClock([sample(0, 100)]).bring_to_run_time([record])
     assert (record.time, record.intended, record.duration) == (105, 103, 7)
+    assert (record.arrived, record.written) == (102, 109)
 
 
 def spread(directory: Path, ahead: int, drift: int) -> Path:

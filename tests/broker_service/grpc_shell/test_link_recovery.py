@@ -197,7 +197,10 @@ async def test_a_killed_neighbour_comes_back_with_a_new_incarnation(tmp_path: Pa
                     received.get_nowait()
                 process = await start(2)
                 await until(
-                    received, lambda _neighbour, messages: any(message.kind.word == "subscribe" for message in messages)
+                    received,
+                    lambda _neighbour, messages, _arrived: any(
+                        message.kind.word == "subscribe" for message in messages
+                    ),
                 )
                 publisher.publish("P:2", quote(1))
                 async with asyncio.timeout(WITHIN):

@@ -255,7 +255,7 @@ async def test_a_flood_over_a_link_is_read_no_faster_than_it_is_handled(tmp_path
                 await until(received, lambda *_: True)
             sizes: list[int] = []
             while sum(sizes) < frames * items:
-                await until(handled, lambda _neighbour, messages: not sizes.append(len(messages)))  # type: ignore[func-returns-value]
+                await until(handled, lambda _neighbour, messages, _arrived: not sizes.append(len(messages)))  # type: ignore[func-returns-value]
             call.cancel()
         assert max(waiting) <= overlay.limits.window
         assert max(sizes) <= SLICE_MESSAGES

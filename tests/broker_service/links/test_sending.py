@@ -82,7 +82,7 @@ class Neighbourless:
     def link_down(self, neighbour: str) -> None:
         self.link.disconnect()
 
-    def receive(self, neighbour: str, messages: Sequence[Message]) -> None:
+    def receive(self, neighbour: str, messages: Sequence[Message], arrived: int | None) -> None:
         self.link.received += len(messages)
 
 
@@ -148,6 +148,9 @@ class LateQueue:
     def take(self, most: int | None = None) -> list[Message]:
         assert most == 1
         return [Message(Kind.PUBLISH, self._waiting.pop(0)[1])] if self._waiting else []
+
+    def note_written(self, time: int | None) -> None:
+        """Has no log."""
 
 
 def test_a_late_call_makes_up_for_what_it_missed() -> None:

@@ -56,7 +56,7 @@ class ClaimsWhatWaits(LinkSession):
 
     waits = 0
 
-    def received(self, stream: int, frame: LinkFrame, now: int) -> Sequence[Message]:
+    def received(self, stream: int, frame: LinkFrame, now: int, arrived: int | None = None) -> Sequence[Message]:
         messages = super().received(stream, frame, now)
         self.waits = self.unhandled
         return messages
@@ -76,7 +76,7 @@ class HandlesEndedStreams(LinkSession):
 class ReadsEndedStreams(LinkSession):
     """Takes frames of a stream that is no longer the present one."""
 
-    def received(self, stream: int, frame: LinkFrame, now: int) -> Sequence[Message]:
+    def received(self, stream: int, frame: LinkFrame, now: int, arrived: int | None = None) -> Sequence[Message]:
         return super().received(self.stream, frame, now)
 
 

@@ -78,7 +78,7 @@ class Broker:
             raise WrongError("a link goes down that is down")
         self.link.disconnect()
 
-    def receive(self, neighbour: str, messages: Sequence[Message]) -> None:
+    def receive(self, neighbour: str, messages: Sequence[Message], arrived: int | None) -> None:
         for message in messages:
             self.link.received += 1
             incarnation, appearance, number = map(int, message.id.split(":"))

@@ -28,6 +28,33 @@ def test_messages_of_one_link_leave_one_after_the_other() -> None:
     assert waits == [5 * number * MILLISECOND for number in range(5)], "the wait is that in the queue alone"
 
 
+def test_the_log_tells_when_a_message_began_to_be_sent_when_it_was_written_and_when_it_arrived() -> None:
+    trial = Trial({("B1", "B2"): CALLS})
+    trial.one_publisher_one_subscriber("B1", "B2")
+    begin = max(trial.publish("P", f"p{number}") for number in range(3))
+    trial.overlay.settle()
+    sent = [record for record in trial.traces["B1"].of(Event.SENT) if (record.id or "").startswith("p")]
+    received = [record for record in trial.traces["B2"].of(Event.RECEIVED) if (record.id or "").startswith("p")]
+    times = [(a.time, a.written or 0, b.arrived or b.time) for a, b in zip(sent, received, strict=True)]
+    assert [[(time - begin) / MILLISECOND for time in of_one] for of_one in times] == [
+        [0, 5, 6],
+        [5, 10, 11],
+        [10, 15, 16],
+    ]
+
+
+def test_a_message_whose_stream_broke_while_it_was_sent_has_left_the_queue_and_was_not_written() -> None:
+    trial = Trial({("B1", "B2"): CALLS})
+    trial.one_publisher_one_subscriber("B1", "B2")
+    trial.publish("P", "p1")
+    trial.overlay.pass_time(0.003)
+    trial.overlay.reset(B12)
+    trial.overlay.settle()
+    (sent,) = [record for record in trial.traces["B1"].of(Event.SENT) if record.id == "p1"]
+    assert sent.written is None
+    assert trial.ids("S") == ["p1"]
+
+
 def test_links_of_one_broker_send_side_by_side() -> None:
     trial = Trial({("B1", "B2"): CALLS, ("B1", "B3"): CALLS})
     trial.one_publisher_one_subscriber("B1", "B2")

@@ -206,8 +206,8 @@ def test_a_broker_that_loses_a_publication_is_found_out(monkeypatch: pytest.Monk
 def test_an_overlay_that_never_settles_fails_the_case(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Broker.receive
 
-    def echo(self: Broker, neighbour: str, messages: Sequence[Message]) -> None:
-        whole(self, neighbour, messages)
+    def echo(self: Broker, neighbour: str, messages: Sequence[Message], arrived: int | None) -> None:
+        whole(self, neighbour, messages, arrived)
         for message in messages:
             self.links[neighbour].put(message)
 
