@@ -96,7 +96,7 @@ def _verdict(summary: Summary, outcome: RunOutcome) -> Verdict:
     return Verdict(
         delivery=tuple(summary.delivery),
         fidelity=summary.fidelity,
-        exit_code=int(exit_code(summary, outcome.fidelity)),
+        exit_code=int(exit_code(summary)),
         sentences=(*sentences, *_examples(summary), *_reasons(outcome.fidelity)),
     )
 

@@ -20,7 +20,7 @@ is not judged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -67,16 +67,28 @@ class Evidence:
         search = _Search(self, judged, outcome, recoveries)
         return next(filter(None, map(search.by, self.losses)), None)
 
-    def may_have_struck(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
-        """True when an outage may have cost a publication, whatever was recorded of it."""
+    def may_have_struck(
+        self, judged: JudgedPublication, outcome: PublicationOutcome, least: Passing = Passing.USUAL
+    ) -> bool:
+        """True when an outage may have cost a publication, whatever was recorded of it: one of an element that
+        publications between these brokers pass with this certainty at least."""
+        return any(
+            self.ways.passing(judged.origin, outcome.broker, outage.element) >= least for outage in self._during(judged)
+        )
+
+    def may_have_struck_last(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
+        """The same of an outage of the subscriber's broker, of one of its neighbours or of a link to it: all others
+        cost nothing once a publication has come so far."""
+        broker = outcome.broker
+        near = set() if broker is None else {broker, *self.ways.overlay.neighbours(broker)}
+        ends = ((outage.ends or (outage.element,)) for outage in self._during(judged))
+        return any(broker is None or end[-1] == broker or (len(end) == 1 and end[0] in near) for end in ends)
+
+    def _during(self, judged: JudgedPublication) -> Iterator[LossyOutage]:
+        """The outages that lasted while a publication may have been in flight, or whose recovery did."""
         published = judged.published or 0
         until = max(published, judged.seen_last) + self.settling.within
-        return any(
-            outage.begin <= until
-            and published <= outage.recovered
-            and self.ways.passing(judged.origin, outcome.broker, outage.element) >= Passing.USUAL
-            for outage in self.losses
-        )
+        return (outage for outage in self.losses if outage.begin <= until and published <= outage.recovered)
 
     def outlived(self, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries) -> bool:
         """True when the client certainly had its subscription back after its broker had failed."""

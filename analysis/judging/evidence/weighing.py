@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from analysis.judging.doubt import Doubt
 from analysis.judging.evidence.excuses import Evidence
 from analysis.judging.evidence.recovery import Recoveries
+from analysis.judging.evidence.ways import Passing
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.tables.deliveries import Cause, Right
 from record.promises import Completeness
@@ -32,11 +33,10 @@ def weighed(
 
 
 def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evidence, recoveries: Recoveries) -> None:
-    outcome.struck = outcome.doubt is not None or evidence.may_have_struck(judged, outcome)
     if evidence.promises.delivery is not Completeness.EVERY:
-        if outcome.struck:
-            outcome.right = Right.MAY
+        _weigh_best_effort(judged, outcome, evidence)
         return
+    outcome.struck = outcome.doubt is not None or evidence.may_have_struck(judged, outcome)
     outcome.right = Right.MUST
     if outcome.receipts or outcome.cause in _CERTAIN:
         return
@@ -48,3 +48,15 @@ def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evi
         outcome.excuse, outcome.evidence = excuse
     elif outcome.struck and not judged.logged:
         outcome.not_judged = NOT_SAMPLED
+
+
+def _weigh_best_effort(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evidence) -> None:
+    """Any way is as good as another, so what an outage on any of them may have cost is left out of the ratio. What is
+    promised to a broker that received the publication, or to one next to it, has one link to go at most."""
+    struck = (
+        evidence.may_have_struck_last(judged, outcome)
+        if outcome.right is Right.MUST
+        else evidence.may_have_struck(judged, outcome, Passing.IMAGINABLE)
+    )
+    if outcome.doubt is not None or struck:
+        outcome.right, outcome.struck = Right.MAY, True

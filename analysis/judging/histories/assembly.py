@@ -134,9 +134,10 @@ def session_breaks(history: History) -> dict[str, tuple[int, ...]]:
     breaks: dict[str, set[int]] = {}
     for lifetime in history.lifetimes:
         node, broker = lifetime.node, lifetime.broker
-        down = history.session_outages_of(node, broker) if own is None else own.down(node, broker)
-        if down.starts:
-            breaks.setdefault(lifetime.client, set()).update(down.starts)
+        down = (history.session_outages_of(node, broker),) if own is None else own.breaks(node, broker)
+        starts = {start for outages in down for start in outages.starts}
+        if starts:
+            breaks.setdefault(lifetime.client, set()).update(starts)
     return {client: tuple(sorted(times)) for client, times in breaks.items()}
 
 

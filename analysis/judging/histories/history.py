@@ -56,8 +56,13 @@ class OwnClients:
 
     def down(self, node: str, broker: str | None) -> Intervals:
         """The time in which the session of a driver with a broker was certainly broken: the broker, or it, was down."""
+        return Intervals.union(*self.breaks(node, broker))
+
+    def breaks(self, node: str, broker: str | None) -> tuple[Intervals, Intervals]:
+        """The outages of a driver's session with a broker, and of the broker. A broker that stops in order notifies
+        clients for a while before their sessions end, so that both begin something new."""
         broken = self.sessions_down.get((node, broker), NONE)
-        return broken if broker is None else Intervals.union(broken, self.brokers_down.get(broker, NONE))
+        return broken, NONE if broker is None else self.brokers_down.get(broker, NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

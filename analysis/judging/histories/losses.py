@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from analysis.judging.histories.fault_costs import LOSSY, silent_intervals
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import OutageEvent
-from analysis.reading.outages import outages
+from analysis.reading.outages import outages, separate_targets
 from record.promises import Promises
 
 
@@ -49,9 +49,10 @@ def losses_of(
     """The lossy outages among the faults of one variant. `lingering` are the nanoseconds of recovery after a heal."""
     faults = list(faults)
     silent = silent_intervals(faults, promises, lingering, brokers)
-    found = []
+    found: set[LossyOutage] = set()
     for outage in outages(faults, brokers):
         if promises.loss(outage.kind) in LOSSY:
             recovered = FOREVER if outage.end == FOREVER else silent.settled(outage.begin, outage.end + lingering)
-            found.append(LossyOutage(outage.begin, outage.kind, outage.target, outage.end, recovered))
+            for element in separate_targets(outage.target, brokers):
+                found.add(LossyOutage(outage.begin, outage.kind, element, outage.end, recovered))
     return sorted(found)
