@@ -15,7 +15,10 @@ class ExitCode(enum.IntEnum):
     meaning: str
 
     CORRECT = 0, "delivered correctly, and the emulation held (VALID or DEGRADED); or: done"
-    VIOLATED = 1, "a delivery was violated: lost, duplicated, reordered, or made to a client without a right to it"
+    VIOLATED = (
+        1,
+        "a delivery was violated (lost, duplicated, reordered, without a right), or too little was judged",
+    )
     BAD_INPUT = 2, "bad input; the message names the file or option, the field and the remedy"
     INVALID = 3, "the emulation did not keep its promises, so that the measurements describe this host"
     HOST = 4, "this host cannot do it; the message names what is missing"

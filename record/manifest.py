@@ -73,6 +73,9 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """Read from manifests that state no `promises`: true for `Order.ADVERTISEMENT`. It is not set afterwards."""
     expected_delivery: float | msgspec.UnsetType = msgspec.UNSET
     """The delivery ratio that the scenario expects at least (`expect.delivery`); not set where it expects none."""
+    expected_judged: float | msgspec.UnsetType = msgspec.UNSET
+    """The share of the owed notifications that the scenario expects to be judged at least (`expect.judged`); not set
+    where it expects none."""
     sample: PublicationSample | msgspec.UnsetType = msgspec.UNSET
     """The publications whose whole lives brokers logged (the scenario's `logs.publications`); not set for all."""
     recovery: float = RECOVERY_SECONDS

@@ -14,7 +14,7 @@ from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Completeness, Loss, Promises
 from scenario.faults import FaultError, plan
 from scenario.faults.roles import LinkEnds
-from scenario.model import Scenario
+from scenario.model import Expect, Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.section import suggestion
 from scenario.sections.workload import OperationItem
@@ -123,7 +123,11 @@ def _motion(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _expectations(scenario: Scenario, promises: Promises) -> Iterator[Problem]:
-    if scenario.expect is not None and promises.delivery is Completeness.EVERY:
+    if scenario.expect is None:
+        return
+    if scenario.expect == Expect():
+        yield Problem(("expect",), "expects nothing; give it a field, such as `judged: 95%`, or remove it")
+    if scenario.expect.delivery is not None and promises.delivery is Completeness.EVERY:
         name = scenario.routing.protocol
         message = f"{name} promises every delivery, and a ratio is expected of best effort only; remove it"
         yield Problem(("expect", "delivery"), message)

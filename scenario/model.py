@@ -197,8 +197,10 @@ class Brokers(Section):
 class Expect(Section):
     """The least result that the run is accepted with."""
 
-    delivery: Share
+    delivery: Share | None = None
     """The least delivery ratio, for a routing protocol that promises best effort."""
+    judged: Share | None = None
+    """The least share of the owed notifications that the verdict on deliveries must rest on."""
 
 
 class Scenario(Section):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -38,6 +38,7 @@ class JunitCase:
     text: str = ""
     """The details."""
     seconds: float = 0.0
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,9 @@ class JunitSuite:
 
     name: str
     cases: Sequence[JunitCase]
+    properties: Mapping[str, str] = field(default_factory=dict)
+    seconds: float | None = None
+    """The time that all cases took together; None for the sum of theirs."""
 
 
 def require_writable(path: Path | None) -> None:
@@ -76,7 +80,9 @@ def write_junit(suites: Sequence[JunitSuite], path: Path) -> None:
         element.set("failures", str(counts[JunitOutcome.FAILED]))
         element.set("errors", str(counts[JunitOutcome.ERROR]))
         element.set("skipped", str(counts[JunitOutcome.SKIPPED]))
-        element.set("time", f"{sum(case.seconds for case in suite.cases):.3f}")
+        seconds = sum(case.seconds for case in suite.cases) if suite.seconds is None else suite.seconds
+        element.set("time", f"{seconds:.3f}")
+        _add_properties(element, suite.properties)
         for case in suite.cases:
             _add(element, case)
     Xml.indent(root)
@@ -88,7 +94,15 @@ def write_junit(suites: Sequence[JunitSuite], path: Path) -> None:
 
 def _add(suite: Xml.Element, case: JunitCase) -> None:
     element = Xml.SubElement(suite, "testcase", name=case.name, classname=case.class_name, time=f"{case.seconds:.3f}")
+    _add_properties(element, case.properties)
     if case.kind is not JunitOutcome.PASSED:
         Xml.SubElement(element, case.kind, message=case.message).text = case.text
     elif case.text:
         Xml.SubElement(element, "system-out").text = case.text
+
+
+def _add_properties(element: Xml.Element, properties: Mapping[str, str]) -> None:
+    if properties:
+        added = Xml.SubElement(element, "properties")
+        for name, value in properties.items():
+            Xml.SubElement(added, "property", name=name, value=value)

@@ -1,18 +1,23 @@
 """Both verdicts on a run as JUnit cases, two for each variant.
 
-*delivery* fails if the delivery is violated. *fidelity* has an error if the emulation did not keep its promises
-(INVALID), because the result then describes the host and not the tested overlay.
+*delivery* fails if the delivery is violated, and has the power of its verdict as properties. *fidelity* has an error if
+the emulation did not keep its promises (INVALID), because the result then describes the host and not the tested
+overlay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from msgspec import UNSET
 
+from analysis.tables.power import Power
 from analysis.tables.summary import OF_NO_PUBLICATION, Example, Summary, VariantSummary, violated
 from record.fidelity import Fidelity, FidelityVerdict
+from record.manifest import Manifest, VariantRecord
+from record.time_units import SECOND
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
 
 
@@ -25,6 +30,10 @@ class Verdicts:
     interrupted: bool = False
     numbers: str
     """The counts behind the verdict on delivery."""
+    power: Power
+    """The share of the owed notifications that the verdict on delivery rests on."""
+    seconds: float
+    """The time that the variant took, from the start of its brokers to their end."""
     examples: Sequence[str] = ()
     """Examples of defects."""
     fidelity: str
@@ -33,15 +42,41 @@ class Verdicts:
     """The reasons why it is not VALID."""
 
 
-def verdicts_of(summary: Summary, judged: Fidelity | None) -> list[Verdicts]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The facts that let a reader find a run again, or repeat it."""
+
+    seed: int
+    revision: str | None
+    """The git revision of brokerlab; None if unknown."""
+    runtime: str
+    report: Path | None
+    """The page of the run, or of its campaign; None if it was not made."""
+
+    def properties(self) -> dict[str, str]:
+        """The origin as properties of a suite."""
+        return {
+            "seed": str(self.seed),
+            "revision": self.revision or "unknown",
+            "runtime": self.runtime,
+            "report": "none" if self.report is None else str(self.report),
+        }
+
+
+def verdicts_of(summary: Summary, judged: Fidelity | None, manifest: Manifest) -> list[Verdicts]:
     """The verdicts on a run."""
     reasons = {} if judged is None else {variant.name: variant.reasons for variant in judged.variants}
-    return [_verdicts(variant, reasons.get(variant.name, [])) for variant in summary.variants]
+    seconds = {record.name: _seconds(record) for record in manifest.variants}
+    return [
+        _verdicts(variant, reasons.get(variant.name, []), seconds.get(variant.name, 0.0))
+        for variant in summary.variants
+    ]
 
 
-def verdict_suite(name: str, verdicts: Iterable[Verdicts]) -> JunitSuite:
+def verdict_suite(name: str, verdicts: Sequence[Verdicts], origin: Origin) -> JunitSuite:
     """The cases of a run. The name should be the same in every build, such as a scenario's, not a run's."""
-    return JunitSuite(name, [case for pair in verdicts for case in (_delivery(name, pair), _fidelity(name, pair))])
+    cases = [case for pair in verdicts for case in (_delivery(name, pair), _fidelity(name, pair))]
+    return JunitSuite(name, cases, origin.properties(), sum(pair.seconds for pair in verdicts))
 
 
 def numbers_in_words(
@@ -60,7 +95,9 @@ def _delivery(run: str, verdicts: Verdicts) -> JunitCase:
         class_name=run,
         kind=JunitOutcome.FAILED if failed else JunitOutcome.PASSED,
         message=", ".join(verdicts.delivery),
-        text="\n".join((verdicts.numbers, *verdicts.examples)),
+        text="\n".join((verdicts.numbers, verdicts.power.in_words(), *verdicts.examples)),
+        seconds=verdicts.seconds,
+        properties=_properties(verdicts.power),
     )
 
 
@@ -79,10 +116,27 @@ def _fidelity(run: str, verdicts: Verdicts) -> JunitCase:
         kind=kind,
         message=verdicts.fidelity,
         text="\n".join((verdicts.fidelity, *verdicts.reasons)),
+        seconds=verdicts.seconds,
     )
 
 
-def _verdicts(variant: VariantSummary, reasons: Sequence[str]) -> Verdicts:
+def _properties(power: Power) -> dict[str, str]:
+    found = {
+        "owed": power.owed,
+        "judged": power.judged,
+        "excused": sum(power.excused.values()),
+        "not judged": sum(power.not_judged.values()),
+        "implied": power.implied,
+    }
+    return {name: str(count) for name, count in found.items()} | {"power": power.in_words()}
+
+
+def _seconds(record: VariantRecord) -> float:
+    """The time of all phases by the run's clock, which is virtual time when simulated."""
+    return (record.phases[-1].end - record.phases[0].start) / SECOND if record.phases else 0.0
+
+
+def _verdicts(variant: VariantSummary, reasons: Sequence[str], seconds: float) -> Verdicts:
     delivery = variant.delivery
     ratio = "" if delivery.best_effort is UNSET else f"{delivery.best_effort.in_words()}; "
     detections = "" if delivery.detections is UNSET else f"; {delivery.detections.in_words()}"
@@ -97,6 +151,8 @@ def _verdicts(variant: VariantSummary, reasons: Sequence[str]) -> Verdicts:
             reordered=delivery.reordered,
         )
         + detections,
+        power=delivery.power,
+        seconds=seconds,
         examples=[_example(example) for example in delivery.examples],
         fidelity=variant.fidelity,
         reasons=reasons,

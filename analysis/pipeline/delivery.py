@@ -13,6 +13,7 @@ from analysis.judging.detections.counts import DetectionCounts
 from analysis.judging.examples import MOST
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.judging.rights.standing import unconfirmed
+from analysis.pipeline.power import below_wanted, power_of, proves_nothing
 from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
 from analysis.reading.stream_positions import Fall
@@ -24,6 +25,7 @@ from analysis.tables.summary import (
     BELOW_EXPECTATION,
     BROKER_DEFECT,
     CORRECT,
+    POWER_BELOW,
     STATE_LEFT,
     UNJUDGED,
     BestEffort,
@@ -51,12 +53,17 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
     detections = findings.detections.counts.get(number, DetectionCounts())
     lifetimes = findings.lifetimes[number]
     composites = sum(lifetime.made is Event.COMPOSE for lifetime in lifetimes)
+    power = power_of(counts)
     found = {problem.defect for problem in problems} | {defect.value for defect in detections.defects()}
+    found |= {POWER_BELOW} if below_wanted(power, variant) else set()
+    unknown = proves_nothing(power, detections) or _ratio_unknown(best_effort)
     return struct_from(
         Delivery,
         publications,
         counts,
-        verdicts=_verdicts(counts, publications.published, best_effort, found),
+        verdicts=_defects(counts, best_effort, found) or [UNJUDGED if unknown else CORRECT],
+        power=power,
+        expected_judged=variant.expected_judged,
         excused=counts.excused.total(),
         not_judged=counts.not_judged.total(),
         settles_within_s=findings.settling[number].within / SECOND,
@@ -77,7 +84,8 @@ def overall(verdicts: Iterable[list[str]]) -> list[str]:
     if BROKER_DEFECT in found:
         return [BROKER_DEFECT]
     detections = (defect.value for defect in DetectionDefect)
-    kinds = (*(defect.value for defect in Defect), START_NOT_ANNOUNCED, *detections, BELOW_EXPECTATION)
+    expectations = BELOW_EXPECTATION, POWER_BELOW
+    kinds = (*(defect.value for defect in Defect), START_NOT_ANNOUNCED, *detections, *expectations)
     names = (*kinds, *OPERATION_DEFECTS, STATE_LEFT)
     defects = [name for name in names if name in found]
     return defects or ([UNJUDGED] if UNJUDGED in found else [CORRECT])
@@ -99,10 +107,11 @@ def _best_effort(
     )
 
 
-def _verdicts(
-    counts: DeliveryCounts, published: int, best_effort: BestEffort | msgspec.UnsetType, problems: Collection[str]
+def _defects(
+    counts: DeliveryCounts, best_effort: BestEffort | msgspec.UnsetType, problems: Collection[str]
 ) -> list[str]:
-    """The verdicts on a variant, given the kinds of its brokers' problems and the defects of its detections."""
+    """The defects of a variant, given the kinds of its brokers' problems and the defects of its detections. A defect
+    that was found is one, however little could be judged."""
     if BROKER_DEFECT in problems:
         return [BROKER_DEFECT]
     found: dict[str, bool] = {
@@ -113,13 +122,16 @@ def _verdicts(
         START_NOT_ANNOUNCED: START_NOT_ANNOUNCED in problems,
         **{defect: defect.value in problems for defect in DetectionDefect},
         BELOW_EXPECTATION: best_effort is not msgspec.UNSET and _below_expectation(best_effort),
+        POWER_BELOW: POWER_BELOW in problems,
         **{kind: kind in problems for kind in OPERATION_DEFECTS},
         STATE_LEFT: STATE_LEFT in problems,
     }
-    if wrong := [str(name) for name, is_found in found.items() if is_found]:
-        return wrong
-    unknown = best_effort is not msgspec.UNSET and best_effort.wanted is not None and best_effort.high is None
-    return [CORRECT] if published and not unknown else [UNJUDGED]
+    return [str(name) for name, is_found in found.items() if is_found]
+
+
+def _ratio_unknown(best_effort: BestEffort | msgspec.UnsetType) -> bool:
+    """True where a ratio is expected and too few publications give no interval."""
+    return best_effort is not msgspec.UNSET and best_effort.wanted is not None and best_effort.high is None
 
 
 def _below_expectation(best_effort: BestEffort) -> bool:

@@ -35,8 +35,8 @@ class VerdictRow:
     colour: str
     fidelity: str
     notes: list[str]
-    """The delivery ratio of a best-effort protocol, the sample of publications that brokers logged, and the first
-    reason why the emulation is not VALID."""
+    """The delivery ratio of a best-effort protocol, the power of the verdict on deliveries, the sample of publications
+    that brokers logged, and the first reason why the emulation is not VALID."""
 
     @property
     def good(self) -> bool:
@@ -122,5 +122,5 @@ def _verdict(data: ReportData, variant: VariantSummary, index: int) -> VerdictRo
         summary=variant,
         colour=colour(index),
         fidelity=judged.verdict if judged else UNKNOWN_FIDELITY,
-        notes=[note for note in (ratio, sample, reason) if note],
+        notes=[note for note in (ratio, capitalised(variant.delivery.power_in_words()), sample, reason) if note],
     )

@@ -36,7 +36,7 @@ from analysis.report.figures.style import colour
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
 from analysis.report.offline_page import page_templates
 from analysis.report.player import as_script, played
-from analysis.report.sentences.delivery import delivery_sentence
+from analysis.report.sentences.delivery import delivery_sentence, power_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
 from analysis.report.sentences.settings import what_was_run
 from analysis.report.sentences.text import milliseconds, unbroken, with_code
@@ -61,6 +61,7 @@ class VariantView:
     summary: VariantSummary
     colour: str
     delivery: str
+    power: str
     fidelity: str
     fidelity_sentences: list[str]
     checks: VariantFidelity | None
@@ -187,6 +188,7 @@ def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
         summary=variant,
         colour=colour(index),
         delivery=delivery_sentence(variant.delivery),
+        power=power_sentence(variant.delivery),
         fidelity=fidelity.verdict if fidelity else UNKNOWN_FIDELITY,
         fidelity_sentences=fidelity_sentences(fidelity),
         checks=fidelity,

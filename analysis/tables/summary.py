@@ -11,6 +11,7 @@ from analysis.run_files.logs import LogLoss
 from analysis.tables.comparison import Comparison
 from analysis.tables.delays import DelayByHops
 from analysis.tables.detections import DetectionFigures
+from analysis.tables.power import Power
 from analysis.tables.starts import START_NOT_ANNOUNCED, StartFigures
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
@@ -20,7 +21,8 @@ from record.files import SUMMARY, replace_file
 
 CORRECT = "correct"
 UNJUDGED = "unjudged"
-"""The verdict on a variant in which no client published anything: there was nothing to deliver."""
+"""The verdict on a variant that proves nothing about deliveries: nothing was owed to any client, or less than half of
+it could be judged."""
 UNKNOWN_FIDELITY = "UNKNOWN"
 """The fidelity verdict of a run that holds no `fidelity.json`."""
 BROKER_DEFECT = "broker defect"
@@ -29,6 +31,9 @@ is known about deliveries."""
 BELOW_EXPECTATION = "below expectation"
 """The verdict on a variant of a best-effort protocol whose delivery ratio certainly is below the scenario's
 `expect.delivery`."""
+POWER_BELOW = "power below expectation"
+"""The verdict on a variant of whose owed notifications a smaller share was judged than the scenario's
+`expect.judged`."""
 STATE_LEFT = "state left"
 """The verdict on a variant after which routing tables held rows although all clients had left."""
 OF_NO_PUBLICATION = frozenset({BROKER_DEFECT, STATE_LEFT, START_NOT_ANNOUNCED})
@@ -36,7 +41,7 @@ OF_NO_PUBLICATION = frozenset({BROKER_DEFECT, STATE_LEFT, START_NOT_ANNOUNCED})
 OVERTAKEN = "overtaken"
 """The kind of an example that shows an overtaken notification, which is not a defect where routing promises no
 order."""
-FORMAT = 2
+FORMAT = 3
 """The version of the schema, which grows when a field changes its meaning or is removed."""
 
 
@@ -112,8 +117,12 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     verdicts: list[str]
     """`correct` alone, `unjudged` alone, `broker defect` alone, or what is wrong: lost, duplicated, spurious,
-    reordered, start not announced, detection lost, detection duplicated, detection spurious, below expectation, state
-    left."""
+    reordered, start not announced, detection lost, detection duplicated, detection spurious, below expectation, power
+    below expectation, state left."""
+    power: Power
+    """The share of the owed notifications that the verdicts rest on."""
+    expected_judged: float | msgspec.UnsetType = msgspec.UNSET
+    """The share that the scenario expects to be judged at least (`expect.judged`)."""
     best_effort: BestEffort | msgspec.UnsetType = msgspec.UNSET
     """Only where routing promises best effort."""
     published: int
@@ -157,6 +166,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """Only where the protocol announces starts of subscriptions."""
     examples: list[Example]
     """The first ten of each defect, in the order of publishing."""
+
+    def power_in_words(self) -> str:
+        """The power of the verdicts in one line, beside the expected one."""
+        wanted = self.expected_judged
+        return self.power.in_words() + ("" if wanted is msgspec.UNSET else f"; {100 * wanted:.4g}% expected")
 
 
 class Delay(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,8 +295,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def violated(verdicts: Sequence[str], *, interrupted: bool) -> bool:
-    """True when a delivery was violated. A variant in which nothing was published proves nothing, so it passes only
-    when the user interrupted it."""
+    """True when a delivery was violated. An unjudged variant proves nothing, so it passes only when the user
+    interrupted it."""
     return list(verdicts) != [CORRECT] and not (interrupted and list(verdicts) == [UNJUDGED])
 
 

@@ -77,7 +77,8 @@ def run_campaign(request: CampaignRequest) -> ExitCode:
         page = build_report(summary, directory.path)
         _show(summary, directory, page)
         if request.junit is not None:
-            write_junit(suites_of(campaign.name, chosen, [line.result for line in summary.cells]), request.junit)
+            counted = {cell.key: attempt for cell in chosen if (attempt := directory.counted(cell)) is not None}
+            write_junit(suites_of(campaign.name, chosen, counted, page), request.junit)
         if not whole:
             console.print(
                 "interrupted; finished cells are kept: the same command continues with the rest", soft_wrap=True

@@ -27,8 +27,9 @@ from analysis.tables.timeline import Fault
 from record.callbacks import do_nothing
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
+from record.files import REPORT
 from studies.junit import write_junit
-from studies.verdict_cases import verdict_suite, verdicts_of
+from studies.verdict_cases import Origin, verdict_suite, verdicts_of
 
 _STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
 _DELIVERY_STYLES = {CORRECT: "green", UNJUDGED: "yellow"}
@@ -38,8 +39,15 @@ _REASONS_SHOWN = 4
 def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: Path | None) -> None:
     """Writes the verdicts as JUnit XML, under the scenario's name, if a file is requested. `judged` has the audit."""
     if junit is not None:
-        scenario = str(read_manifest(run).scenario.get("name", summary.run_id))
-        write_junit([verdict_suite(scenario, verdicts_of(summary, judged))], junit)
+        manifest, page = read_manifest(run), run / REPORT
+        origin = Origin(
+            seed=manifest.seed,
+            revision=manifest.git_revision,
+            runtime=manifest.runtime.name,
+            report=page if page.exists() else None,
+        )
+        scenario = str(manifest.scenario.get("name", summary.run_id))
+        write_junit([verdict_suite(scenario, verdicts_of(summary, judged, manifest), origin)], junit)
 
 
 @contextmanager
@@ -130,6 +138,7 @@ def _numbers(variant: VariantSummary) -> list[str]:
         f"expected{optional}; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
         f"{out_of_order}"
     )
+    lines.append(delivery.power_in_words())
     if delivery.detections is not UNSET:
         lines.append(delivery.detections.in_words())
     if delivery.starts is not UNSET:

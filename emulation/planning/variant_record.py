@@ -10,20 +10,22 @@ from msgspec import UNSET
 from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.routing import read_options
 from record.manifest import VariantRecord
-from scenario.model import Scenario
+from scenario.model import Expect, Scenario
 
 
 def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> VariantRecord:
     """The record of a variant that begins."""
     limits = scenario.brokers.limits
     routing = read_options(scenario.routing.protocol, scenario.routing.options)
+    expect = scenario.expect or Expect()
     detected = MISSED_HEARTBEATS * limits.heartbeat
     return VariantRecord(
         name=name,
         settings=dict(settings),
         time_dilation=scenario.time_dilation,
         promises=routing.promises,
-        expected_delivery=UNSET if scenario.expect is None else scenario.expect.delivery,
+        expected_delivery=UNSET if expect.delivery is None else expect.delivery,
+        expected_judged=UNSET if expect.judged is None else expect.judged,
         sample=scenario.sample or UNSET,
         recovery=detected + limits.reconnect_last + routing.reconciles_within,
         settles_within=routing.settles_within or UNSET,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -107,11 +108,11 @@ class CellManifest(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     attempts: list[Attempt] = []
 
-    @property
-    def counted(self) -> Attempt:
-        """The attempt that gives the cell its result: the last one if its delivery is violated, because that is a
-        finding; else the one with the best fidelity, of equal ones the last."""
-        last = self.attempts[-1]
-        if not last.result.correct:
-            return last
-        return min(reversed(self.attempts), key=lambda attempt: FidelityVerdict(attempt.result.fidelity).severity)
+
+def counted_attempt(attempts: Sequence[Attempt]) -> Attempt:
+    """The attempt that gives a cell its result: the last one if its delivery is violated, because that is a finding;
+    else the one with the best fidelity, of equal ones the last."""
+    last = attempts[-1]
+    if not last.result.correct:
+        return last
+    return min(reversed(attempts), key=lambda attempt: FidelityVerdict(attempt.result.fidelity).severity)

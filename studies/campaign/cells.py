@@ -53,6 +53,9 @@ def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) 
     prefix = key_prefix(settings)
     for schedule, faults in _schedules(campaign).items():
         overrides = {path: as_yaml(value) for path, value in (campaign.set | dict(settings)).items()}
+        if campaign.expect is not None:
+            wanted = campaign.expect.model_dump(mode="json", exclude_none=True)
+            overrides |= {f"expect.{field}": as_yaml(value) for field, value in wanted.items()}
         if faults is not None:
             overrides["faults"] = as_yaml([fault.model_dump(mode="json", exclude_none=True) for fault in faults])
         for seed in campaign.seeds:

@@ -30,7 +30,7 @@ from record.errors import BadInputError, UserError, unusable_directory
 from record.file_lock import take_lock
 from record.files import replace_file
 from record.manifest import Host
-from studies.campaign.attempt import Attempt, CellManifest
+from studies.campaign.attempt import Attempt, CellManifest, counted_attempt
 from studies.campaign.cell import Cell
 from studies.campaign.cells import fingerprint
 from studies.campaign.model import Campaign
@@ -166,6 +166,13 @@ class CampaignDirectory:
             return None
         return result if result.fingerprint == cell.fingerprint else None
 
+    def counted(self, cell: Cell) -> Attempt | None:
+        """The attempt that gave a cell its result; None as long as the cell is not done."""
+        if self.result(cell) is None:
+            return None
+        attempts = self.attempts(cell)
+        return counted_attempt(attempts) if attempts else None
+
     def attempts(self, cell: Cell) -> list[Attempt]:
         """Every attempt at a cell so far."""
         try:
@@ -188,7 +195,7 @@ class CampaignDirectory:
         )
         replace_file(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
         if final:
-            write_result(manifest.counted.result, self.result_file(cell.key))
+            write_result(counted_attempt(manifest.attempts).result, self.result_file(cell.key))
 
     def new_work(self, cell: Cell) -> Path:
         """Makes a directory for the files of one attempt; returns its absolute path."""

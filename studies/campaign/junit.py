@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from studies.campaign.attempt import Attempt
 from studies.campaign.cell import Cell
-from studies.campaign.result import CellResult, VariantResult
+from studies.campaign.result import VariantResult
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
-from studies.verdict_cases import Verdicts, numbers_in_words, verdict_suite
+from studies.verdict_cases import Origin, Verdicts, numbers_in_words, verdict_suite
 
 
-def suites_of(name: str, cells: Sequence[Cell], results: Sequence[CellResult]) -> list[JunitSuite]:
-    """The suites in the order of the cells. A cell that was not run is a skipped case."""
-    by_key = {result.key: result for result in results}
-    return [_suite(f"{name}: {cell.key}", by_key.get(cell.key)) for cell in cells]
+def suites_of(name: str, cells: Sequence[Cell], counted: Mapping[str, Attempt], report: Path) -> list[JunitSuite]:
+    """The suites in the order of the cells. A cell that was not run is a skipped case.
+
+    `counted` are the attempts that gave cells their results, by key; `report` is the campaign's page.
+    """
+    return [_suite(f"{name}: {cell.key}", counted.get(cell.key), report) for cell in cells]
 
 
-def _suite(name: str, result: CellResult | None) -> JunitSuite:
-    if result is None:
+def _suite(name: str, attempt: Attempt | None, report: Path) -> JunitSuite:
+    if attempt is None:
         return JunitSuite(
             name, [JunitCase(name="run", class_name=name, kind=JunitOutcome.SKIPPED, message="not run yet")]
         )
-    return verdict_suite(name, map(_verdicts, result.variants))
+    result = attempt.result
+    origin = Origin(seed=result.seed, revision=attempt.git_revision, runtime=result.runtime, report=report)
+    seconds = attempt.seconds / len(result.variants)
+    return verdict_suite(name, [_verdicts(variant, seconds) for variant in result.variants], origin)
 
 
-def _verdicts(variant: VariantResult) -> Verdicts:
+def _verdicts(variant: VariantResult, seconds: float) -> Verdicts:
+    """The verdicts on a variant; `seconds` is its even share of the time of the attempt."""
     return Verdicts(
         variant=variant.name,
         delivery=variant.delivery,
@@ -32,6 +40,8 @@ def _verdicts(variant: VariantResult) -> Verdicts:
             published=variant.published, expected=variant.expected, delivered=variant.delivered, lost=variant.lost,
             duplicate=variant.duplicate, spurious=variant.spurious, reordered=variant.reordered,
         ),
+        power=variant.power,
+        seconds=seconds,
         fidelity=variant.fidelity,
         reasons=variant.reasons,
     )  # fmt: skip

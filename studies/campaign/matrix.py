@@ -15,12 +15,14 @@ import msgspec
 
 from analysis.claims.estimates import SeedEstimate, estimate
 from analysis.pipeline.delivery import overall
+from analysis.tables.power import Power
 from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict, worst
 from record.files import replace_file
 from studies.campaign.result import CellResult, VariantResult
 
-FORMAT = 1
+FORMAT = 2
+"""The version of the schema, which grows when a field changes its meaning or is removed."""
 
 
 class SeedSpread(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +55,8 @@ class MatrixEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Number of cells with correct delivery."""
     defects: list[str]
     """All defects of the other cells."""
+    power: Power
+    """The power of the verdicts of all cells together."""
     fidelity: dict[str, int]
     """Number of cells by verdict."""
     published: int
@@ -151,6 +155,7 @@ def _entry(cells: Sequence[tuple[CellResult, VariantResult]]) -> MatrixEntry:
         cells=len(cells),
         correct=sum(variant.delivery == [CORRECT] for variant in variants),
         defects=sorted({defect for variant in variants for defect in variant.delivery} - {CORRECT}),
+        power=Power.total(variant.power for variant in variants),
         fidelity=dict(sorted(Counter(variant.fidelity for variant in variants).items())),
         published=sum(variant.published for variant in variants),
         expected=sum(variant.expected for variant in variants),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, field_validator
 
 from record.errors import BadInputError
+from scenario.model import Expect
 from scenario.sections.faults import FaultItem
 from scenario.sections.messages import describe
 from scenario.sections.section import FilePath, Name, Section
@@ -59,6 +60,8 @@ class Campaign(Section):
     """`1..10`, or a list: each gives an overlay, links, a workload and random faults of its own."""
     faults: dict[Name, tuple[FaultItem, ...]] = Field(default_factory=dict)
     """Named fault schedules, each a list as a scenario's `faults`; every one is run. The scenario's own by default."""
+    expect: Expect | None = None
+    """The least result of every cell, as a scenario's `expect`."""
     retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1
     """Further attempts at a cell that is not VALID because its host was busy. Every attempt is recorded."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from analysis.tables.power import Power
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import CORRECT, VariantSummary
 from record.files import replace_file
@@ -40,6 +41,8 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     delivery: list[str]
     """The oracle's verdicts."""
+    power: Power
+    """The share of the owed notifications that these rest on."""
     fidelity: str
     reasons: list[str]
     """The reasons why the variant is not VALID."""

@@ -13,6 +13,7 @@ from msgspec import UNSET
 from rich.table import Table
 from rich.text import Text
 
+from analysis.tables.power import Power, percent
 from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict
 from studies.campaign.attempt import Attempt
@@ -51,7 +52,8 @@ def matrix_table(summary: CampaignSummary) -> Table:
     made.add_column("factors")
     made.add_column("faults")
     tried = any(entry.delivery_ratio is not UNSET for entry in summary.matrix)
-    for heading in ("cells", "correct", "valid", "lost", "recovery, s", "delay before, ms", "during", "after"):
+    delays = "delay before, ms", "during", "after"
+    for heading in ("cells", "correct", "judged", "valid", "lost", "recovery, s", *delays):
         made.add_column(heading, justify="right", no_wrap=True)
     if tried:
         made.add_column("delivery ratio", justify="right", no_wrap=True)
@@ -61,6 +63,7 @@ def matrix_table(summary: CampaignSummary) -> Table:
             Text(entry.schedule),
             str(entry.cells),
             Text(str(entry.correct), style="green" if entry.correct == entry.cells else "red"),
+            judged(entry.power),
             Text(str(entry.fidelity.get(FidelityVerdict.VALID, 0)), style=_validity_style(entry)),
             f"{entry.lost:,}",
             spread(entry.recovered_s, 2),
@@ -94,6 +97,11 @@ def spread(values: SeedSpread | None, decimals: int) -> str:
     return mean if least == most else f"{mean} ({least} to {most})"
 
 
+def judged(power: Power) -> str:
+    """The judged share of the owed notifications as `98% of 2,160`."""
+    return f"{percent(power.judged, power.owed)} of {power.owed:,}" if power.owed else "nothing owed"
+
+
 def delivery_ratio(entry: MatrixEntry) -> str:
     """The ratio as `84.3% (82.0% to 86.5%)`, with its interval over seeds; empty where every delivery is promised."""
     found = entry.delivery_ratio
@@ -121,6 +129,7 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     counted = Counter(result.fidelity for result in results)
     fidelity = ", ".join(f"{counted[verdict]} {verdict}" for verdict in FidelityVerdict if counted[verdict]) or "-"
     yield f"{summary.done} of {summary.planned} cells done; delivery correct in {correct}; fidelity: {fidelity}"
+    yield Power.total(variant.power for result in results for variant in result.variants).in_words()
     again = sum(line.attempts - 1 for line in summary.cells)
     if again:
         attempts = "attempt" if again == 1 else "attempts"

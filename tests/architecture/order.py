@@ -132,8 +132,8 @@ ROOMS: Mapping[str, Floors] = {
     "studies.campaign": _floors(
         "model result",
         "cell matrix",
-        "attempt cells junit shrink",
-        "directory execution sentences",
+        "attempt cells shrink",
+        "directory execution junit sentences",
         "executors report",
         "progress scheduler",
     ),

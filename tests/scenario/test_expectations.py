@@ -1,4 +1,4 @@
-"""The delivery ratio that a scenario expects, and the promises of the routing that it goes with."""
+"""The delivery ratio and the power of the verdict that a scenario expects, and the promises of the routing."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ def test_without_an_expectation_the_manifest_has_none(load_with: Load) -> None:
     assert new_variant("base", {}, load_with("")).expected_delivery is UNSET
 
 
+def test_the_share_to_be_judged_may_be_expected_of_every_protocol(load_with: Load) -> None:
+    record = new_variant("base", {}, load_with("expect: {judged: 95%}"))
+    assert (record.expected_judged, record.expected_delivery) == (0.95, UNSET)
+    assert new_variant("base", {}, load_with("")).expected_judged is UNSET
+
+
+@pytest.mark.usefixtures("best_effort")
+def test_both_may_be_expected(load_with: Load) -> None:
+    record = new_variant("base", {}, load_with("expect: {delivery: 85%, judged: 0.9}"))
+    assert (record.expected_delivery, record.expected_judged) == (0.85, 0.9)
+
+
 def test_a_protocol_that_promises_every_delivery_is_not_held_to_a_ratio(load_with: Load, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as refused:
         load_with("expect: {delivery: 85%}")
@@ -48,7 +60,10 @@ def test_a_protocol_that_promises_every_delivery_is_not_held_to_a_ratio(load_wit
     [
         ("expect: {delivery: 120%}", r"scenario.yaml:7: expect.delivery: a share is at most 1, got '120%'"),
         ("expect: {delivery: most}", r"scenario.yaml:7: expect.delivery: expected a share such as 2%, got 'most'"),
-        ("expect: {}", r"scenario.yaml:7: expect.delivery: "),
+        ("expect: {}", r"scenario.yaml:7: expect: expects nothing; give it a field, such as `judged: 95%`, or remove"),
+        ("expect: {judged: 120%}", r"scenario.yaml:7: expect.judged: a share is at most 1, got '120%'"),
+        ("expect: {judged: most}", r"scenario.yaml:7: expect.judged: expected a share such as 2%, got 'most'"),
+        ("expect: {judge: 95%}", r"scenario.yaml:7: .*unknown field 'judge'; did you mean 'judged'\?"),
         ("expect: {deliver: 1}", r"scenario.yaml:7: .*unknown field 'deliver'; did you mean 'delivery'\?"),
     ],
 )

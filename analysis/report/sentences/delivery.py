@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from analysis.report.sentences.text import capitalised
-from analysis.tables.summary import BROKER_DEFECT, CORRECT, STATE_LEFT, UNJUDGED, Delivery
+from analysis.tables.summary import BROKER_DEFECT, CORRECT, POWER_BELOW, STATE_LEFT, UNJUDGED, Delivery
 
 
 def delivery_sentence(delivery: Delivery) -> str:
@@ -14,7 +14,7 @@ def delivery_sentence(delivery: Delivery) -> str:
         ratio = capitalised(delivery.best_effort.in_words())
         return f"{ratio}. {_best_effort_sentence(delivery)}"
     if delivery.verdicts == [UNJUDGED]:
-        return "No client published anything, so there was nothing to deliver."
+        return _unjudged(delivery)
     if delivery.verdicts == [BROKER_DEFECT]:
         return "A broker failed by a defect of its own code, which ended the run, so deliveries are not judged."
     if delivery.verdicts == [CORRECT]:
@@ -24,6 +24,19 @@ def delivery_sentence(delivery: Delivery) -> str:
             f"{_detected(delivery)}{_excused(delivery)}"
         )
     return _wrong(delivery)
+
+
+def power_sentence(delivery: Delivery) -> str:
+    """The power of the verdict as a sentence."""
+    return f"{capitalised(delivery.power_in_words())}."
+
+
+def _unjudged(delivery: Delivery) -> str:
+    if not delivery.published:
+        return "No client published anything, so there was nothing to deliver."
+    if not delivery.power.owed:
+        return f"None of {delivery.published:,} publications was owed to any client, so nothing is proved."
+    return "Less than half of the owed notifications could be judged, so nothing is proved about the others."
 
 
 def _best_effort_sentence(delivery: Delivery) -> str:
@@ -50,6 +63,9 @@ def _wrong(delivery: Delivery) -> str:
         else f"{delivery.against_streams:,} arrived against their stream's order",
         _starts_wrong(delivery),
         *_detections_wrong(delivery),
+        "fewer of the owed notifications could be judged than the scenario expects"
+        if POWER_BELOW in delivery.verdicts
+        else "",
         "routing tables hold rows that no client stands for any more" if STATE_LEFT in delivery.verdicts else "",
     ]
     return capitalised("; ".join(part for part in found if part)) + "." + _excused(delivery)

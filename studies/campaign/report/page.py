@@ -13,7 +13,7 @@ from record.files import REPORT, replace_file
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry
 from studies.campaign.report.figures import delay_figure, groups, recovery_figure
 from studies.campaign.result import FaultResult, VariantResult
-from studies.campaign.sentences import closing_lines, delivery_ratio, label, repeat_command, spread
+from studies.campaign.sentences import closing_lines, delivery_ratio, judged, label, repeat_command, spread
 
 _BADGES = {FidelityVerdict.VALID: "good", FidelityVerdict.DEGRADED: "fair", FidelityVerdict.INVALID: "bad"}
 _WHAT_SHOWN = 3
@@ -33,6 +33,7 @@ class MatrixField:
 
     badge: str
     delivery: str
+    power: str
     fidelity: str
     fidelity_badge: str
     recovery: str
@@ -50,6 +51,8 @@ class CellRow:
     variant: str
     delivery: str
     delivery_badge: str
+    judged: str
+    power: str
     fidelity: str
     fidelity_badge: str
     attempts: int
@@ -105,6 +108,7 @@ def _field(entry: MatrixEntry) -> MatrixField:
     return MatrixField(
         badge="good" if entry.correct == entry.cells else "bad",
         delivery=f"{entry.correct} of {entry.cells} correct{defects}{ratio}",
+        power=entry.power.in_words(),
         fidelity=", ".join(f"{count} {verdict}" for verdict, count in entry.fidelity.items()),
         fidelity_badge=_BADGES[worst],
         recovery=spread(entry.recovered_s, 2),
@@ -125,6 +129,8 @@ def _cell_rows(line: CellLine, directory: Path) -> Iterator[CellRow]:
             variant=variant.name,
             delivery=", ".join(variant.delivery),
             delivery_badge="good" if variant.delivery == ["correct"] else "bad",
+            judged=judged(variant.power),
+            power=variant.power.in_words(),
             fidelity=variant.fidelity,
             fidelity_badge=_BADGES[FidelityVerdict(variant.fidelity)],
             attempts=line.attempts,

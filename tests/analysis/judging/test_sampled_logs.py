@@ -14,6 +14,7 @@ from record.log import Event
 from record.promises import Completeness, Promises
 from record.sample import PublicationSample
 from tests.analysis.history import DRIVER, PROMISES, History, joined, write_run
+from tests.analysis.judging.judged import verdicts_of
 
 NOTHING = PublicationSample(1e-12, 1)
 """Holds none of the publications of these histories."""
@@ -65,7 +66,7 @@ def delivery(judged: Summary, name: str) -> Delivery:
 @pytest.mark.parametrize("name", BY_NAME)
 def test_clients_logs_and_long_waits_decide(judged: Summary, name: str) -> None:
     found = delivery(judged, name)
-    assert (found.verdicts, (found.expected, found.lost, found.excused)) == BY_NAME[name]
+    assert (verdicts_of(found), (found.expected, found.lost, found.excused)) == BY_NAME[name]
 
 
 def test_an_example_states_why_its_way_is_unknown(judged: Summary) -> None:

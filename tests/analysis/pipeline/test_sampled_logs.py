@@ -11,6 +11,7 @@ import pytest
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.deliveries import Expectation, Notification
+from analysis.tables.power import Power
 from analysis.tables.results import read_table
 from analysis.tables.summary import SampledLogs, Summary, VariantSummary
 from broker_service.tracing.sampled_trace import LONG_WAIT
@@ -157,7 +158,7 @@ def test_every_kind_of_record_occurs(runs: tuple[Run, Run]) -> None:
 
 def clients_view(variant: VariantSummary) -> object:
     """Everything in a summary that comes from clients, and the drops. Excuses are compared by another test."""
-    delivery = msgspec.structs.replace(variant.delivery, excused=0, not_judged=0, examples=[])
+    delivery = msgspec.structs.replace(variant.delivery, excused=0, not_judged=0, power=Power.total([]), examples=[])
     delay = msgspec.structs.replace(variant.delay, queueing_share=None, ways_known=0)
     examples = [(found.defect, found.publication, found.client) for found in variant.delivery.examples]
     faults = [msgspec.structs.replace(fault, due=fault.due - fault.excused, excused=0) for fault in variant.faults]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from analysis.tables.detections import DetectionFigures
+from analysis.tables.power import Power
 from analysis.tables.summary import Delay, Delivery, Matching, VariantSummary
 
-_LEFT_OUT = ("best_effort", "detections", "starts")
+_LEFT_OUT = ("best_effort", "detections", "starts", "expected_judged")
 
 
 def empty_variant(name: str) -> VariantSummary:
     """A variant without messages."""
     counts = dict.fromkeys((field for field in Delivery.__struct_fields__ if field not in _LEFT_OUT), 0)
-    delivery = msgspec.convert(counts | {"verdicts": [], "spurious_causes": {}, "examples": []}, Delivery)
+    lists = {"verdicts": [], "spurious_causes": {}, "examples": [], "power": Power.total([])}
+    delivery = msgspec.convert(counts | lists, Delivery)
     delay = msgspec.convert(dict.fromkeys(Delay.__struct_fields__, 0), Delay)
     matching = msgspec.convert(dict.fromkeys(Matching.__struct_fields__, 0), Matching)
     return VariantSummary(

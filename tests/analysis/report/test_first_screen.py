@@ -107,7 +107,7 @@ def test_the_delivery_ratio_is_the_picture_of_best_effort(tmp_path: Path) -> Non
     assert [course.name for course in courses_of(data)] == ["delivery-ratio", "delays"]
     ratio, none = (row.notes for row in screen(data).verdicts)
     assert ratio[0].startswith("Delivery ratio 50.0% of 40 due notifications")
-    assert none == []
+    assert none == ["Judged 100% of 1 owed notification"]
     assert [course.name for course in courses_of(read(tmp_path / "other", fixed()))] == ["delays"]
 
 
@@ -124,7 +124,11 @@ def test_a_verdict_that_is_not_valid_has_its_first_reason_beside_it(tmp_path: Pa
     (run / "fidelity.json").write_bytes(msgspec.json.encode({"verdict": "DEGRADED", "variants": judged}))
     analyze(run, PlainEngine())
     rows = screen(read_report_data(run)).verdicts
-    assert [(row.fidelity, row.notes) for row in rows] == [("DEGRADED", ["event loop: worst at B7"]), ("VALID", [])]
+    power = "Judged 100% of 1 owed notification"
+    assert [(row.fidelity, row.notes) for row in rows] == [
+        ("DEGRADED", [power, "event loop: worst at B7"]),
+        ("VALID", [power]),
+    ]
 
 
 def test_of_many_variants_those_that_need_a_look_have_a_row(tmp_path: Path) -> None:

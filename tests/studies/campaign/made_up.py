@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import UNSET, UnsetType
 
+from analysis.tables.power import Power
 from studies.campaign.attempt import Attempt
 from studies.campaign.cell import Cell
 from studies.campaign.result import CellResult, FaultResult, VariantResult
@@ -36,6 +37,9 @@ faults:
 """
 
 
+POWER = Power(owed=53, excused={"in flight to B2": 3}, not_judged={"outside of the sample": 1}, implied=4)
+
+
 def write_campaign(directory: Path, text: str = CAMPAIGN) -> Path:
     """A campaign's file beside its scenario."""
     (directory / "little.yaml").write_text(SCENARIO)
@@ -63,9 +67,9 @@ def result(
     ratio: float | UnsetType | None = UNSET,
 ) -> CellResult:
     variant = VariantResult(
-        name="base", delivery=[delivery], fidelity=fidelity, reasons=[], published=100, expected=50, delivered=49,
-        excused=3, lost=0 if delivery == "correct" else 2, duplicate=0, spurious=0, reordered=0, mean_ms=12.0,
-        p50_ms=11.0, p95_ms=20.0, p99_ms=30.0, faults=[fault()] if faults is None else faults,
+        name="base", delivery=[delivery], power=POWER, fidelity=fidelity, reasons=[], published=100, expected=50,
+        delivered=49, excused=3, lost=0 if delivery == "correct" else 2, duplicate=0, spurious=0, reordered=0,
+        mean_ms=12.0, p50_ms=11.0, p95_ms=20.0, p99_ms=30.0, faults=[fault()] if faults is None else faults,
         delivery_ratio=ratio,
     )  # fmt: skip
     return CellResult(

@@ -6,9 +6,11 @@ import json
 import pickle
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from record.errors import BadInputError
 from studies.campaign import cells, fingerprint, load_campaign
 from studies.campaign.cell import run_simulated
 from studies.campaign.cells import key_prefix
@@ -40,6 +42,22 @@ def test_without_factors_and_schedules_the_scenario_runs_as_it_is_written(tmp_pa
     scenario = json.loads(cell.scenario)
     assert scenario["faults"][0]["kill"] == ["B2"]
     assert [variant.name for variant in cell.plan().variants] == ["fixed", "dynamic"]
+
+
+def test_a_campaign_expects_of_every_cell(tmp_path: Path) -> None:
+    file = write_campaign(tmp_path, f"{CAMPAIGN}expect: {{judged: 95%}}\n")
+    for cell in cells(load_campaign(file), file):
+        assert json.loads(cell.scenario)["expect"] == {"judged": "95%"}
+        assert {variant.scenario.expect.judged for variant in cell.plan().variants if variant.scenario.expect} == {0.95}
+
+
+def test_an_expectation_that_a_protocol_refuses_names_the_campaign(tmp_path: Path) -> None:
+    file = write_campaign(tmp_path, f"{CAMPAIGN}expect: {{delivery: 95%}}\n")
+    with pytest.raises(BadInputError, match=r"campaign.yaml: cell fixed\+none-1: expect.delivery.*: tid promises"):
+        cells(load_campaign(file), file)
+    file = write_campaign(tmp_path, f"{CAMPAIGN}expect: {{judged: 950%}}\n")
+    with pytest.raises(BadInputError, match=r"campaign.yaml:10: expect.judged: a share is at most 1"):
+        load_campaign(file)
 
 
 def _fingerprint(directory: Path, text: str) -> str:

@@ -49,6 +49,19 @@ def test_a_delivery_ratio_is_over_seeds(tmp_path: Path) -> None:
     assert "2 of 2 correct; delivery ratio 85.0% (21.5% to 100.0%)" in build_report(summary, tmp_path).read_text()
 
 
+def test_the_power_is_over_cells(tmp_path: Path) -> None:
+    summary = summarise("made-up", "", "f" * 16, 4, lines())
+    (entry,) = summary.matrix
+    assert (entry.power.owed, entry.power.judged, entry.power.excused) == (159, 156, {"in flight to B2": 9})
+    words = "judged 98% of 159 owed notifications; 3 not judged: outside of the sample; 9 excused: in flight to B2; "
+    assert f"{words}implied at most 12" in list(closing_lines(summary))
+    columns = {column.header: list(column.cells) for column in matrix_table(summary).columns}
+    assert columns["judged"] == ["98% of 159"]
+    page = build_report(summary, tmp_path).read_text()
+    assert words in page
+    assert page.count("98% of 53") == 6  # of three cells, each with its title
+
+
 def test_where_every_delivery_is_promised_there_is_no_ratio() -> None:
     summary = summarise("made-up", "", "f" * 16, 4, lines())
     assert summary.matrix[0].delivery_ratio is UNSET

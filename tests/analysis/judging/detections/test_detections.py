@@ -13,7 +13,7 @@ from analysis.tables.detections import Detection, DetectionDelays, DetectionFigu
 from analysis.tables.results import read_table, table_file
 from analysis.tables.summary import Example, Summary
 from tests.analysis.history import joined, write_run
-from tests.analysis.judging.judged import delivery
+from tests.analysis.judging.judged import delivery, verdicts_of
 from tests.analysis.oracle_cases_of_detections import RIGHT, WRONG, DetectionCase, pair
 from tests.analysis.oracle_cases_of_starts import ANNOUNCED_COMPOSITES
 
@@ -40,7 +40,7 @@ def figures(judged: Summary, case: DetectionCase) -> DetectionFigures | UnsetTyp
 def test_a_history_is_judged_as_it_should_be(judged: Summary, name: str) -> None:
     case = BY_NAME[name]
     found = figures(judged, case)
-    assert delivery(judged, name).verdicts == case.verdicts
+    assert verdicts_of(delivery(judged, name)) == case.verdicts
     if isinstance(found, UnsetType):
         assert case.numbers.get("composites") == 0
         return

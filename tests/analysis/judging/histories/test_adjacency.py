@@ -16,7 +16,7 @@ from record.promises import Completeness, Promises
 from record.sample import PublicationSample
 from tests.analysis.diamond import DIAMOND
 from tests.analysis.history import DRIVER, History, joined, write_run
-from tests.analysis.judging.judged import delivery
+from tests.analysis.judging.judged import delivery, verdicts_of
 
 ANY = Promises(delivery=Completeness.BEST_EFFORT, passes_on_within=MOST_HOPS)
 TWO = Promises(delivery=Completeness.BEST_EFFORT, passes_on_within=2)
@@ -103,4 +103,4 @@ def test_nothing_is_owed_to_a_client_without_a_settled_subscription_or_during_a_
         history.unsubscribe(109.9)
     history.publish().receive(broker="B2")
     found = delivery(analyze(write_run(tmp_path / "run", [history]), PlainEngine()), "base")
-    assert found.verdicts == ["correct"]
+    assert verdicts_of(found) == ["correct"]

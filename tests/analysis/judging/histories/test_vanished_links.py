@@ -15,7 +15,7 @@ from record.log import Event
 from record.promises import Completeness, Loss, Promises
 from tests.analysis.diamond import DELAYS, DIAMOND, crossing
 from tests.analysis.history import History, write_run
-from tests.analysis.judging.judged import delivery
+from tests.analysis.judging.judged import delivery, verdicts_of
 
 _DELAYS = {str(kind): loss for kind, loss in DELAYS.items()}
 LOSES = Promises(survives={**_DELAYS, VANISHED_LINKS: Loss.IN_FLIGHT})
@@ -81,10 +81,10 @@ def test_a_loss_is_judged_by_the_promises(case: Case, judged: Summary) -> None:
     found = delivery(judged, case.name)
     excused = int(case.verdict == "correct" and not case.missed and not case.in_flight)
     missed = found.best_effort.missed if found.best_effort else 0
-    assert (found.verdicts, found.excused, missed) == ([case.verdict], excused, case.missed)
+    assert (verdicts_of(found), found.excused, missed) == ([case.verdict], excused, case.missed)
 
 
 def test_a_notification_between_parted_brokers_is_no_defect(tmp_path: Path) -> None:
     history = Case("parted, and yet", LOSES, PARTED, 120).history().notify(at=120.1)
     summary = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine())
-    assert delivery(summary, "parted, and yet").verdicts == ["correct"]
+    assert verdicts_of(delivery(summary, "parted, and yet")) == ["correct"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from analysis.report.sentences.delivery import delivery_sentence
+from analysis.report.sentences.delivery import delivery_sentence, power_sentence
+from analysis.tables.power import Power
 from analysis.tables.summary import BestEffort, Delivery
 
 GOOD = Delivery(
     verdicts=["correct"],
+    power=Power(owed=1200, excused={}, not_judged={}, implied=0),
     published=10,
     rejected=0,
     expected=1200,
@@ -72,4 +74,20 @@ def test_what_came_against_the_order_of_its_stream_is_named() -> None:
 
 
 def test_a_run_without_publications_is_not_called_correct() -> None:
-    assert "nothing to deliver" in delivery_sentence(msgspec.structs.replace(GOOD, verdicts=["unjudged"]))
+    silent = msgspec.structs.replace(GOOD, verdicts=["unjudged"], published=0)
+    assert "nothing to deliver" in delivery_sentence(silent)
+
+
+def test_a_run_that_owed_nothing_or_could_not_be_judged_is_not_called_correct() -> None:
+    nothing = msgspec.structs.replace(GOOD, verdicts=["unjudged"], power=Power.total([]))
+    assert delivery_sentence(nothing) == "None of 10 publications was owed to any client, so nothing is proved."
+    little = Power(owed=100, excused={}, not_judged={"outside of the logged sample": 60}, implied=0)
+    unknown = msgspec.structs.replace(nothing, power=little)
+    assert delivery_sentence(unknown) == (
+        "Less than half of the owed notifications could be judged, so nothing is proved about the others."
+    )
+    wanted = msgspec.structs.replace(unknown, verdicts=["power below expectation"], expected_judged=0.95)
+    assert delivery_sentence(wanted) == ("Fewer of the owed notifications could be judged than the scenario expects.")
+    assert power_sentence(wanted) == (
+        "Judged 40% of 100 owed notifications; 60 not judged: outside of the logged sample; 95% expected."
+    )
