@@ -81,14 +81,13 @@ from analysis.judging.histories.adjacency import Adjacency, CopyArrival
 from analysis.judging.histories.history import History
 from analysis.judging.journeys.journey import Journey
 from analysis.judging.rights.composite_rights import CompositeRights, PartMatch
+from analysis.judging.rights.declared import conjunction_of
 from analysis.judging.rights.duties import Duties, Found, Judgement, proven
-from analysis.judging.rights.interests import Interests, interests_of
+from analysis.judging.rights.interests import Interests, ReadContent, interests_of
 from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
 from analysis.judging.rights.subscribed import Subscribed, moments_of
 from analysis.reading.publication_events import UNKNOWN, Published
 from analysis.tables.deliveries import Cause, Right
-from broker_service.language import Advertisement, ContentError, Predicate, Publication
-from broker_service.language.relations import conforms
 from record.log import Event
 from record.promises import Completeness
 
@@ -113,35 +112,31 @@ class Oracle:
     """Judges the publications of one variant."""
 
     def __init__(self, history: History, interests: Interests) -> None:
-        """`interests` are those of the history's subscriptions."""
+        """`interests` are those of the history's declarations."""
         self._history = history
         self._duties = Duties.of(history) if history.promises.gapless else None
         self._proves = history.promises.gapless or bool(history.losses)
         self._undoubted = history.cut_short is None and not history.has_outages
         self._keeps_accepted = history.promises.keeps_accepted
-        self._interests = interests
+        self.interests = interests
         self._interested: list[list[Standing]] = [[] for _ in range(len(interests))]
         """The subscriptions of each interest."""
-        self._advertised: dict[str, list[tuple[int, Advertisement, Standing]]] = {}
+        self._advertised: dict[str, list[tuple[int, int, Standing]]] = {}
+        """By client: the number of each lifetime, and that of its advertisement among the interests."""
         for number, lifetime in enumerate(history.lifetimes):
-            if lifetime.predicates is None:
+            conjunction = conjunction_of(lifetime)
+            if conjunction is None:
                 continue
             made = standing_of(number, lifetime, history)
             if lifetime.made is Event.SUBSCRIBE:
-                self._interested[interests.number_of(lifetime.predicates)].append(made)
+                self._interested[interests.number_of(conjunction)].append(made)
             else:
-                self._add_advertisement(number, lifetime.predicates, made)
+                advertisement = number, interests.number_of_advertisement(conjunction), made
+                self._advertised.setdefault(made.client, []).append(advertisement)
         self._composites = CompositeRights(history, self._status)
         self._moments = moments_of(made for interested in self._interested for made in interested)
         self._known: dict[tuple[int, tuple[int, ...]], Subscribed] = {}
         """By the time between two of these moments, and the interests matched."""
-
-    def _add_advertisement(self, number: int, predicates: tuple[Predicate, ...], made: Standing) -> None:
-        try:
-            advertisement = Advertisement(predicates)
-        except ContentError:
-            return
-        self._advertised.setdefault(made.client, []).append((number, advertisement, made))
 
     def judge(self, journey: Journey) -> Verdict:
         """The clients that must and may get a publication, and the reason why others that got it must not."""
@@ -149,17 +144,17 @@ class Oracle:
         published = journey.published
         if published is None:
             return Verdict([Judgement(client, Right.NONE, Cause.UNKNOWN_PUBLICATION) for client in notified], None)
-        content = self._interests.read(published.content)
+        content = self.interests.read(published.content)
         flight = self._flight(journey, published)
         if journey.refused and not journey.accepted:
             refused = [Judgement(client, Right.NONE, Cause.REFUSED) for client in notified]
-            return Verdict(refused, None, self._composites.refused(content.publication, flight))
-        conforming = list(self._conforming(published.client or "", content.publication))
+            return Verdict(refused, None, self._composites.refused(content, flight))
+        conforming = list(self._conforming(published.client or "", content))
         entitled, tree = _entitlement(conforming, flight)
         subscribed = self._subscribed(content.interests, flight)
         found = subscribed.found
         judgements = subscribed.judgements(entitled, flight.doubt, notified)
-        matches = self._composites.matches(content.publication, flight, entitled)
+        matches = self._composites.matches(content, flight, entitled)
         if self._history.promises.delivery is not Completeness.EVERY:
             promised = _promised(journey, found, flight, self._history.adjacency)
             judgements = _with_best_effort(judgements, promised)
@@ -234,17 +229,25 @@ class Oracle:
         parted = history.parted.between(published.broker, made.broker)
         return Status.DOUBTFUL if parted.overlaps(published.time, flight.until) else status
 
-    def _conforming(self, client: str, content: Publication | None) -> Iterator[tuple[int, Standing]]:
+    def _conforming(self, client: str, content: ReadContent) -> Iterator[tuple[int, Standing]]:
         """The client's advertisements that the content conforms to, with their numbers, in the order made."""
-        if content is not None:
-            for number, advertisement, made in self._advertised.get(client, ()):
-                if conforms(content, advertisement):
-                    yield number, made
+        for number, advertisement, made in self._advertised.get(client, ()):
+            if content.conforms(advertisement):
+                yield number, made
 
 
 def oracles_of(histories: Sequence[History]) -> list[Oracle]:
     """The oracle of each variant."""
     return [Oracle(history, interests) for history, interests in zip(histories, interests_of(histories), strict=True)]
+
+
+def expect(oracles: Sequence[Oracle], published: Iterable[Published]) -> None:
+    """Announces the publications to be judged next, in their order, so that their contents are evaluated together."""
+    expected: dict[Interests, list[bytes]] = {}
+    for publishing in published:
+        expected.setdefault(oracles[publishing.variant].interests, []).append(publishing.content)
+    for interests, contents in expected.items():
+        interests.expect(contents)
 
 
 def _entitlement(conforming: Iterable[tuple[int, Standing]], flight: Flight) -> tuple[Status, int | None]:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import groupby
+from itertools import chain, groupby
 
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.detections.events import CompositeEventCollector, PartOfComposite
@@ -21,7 +21,7 @@ from analysis.judging.journeys.route_lengths import RouteTally
 from analysis.judging.journeys.router_work import WorkSamples, WorkTally
 from analysis.judging.journeys.spread import SpreadSample
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
-from analysis.judging.oracle import Oracle, Verdict, oracles_of
+from analysis.judging.oracle import Oracle, Verdict, expect, oracles_of
 from analysis.judging.rights.duties import owing_subscriptions
 from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import bucket_of
@@ -140,6 +140,7 @@ class PublicationStage:
         by_publisher: list[list[JudgedPublication]] = [[] for _ in range(self.buckets)]
         table = EventTable.of(bucket.parts)
         composites = CompositeEventCollector(table.detections, table.detection_losses)
+        expect(self._oracles, chain.from_iterable(table.published))
         journeys = Journeys(table)
         for _, of_publication in groupby(journeys, lambda journey: journey.publication):
             judged_in: dict[int, JudgedPublication] = {}

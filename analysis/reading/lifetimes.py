@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from operator import attrgetter, itemgetter
 
 import msgspec
 
 from analysis.reading.log_events import ClientOperation, LogPosition
-from broker_service.language import ContentError, Predicate
-from broker_service.language.composite_subscription import CompositeSubscription
-from broker_service.language.records import recorded_predicate
 from record.log import Event, PredicateRecord
 
 _PLAIN = frozenset({Event.SUBSCRIBE, Event.ADVERTISE})
@@ -48,11 +46,12 @@ class DeclarationLifetime(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     node: str
     """The driver that runs the client."""
     broker: str | None
-    predicates: tuple[Predicate, ...] | None
-    """None for predicates outside the language, which match nothing, and for a composite subscription."""
-    composite: CompositeSubscription | None = None
-    """The pattern and the window of a composite subscription; None where a record has no window, or a pattern that is
-    outside the language."""
+    predicates: tuple[PredicateRecord, ...] = ()
+    """As recorded, of a subscription or an advertisement; they may be outside the language."""
+    pattern: str | None = None
+    """Of a composite subscription, in notation, as recorded; it may be outside the language."""
+    within: int | None = None
+    """Nanoseconds of the window of a composite subscription."""
     issued: int
     confirmed: int | None
     withdrawn: int | None
@@ -165,7 +164,6 @@ def _lifetime(
     made: ClientOperation, confirmed: int | None, end: _Answered | None = None, announced: tuple[int, ...] = ()
 ) -> DeclarationLifetime:
     """The lifetime of what an operation declared, given the operation that ended it."""
-    composes = made.event is Event.COMPOSE
     return DeclarationLifetime(
         variant=made.variant,
         made=made.event,
@@ -173,8 +171,9 @@ def _lifetime(
         name=made.id,
         node=made.node,
         broker=made.broker,
-        predicates=None if composes else _predicates(made.predicates),
-        composite=_composite(made) if composes else None,
+        predicates=tuple(map(_once, made.predicates)),
+        pattern=made.pattern,
+        within=made.within,
         issued=made.at.time,
         confirmed=confirmed,
         withdrawn=None if end is None else end.operation.at.time,
@@ -217,17 +216,11 @@ def _without_repetitions(accepted: Iterable[_Answered]) -> list[_Answered]:
     return found
 
 
-def _composite(made: ClientOperation) -> CompositeSubscription | None:
-    from broker_service.language.notation import parse_composite  # noqa: PLC0415 - the parser, for composites alone
-
-    try:
-        return None if made.within is None else CompositeSubscription(parse_composite(made.pattern or ""), made.within)
-    except ContentError:
-        return None
+def _once(record: PredicateRecord) -> PredicateRecord:
+    """The record, the same object for equal ones: thousands of clients have the same few in a run's logs."""
+    return _record(record.attribute, record.operator, record.number, record.string)
 
 
-def _predicates(records: Iterable[PredicateRecord]) -> tuple[Predicate, ...] | None:
-    try:
-        return tuple([recorded_predicate(record) for record in records])
-    except ContentError:
-        return None
+@lru_cache(maxsize=16_384, typed=True)
+def _record(attribute: str, operator: str, number: float | None, string: str | None) -> PredicateRecord:
+    return PredicateRecord(attribute=attribute, operator=operator, number=number, string=string)

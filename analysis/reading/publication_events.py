@@ -20,8 +20,10 @@ import msgspec
 import numpy as np
 
 from analysis.reading.detections import DetectionLoss, NotifiedDetection
-from broker_service.language import Value
 from record.log import Event, TraceRecord
+
+Value = int | float | str
+"""The value of a publication's attribute."""
 
 UNKNOWN = -(1 << 63)
 """Stands for a number that a record does not have."""

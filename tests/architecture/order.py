@@ -97,7 +97,7 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "analysis.judging": _floors(
         "doubt trace",
-        "judged",
+        "judged language",
         "histories journeys",
         "evidence",
         "rights variant_context",

@@ -19,16 +19,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from broker_service.language import Operator, Value
-from broker_service.language.composite import And, Atomic, Composite, Or, Variable
-from broker_service.language.composite_subscription import binds, guaranteed, parts_of, variable_predicates
-from broker_service.language.evaluation import TESTS
+from analysis.judging.language import (
+    AllOf,
+    AnyOf,
+    Part,
+    Pattern,
+    Relation,
+    Value,
+    Variable,
+    bound_by,
+    parts_of,
+    related,
+)
 
 Members = tuple[int, ...]
 """The numbers of publications, ascending, each once."""
 _Values = tuple[Value | None, ...]
 """The values of the pattern's variables; None for those that are not bound."""
-_Test = tuple[Value, Operator, int]
+_Test = tuple[Value, Relation, int]
 """A value that is to be tested against a variable, given by its place."""
 _Row = tuple[int, Members, _Values, tuple[_Test, ...]]
 """The stamp of the oldest publication, the publications, the values, and the tests to be made."""
@@ -42,11 +50,11 @@ _FEWEST_REMOVED = 64
 class Combinations:
     """The sets of publications that fulfil one pattern."""
 
-    def __init__(self, pattern: Composite, within: int, matches: Sequence[int]) -> None:
+    def __init__(self, pattern: Pattern, within: int, matches: Sequence[int]) -> None:
         """`within` is the window in nanoseconds; `matches` are the numbers of publications that match each part, about,
         from which the order of joins follows."""
         parts = parts_of(pattern)
-        variables = list(dict.fromkeys(made.variable for part in parts for made in variable_predicates(part)))
+        variables = list(dict.fromkeys(made.variable for part in parts for made in part.variables))
         self._within = within
         self._window = _Window()
         self._places = {variable: place for place, variable in enumerate(variables)}
@@ -78,28 +86,28 @@ class Combinations:
 
     def _completed(self, row: _Row) -> None:
         _, members, values, tests = row
-        if all(TESTS[operator](value, values[place]) for value, operator, place in tests):
+        if all(_passes(test, values) for test in tests):
             self._complete[members] = None
 
-    def _build(self, pattern: Composite, emit: _Emit) -> None:
+    def _build(self, pattern: Pattern, emit: _Emit) -> None:
         """Makes the relations below a node, whose rows go to `emit`. Leaves are made in the order of the parts."""
         match pattern:
-            case Atomic():
+            case Part():
                 self._leaves.append(_Leaf(pattern, self._places, emit))
-            case Or(operands):
+            case AnyOf(operands):
                 for operand in operands:
                     self._build(operand, emit)
-            case And(operands):
+            case AllOf(operands):
                 for operand, receive in zip(operands, self._chain(operands, emit), strict=True):
                     self._build(operand, receive)
 
-    def _chain(self, operands: Sequence[Composite], emit: _Emit) -> list[_Emit]:
+    def _chain(self, operands: Sequence[Pattern], emit: _Emit) -> list[_Emit]:
         """The chain of joins of these operands: the receiver of each operand's rows."""
         order = self._order(operands)
-        bound = frozenset(guaranteed(operands[order[0]]))
+        bound = bound_by(operands[order[0]])
         joins: list[_Join] = []
         for place in order[1:]:
-            of_operand = guaranteed(operands[place])
+            of_operand = bound_by(operands[place])
             shared = [self._places[variable] for variable in _sorted(bound & of_operand)]
             left, right = _Table(self._window), _Table(self._window)
             self._tables += left, right
@@ -110,7 +118,7 @@ class Combinations:
         receivers = dict(zip(order, [joins[0].from_left, *(join.from_right for join in joins)], strict=True))
         return [receivers[place] for place in range(len(operands))]
 
-    def _order(self, operands: Sequence[Composite]) -> list[int]:
+    def _order(self, operands: Sequence[Pattern]) -> list[int]:
         first = len(self._leaves)
         sizes = []
         for operand in operands:
@@ -121,10 +129,10 @@ class Combinations:
         order: list[int] = []
         bound: frozenset[Variable] = frozenset()
         while remaining:
-            chosen = min(remaining, key=lambda place: (not guaranteed(operands[place]) & bound, sizes[place], place))
+            chosen = min(remaining, key=lambda place: (not bound_by(operands[place]) & bound, sizes[place], place))
             remaining.remove(chosen)
             order.append(chosen)
-            bound |= guaranteed(operands[chosen])
+            bound |= bound_by(operands[chosen])
         return order
 
 
@@ -141,16 +149,10 @@ class _Window:
 class _Leaf:
     """The publications that match a part."""
 
-    def __init__(self, part: Atomic, places: dict[Variable, int], emit: _Emit) -> None:
-        predicates = variable_predicates(part)
-        self._bindings = [
-            (number, places[predicate.variable]) for number, predicate in enumerate(predicates) if binds(predicate)
-        ]
-        self._tests = [
-            (number, predicate.operator, places[predicate.variable])
-            for number, predicate in enumerate(predicates)
-            if not binds(predicate)
-        ]
+    def __init__(self, part: Part, places: dict[Variable, int], emit: _Emit) -> None:
+        numbered = list(enumerate(part.variables))
+        self._bindings = [(number, places[made.variable]) for number, made in numbered if made.binds]
+        self._tests = [(number, made.relation, places[made.variable]) for number, made in numbered if not made.binds]
         self._unbound: _Values = (None,) * len(places)
         self._emit = emit
 
@@ -165,7 +167,7 @@ class _Leaf:
                     return
                 filled[place] = value
             bound = tuple(filled)
-        tests = tuple([(values[own], operator, place) for own, operator, place in self._tests])
+        tests = tuple([(values[own], relation, place) for own, relation, place in self._tests])
         self._emit((stamp, (number,), bound, tests))
 
 
@@ -238,6 +240,13 @@ def _no_receiver(_row: _Row) -> None:
     raise AssertionError("a join whose rows go nowhere")
 
 
+def _passes(test: _Test, values: _Values) -> bool:
+    """True when a test holds, given the values of the variables, of which it is one that is bound."""
+    value, relation, place = test
+    bound = values[place]
+    return bound is not None and related(value, relation, bound)
+
+
 def _united(values: _Values, others: _Values) -> _Values | None:
     """The values of both rows; None where they differ."""
     united = []
@@ -251,19 +260,19 @@ def _united(values: _Values, others: _Values) -> _Values | None:
     return tuple(united)
 
 
-def _size(pattern: Composite, matches: Sequence[int]) -> int:
+def _size(pattern: Pattern, matches: Sequence[int]) -> int:
     """A rough number of rows; `matches` are those of the pattern's own parts."""
     match pattern:
-        case Atomic():
+        case Part():
             return matches[0]
-        case Or(operands) | And(operands):
+        case AnyOf(operands) | AllOf(operands):
             sizes, first = [], 0
             for operand in operands:
                 end = first + len(parts_of(operand))
                 sizes.append(_size(operand, matches[first:end]))
                 first = end
-            return sum(sizes) if isinstance(pattern, Or) else min(sizes)
+            return sum(sizes) if isinstance(pattern, AnyOf) else min(sizes)
 
 
 def _sorted(variables: frozenset[Variable]) -> list[Variable]:
-    return sorted(variables, key=lambda variable: (variable.type.value, variable.name))
+    return sorted(variables)

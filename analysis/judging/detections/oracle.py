@@ -33,12 +33,12 @@ import msgspec
 from analysis.judging.detections.combinations import Combinations
 from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss
 from analysis.judging.evidence.risks import Risks
+from analysis.judging.language import Pattern
 from analysis.judging.rights.composite_rights import PartMatch
 from analysis.reading.detections import NotifiedDetection
 from analysis.reading.intervals import NONE, Intervals
 from analysis.tables.deliveries import Right
 from analysis.tables.detections import DetectionDefect
-from broker_service.language.composite import Composite
 
 _CLOSINGS = 16
 """The number of times that sets are closed in a window."""
@@ -48,7 +48,7 @@ _CLOSINGS = 16
 class ComposedLifetime:
     """One lifetime of a composite subscription, as far as its detections depend on it."""
 
-    pattern: Composite
+    pattern: Pattern
     within: int
     """Nanoseconds."""
     matches: Sequence[int]

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from analysis.judging.detections.combinations import Combinations
 from analysis.judging.detections.events import NOT_PUBLISHED, PlacedDetection
 from analysis.judging.detections.oracle import ComposedLifetime
+from analysis.judging.language import without_variables
 from analysis.judging.rights.composite_rights import PartMatch
 from analysis.tables.deliveries import Cause, Right
-from broker_service.language.composite import And, Atomic, Composite, Or
-from broker_service.language.composite_subscription import relaxed
 
 _NEARNESS = (
     Cause.NO_PART,
@@ -67,9 +66,7 @@ def _cause(members: Sequence[Mapping[int, PartMatch]], number: int, lifetime: Co
 
 
 def _fulfils_but_for_variables(matches: Sequence[PartMatch], lifetime: ComposedLifetime) -> bool:
-    combinations = Combinations(
-        _without_variables(lifetime.pattern), lifetime.within + lifetime.error, lifetime.matches
-    )
+    combinations = Combinations(without_variables(lifetime.pattern), lifetime.within + lifetime.error, lifetime.matches)
     in_order = sorted(matches, key=lambda match: (match.stamp, match.publication))
     found = {
         members
@@ -77,13 +74,3 @@ def _fulfils_but_for_variables(matches: Sequence[PartMatch], lifetime: ComposedL
         for members in combinations.add(match.stamp, number, match.leaves, ())
     }
     return tuple(range(len(in_order))) in found
-
-
-def _without_variables(pattern: Composite) -> Composite:
-    match pattern:
-        case Atomic():
-            return Atomic(relaxed(pattern).predicates)
-        case And(operands):
-            return And(tuple(map(_without_variables, operands)))
-        case Or(operands):
-            return Or(tuple(map(_without_variables, operands)))

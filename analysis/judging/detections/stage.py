@@ -25,6 +25,8 @@ from analysis.judging.detections.stored_matches import match_losses
 from analysis.judging.evidence.risks import Risks
 from analysis.judging.evidence.ways import Ways
 from analysis.judging.histories.history import History
+from analysis.judging.language import parts_of
+from analysis.judging.rights.declared import composite_of
 from analysis.judging.rights.standing import standing_of
 from analysis.judging.variant_context import VariantContext
 from analysis.reading.intervals import Intervals
@@ -32,7 +34,6 @@ from analysis.reading.placements import JoinPoint
 from analysis.tables.deliveries import Cause
 from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
 from analysis.tables.partitions import PartWriter
-from broker_service.language.composite_subscription import parts_of
 
 ROUNDING = 2
 """Nanoseconds by which the difference of two rounded stamps and a rounded window may be wrong, at most."""
@@ -137,7 +138,7 @@ def lifetimes_of(
     for variant, history in enumerate(histories):
         error = sum(sorted(history.stamp_errors.values())[-2:]) + rounding[variant]
         for number, lifetime in enumerate(history.lifetimes):
-            composite = lifetime.composite
+            composite = composite_of(lifetime)
             if composite is None:
                 continue
             parts = range(len(parts_of(composite.pattern)))
@@ -145,7 +146,7 @@ def lifetimes_of(
             name = CompositeName(variant, lifetime.client, lifetime.name)
             found.setdefault(name, {})[number] = ComposedLifetime(
                 pattern=composite.pattern,
-                within=composite.within or 0,
+                within=composite.within,
                 matches=[matches.get(PartOfComposite(variant, number, part), 0) for part in parts],
                 outages=Intervals.union(match_losses(lifetime, history, points[name]), made.outages),
                 risks=Risks(history.losses, ways[variant], lifetime.broker, points[name]) if history.losses else None,

@@ -7,20 +7,20 @@ subscription is due as it is to a plain one (`analysis.judging.rights.duties`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from analysis.judging.doubt import Doubt
 from analysis.judging.histories.history import History
+from analysis.judging.language import Value
+from analysis.judging.rights.declared import declared_parts
 from analysis.judging.rights.duties import Duties
+from analysis.judging.rights.interests import ReadContent
 from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
 from analysis.judging.rights.subscribed import judged_right, moments_of, spurious_cause
 from analysis.tables.deliveries import Cause, Right
-from broker_service.language import Publication, Value
-from broker_service.language.composite_subscription import parts_of, relaxed, variable_predicates
-from broker_service.matching import MatchIndex
 from record.promises import Completeness
 
 
@@ -80,27 +80,22 @@ class CompositeRights:
         """`status_of` gives the status of a subscription towards a publication."""
         self._status_of = status_of
         self._best_effort = history.promises.delivery is not Completeness.EVERY
-        self._index: MatchIndex[int] = MatchIndex()
         self._leaves: list[_Leaf] = []
+        """By the numbers of the parts (`ReadContent.parts`)."""
         self._known: dict[_JudgedKey, list[_JudgedParts]] = {}
-        for number, lifetime in enumerate(history.lifetimes):
-            if lifetime.composite is None:
-                continue
-            made = standing_of(number, lifetime, history)
-            for place, part in enumerate(parts_of(lifetime.composite.pattern)):
-                attributes = tuple(predicate.attribute for predicate in variable_predicates(part))
-                self._index.add(len(self._leaves), relaxed(part))
-                self._leaves.append(_Leaf(made, place, attributes))
+        standings: dict[int, Standing] = {}
+        for number, place, part in declared_parts(history):
+            if number not in standings:
+                standings[number] = standing_of(number, history.lifetimes[number], history)
+            self._leaves.append(_Leaf(standings[number], place, tuple(made.attribute for made in part.variables)))
         self._made = {leaf.made.number: leaf.made for leaf in self._leaves}
         self._moments = None if history.has_cuts else moments_of(leaf.made for leaf in self._leaves)
 
-    def matches(self, content: Publication | None, flight: Flight, entitled: Status) -> Sequence[PartMatch]:
+    def matches(self, content: ReadContent, flight: Flight, entitled: Status) -> Sequence[PartMatch]:
         """The composite subscriptions that have parts which a publication matches, with the right to it."""
-        if content is None or not self._leaves:
-            return ()
-        return list(self._matches(content.attributes, flight, entitled))
+        return list(self._matches(content, flight, entitled)) if content.parts else ()
 
-    def refused(self, content: Publication | None, flight: Flight) -> Sequence[PartMatch]:
+    def refused(self, content: ReadContent, flight: Flight) -> Sequence[PartMatch]:
         """The same of a publication that its broker refused: no client has a right to it."""
         matches = self.matches(content, flight, Status.NONE)
         for match in matches:
@@ -113,9 +108,9 @@ class CompositeRights:
             if match.right is Right.MAY and duties.is_announced(self._made[match.lifetime], flight):
                 match.right = Right.MUST
 
-    def _matches(self, attributes: Mapping[str, Value], flight: Flight, entitled: Status) -> Iterator[PartMatch]:
-        published = flight.published
-        numbers = tuple(sorted(self._index.match(attributes)))
+    def _matches(self, content: ReadContent, flight: Flight, entitled: Status) -> Iterator[PartMatch]:
+        published, attributes = flight.published, content.attributes
+        numbers = tuple(sorted(content.parts))
         for lifetime, right, cause, leaves, names in self._judged(numbers, flight, entitled):
             yield PartMatch(
                 published.time,
@@ -132,8 +127,6 @@ class CompositeRights:
 
     def _judged(self, numbers: tuple[int, ...], flight: Flight, entitled: Status) -> list[_JudgedParts]:
         """The parts with these numbers by composite subscription. While no status changes, they are judged once."""
-        if not numbers:
-            return []
         between = None if self._moments is None else self._moments.between(flight.published.time, flight.until)
         if between is None:
             return self._judged_now(numbers, flight, entitled)

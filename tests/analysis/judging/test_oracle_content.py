@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from analysis.judging.histories.history import History
 from analysis.judging.journeys.journey import Journey
 from analysis.judging.oracle import oracles_of
+from analysis.judging.rights.declared import conjunction_of
 from analysis.reading.lifetimes import lifetimes
 from analysis.reading.log_events import ClientOperation, LogPosition
 from analysis.reading.publication_events import Published, decode_content, encode_content
@@ -17,6 +18,7 @@ from broker_service.language.relations import conforms, matches
 from record.log import Event, PredicateRecord
 from record.time_units import SECOND
 from tests.analysis.history import OVERLAY
+from tests.analysis.judging.language.translation import records_of
 
 LARGE = 2**53
 NUMBERS = (-1.5, -0.0, 0, 1, 2.0, 1e300, LARGE, LARGE + 1, 10**30)
@@ -44,12 +46,7 @@ contents = st.builds(
 
 def confirmed(number: int, event: Event, client: str, predicates: tuple[Predicate, ...]) -> list[ClientOperation]:
     """A subscription or an advertisement, confirmed at once."""
-    records = tuple(
-        PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, string=predicate.value)
-        if isinstance(predicate.value, str)
-        else PredicateRecord(attribute=predicate.attribute, operator=predicate.operator.value, number=predicate.value)
-        for predicate in predicates
-    )
+    records = records_of(predicates)
     made = ClientOperation(
         LogPosition(number, "driver", 0, 0), 0, event, event.value, client, "1", "driver", "B1", records
     )
@@ -96,6 +93,6 @@ def test_predicates_outside_the_language_match_nothing() -> None:
     odd = confirmed(0, Event.SUBSCRIBE, "S", (Predicate("a", Operator.EQUAL, 1),))
     nonsense = odd[0]._replace(predicates=(PredicateRecord(attribute="a", operator="nonsense", number=1),))
     (life,) = lifetimes([nonsense, odd[1]])
-    assert life.predicates is None
+    assert conjunction_of(life) is None
     (oracle,) = oracles_of([History(overlay=OVERLAY, lifetimes=[life])])
     assert oracle.judge(Journey()).judgements == []

@@ -8,21 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.judging.detections.combinations import Combinations
-from broker_service.language import Predicate, Value
+from analysis.judging.language import Columns, Matcher, Value, composed, parts_of
 from broker_service.language.composite import Composite
-from broker_service.language.composite_subscription import parts_of, relaxed, variable_predicates
-from broker_service.language.evaluation import all_hold
-from broker_service.language.notation import parse_composite
+from tests.analysis.judging.language.translation import pattern_of
 from tests.broker_service.detection import naive
 from tests.broker_service.detection.naive import Published
 from tests.broker_service.detection.strategies import patterns, publications, windows
+from tests.broker_service.detection.trial import Trial
 
 
 def found(
     pattern: Composite, published: Sequence[Published], within: int, sizes: Sequence[int]
 ) -> list[frozenset[str]]:
     """All sets that the oracle finds, in the order found."""
-    combinations = Combinations(pattern, within, sizes)
+    combinations = Combinations(pattern_of(pattern), within, sizes)
     in_order = sorted(published, key=lambda made: (made.stamp, made.id))
     sets = []
     for number, made in enumerate(in_order):
@@ -34,14 +33,18 @@ def found(
 
 
 def matching(pattern: Composite, made: Published) -> tuple[list[int], list[list[Value]]]:
-    """The parts that a publication matches, and the values that they compare with variables."""
-    parts = [
-        (number, part)
-        for number, part in enumerate(parts_of(pattern))
-        if all_hold(relaxed(part).predicates, made.attributes)
-    ]
-    values = [[made.attributes[made_.attribute] for made_ in variable_predicates(part)] for _, part in parts]
-    return [number for number, _ in parts], values
+    """The parts that a publication matches by the judge, and the values that they compare with variables."""
+    parts = parts_of(pattern_of(pattern))
+    matched = Matcher([part.conjunction for part in parts]).matches(Columns([made.attributes])).of(0)
+    leaves = sorted(matched)
+    return leaves, [[made.attributes[compared.attribute] for compared in parts[leaf].variables] for leaf in leaves]
+
+
+def detected(pattern: Composite, published: Sequence[Published], within: int) -> set[frozenset[str]]:
+    """All sets that the brokers' detector finds, whatever the order of arrival."""
+    trial = Trial()
+    trial.add("c", pattern, within)
+    return {publications for _, publications in trial.arrive_all(published)}
 
 
 @given(patterns, publications(), windows, st.data())
@@ -49,16 +52,17 @@ def test_combinations_are_those_of_the_definition(
     pattern: Composite, published: list[Published], within: int, data: st.DataObject
 ) -> None:
     """Every set once, whichever operand is joined first."""
-    parts = len(parts_of(pattern))
+    parts = len(parts_of(pattern_of(pattern)))
     sizes = data.draw(st.lists(st.integers(0, 3), min_size=parts, max_size=parts))
     sets = found(pattern, published, within, sizes)
     assert len(set(sets)) == len(sets)
     assert set(sets) == naive.detections(pattern, published, within)
+    assert set(sets) == detected(pattern, data.draw(st.permutations(published)), within)
 
 
 def test_memory_holds_two_windows() -> None:
     """Of a long run, tables keep what may still join and as much again."""
-    pattern = parse_composite("{[class,eq,'A'],[x,=,$I$X]}&{[class,eq,'B'],[x,=,$I$X]}")
+    pattern = composed("{[class,eq,'A'],[x,=,$I$X]}&{[class,eq,'B'],[x,=,$I$X]}", 1_000).pattern
     combinations = Combinations(pattern, 1_000, [1, 1])
     complete = 0
     for stamp in range(50_000):
@@ -69,6 +73,6 @@ def test_memory_holds_two_windows() -> None:
 
 def test_predicates_without_variables_are_not_read_again() -> None:
     """Stage 2 has matched them, so that stage 3 needs no contents."""
-    (part,) = parts_of(parse_composite("{[class,eq,'A'],[x,>,3]}"))
-    assert all(isinstance(predicate, Predicate) for predicate in part.predicates)
+    (part,) = parts_of(composed("{[class,eq,'A'],[x,>,3]}", 0).pattern)
+    assert part.variables == ()
     assert Combinations(part, 0, [1]).add(5, 0, [0], ()) == [(0,)]

@@ -19,6 +19,7 @@ from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.language.composite_subscription import parts_of, relaxed
 from broker_service.language.notation import parse_composite
 from tests.analysis.judging.detections.test_combinations import matching
+from tests.analysis.judging.language.translation import pattern_of
 from tests.broker_service.detection import naive
 from tests.broker_service.detection.naive import Published
 from tests.broker_service.detection.strategies import patterns, publications, windows
@@ -35,7 +36,7 @@ def match_of(pattern: Composite, made: Published, right: Right) -> PartMatch | N
 
 
 def lifetime_of(pattern: Composite, within: int) -> ComposedLifetime:
-    return ComposedLifetime(pattern=pattern, within=within, matches=[1] * len(parts_of(pattern)))
+    return ComposedLifetime(pattern=pattern_of(pattern), within=within, matches=[1] * len(parts_of(pattern)))
 
 
 def placed(ids: Sequence[str], stamps: dict[str, int], time: int) -> PlacedDetection:
@@ -109,7 +110,7 @@ def test_an_error_of_stamps_makes_what_is_close_to_the_end_of_the_window_optiona
     for spread in (7, 8, 12, 13):
         made = [Published("p1", 100, {"class": "A"}), Published("p2", 100 + spread, {"class": "B"})]
         matches = [found for one in made if (found := match_of(PAIR, one, Right.MUST)) is not None]
-        lifetime = ComposedLifetime(pattern=PAIR, within=10, matches=[1, 1], error=2)
+        lifetime = ComposedLifetime(pattern=pattern_of(PAIR), within=10, matches=[1, 1], error=2)
         verdicts[spread] = [found.right for found in DetectionSweep({7: lifetime}).judged(in_order(matches))]
     assert verdicts == {7: [Right.MUST], 8: [Right.MUST], 12: [Right.MAY], 13: []}
 

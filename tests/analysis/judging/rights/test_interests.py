@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.judging.histories.history import History
+from analysis.judging.rights.declared import Declared
 from analysis.judging.rights.interests import Interests, interests_of
 from analysis.reading.lifetimes import lifetimes
 from analysis.reading.publication_events import encode_content
@@ -11,6 +14,7 @@ from broker_service.language import Operator, Predicate, Publication, Subscripti
 from broker_service.language.relations import matches
 from record.log import Event
 from tests.analysis.history import OVERLAY
+from tests.analysis.judging.language.translation import conjunction_of
 from tests.analysis.judging.test_oracle_content import confirmed, conjunctions, contents
 
 CHEAP = (Predicate("a", Operator.LESS, 1), Predicate("class", Operator.PRESENT, ""))
@@ -22,23 +26,39 @@ def _encoded(attributes: dict[str, int | float | str]) -> bytes:
     return encode_content(numbers, {name: value for name, value in attributes.items() if isinstance(value, str)})
 
 
-@given(st.lists(conjunctions, max_size=6), st.lists(contents, min_size=1, max_size=6))
-def test_any_sequence_of_contents_is_read_anew(
-    subscriptions: list[tuple[Predicate, ...]], published: list[dict[str, int | float | str]]
+def _interests(subscriptions: Sequence[tuple[Predicate, ...]]) -> Interests:
+    return Interests(Declared(tuple(map(conjunction_of, subscriptions)), (), ()))
+
+
+@given(
+    st.lists(conjunctions, max_size=6),
+    st.lists(contents, min_size=1, max_size=6),
+    st.lists(contents, max_size=6),
+    st.integers(1, 3),
+)
+def test_any_sequence_of_contents_is_read_whatever_was_expected(
+    subscriptions: list[tuple[Predicate, ...]],
+    published: list[dict[str, int | float | str]],
+    others: list[dict[str, int | float | str]],
+    chunk: int,
 ) -> None:
-    interests = Interests(subscriptions)
+    interests = _interests(subscriptions)
+    interests.chunk = chunk
+    interests.expect(map(_encoded, [*published[1:], *others, *published]))
     for attributes in [content for content in published for _ in range(2)]:
         read = interests.read(_encoded(attributes))
         content = Publication(attributes)
-        assert read.publication == content
-        expected = {interests.number_of(made) for made in subscriptions if matches(Subscription(made), content)}
+        assert read.attributes == attributes
+        expected = {
+            interests.number_of(conjunction_of(made)) for made in subscriptions if matches(Subscription(made), content)
+        }
         assert sorted(read.interests) == sorted(expected)
 
 
 def test_equal_predicates_in_any_order_are_one_interest() -> None:
-    interests = Interests([CHEAP, COSTLY, CHEAP[::-1]])
+    interests = _interests([CHEAP, COSTLY, CHEAP[::-1]])
     assert len(interests) == 2
-    assert [interests.number_of(made) for made in (CHEAP, COSTLY, CHEAP[::-1])] == [0, 1, 0]
+    assert [interests.number_of(conjunction_of(made)) for made in (CHEAP, COSTLY, CHEAP[::-1])] == [0, 1, 0]
 
 
 def _history(*subscriptions: tuple[Predicate, ...]) -> History:
