@@ -75,8 +75,8 @@ class RejectedOperation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The time of the answer, nanoseconds."""
     reason: str
     """As the broker gave it."""
-    is_sound: bool
-    """True when the language allows it."""
+    declared: DeclarationLifetime
+    """The content of the operation, as if it had been accepted."""
 
 
 DeclarationAt = tuple[LogPosition, DeclarationLifetime]
@@ -123,7 +123,7 @@ def _is_rejection(operation: ClientOperation) -> bool:
 
 
 def _rejected(answered: _Answered) -> RejectedOperation:
-    made, lifetime = answered.operation, _lifetime(answered.operation, None)
+    made = answered.operation
     return RejectedOperation(
         kind=made.kind,
         client=made.client,
@@ -131,7 +131,7 @@ def _rejected(answered: _Answered) -> RejectedOperation:
         broker=made.broker,
         at=answered.answered or made.at.time,
         reason=answered.reason,
-        is_sound=lifetime.predicates is not None or lifetime.composite is not None,
+        declared=_lifetime(made, None),
     )
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from analysis.judging.histories.history import History
+from analysis.judging.rights.declared import is_sound
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation
 from record.manifest import VariantRecord
@@ -87,7 +88,7 @@ def _is_explained(lifetime: DeclarationLifetime, history: History, issued: int, 
 
 def _rejected(rejected: Iterable[RejectedOperation]) -> Iterator[OperationDefect]:
     for operation in rejected:
-        if operation.is_sound and not any(word in operation.reason for word in _LIMIT):
+        if is_sound(operation.declared) and not any(word in operation.reason for word in _LIMIT):
             detail = (
                 f"{operation.broker} rejected {operation.kind} {operation.name} of {operation.client}, which the "
                 f"language allows: {operation.reason or 'no reason given'}"

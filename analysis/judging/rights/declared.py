@@ -70,6 +70,11 @@ def composite_of(lifetime: DeclarationLifetime) -> Composite | None:
     return _composite(lifetime.pattern or "", lifetime.within)
 
 
+def is_sound(lifetime: DeclarationLifetime) -> bool:
+    """True when the language allows the content of a declaration."""
+    return conjunction_of(lifetime) is not None or composite_of(lifetime) is not None
+
+
 def declared_parts(history: History) -> tuple[DeclaredPart, ...]:
     """The parts of all composite subscriptions of a history."""
     return tuple(
