@@ -86,9 +86,9 @@ class Event(enum.StrEnum):
     LINK_REMOVED = "link_removed"
     """The broker lost a neighbour; whatever the link held was dropped. peer and count as in `link_added`."""
     STARTED = "started"
-    """The node began to log. count: its incarnation."""
+    """The node began to log: its first record. count: its incarnation."""
     STOPPED = "stopped"
-    """The node ended in order. count: log records lost."""
+    """The node ended in order. count: log records lost; records: those that it wrote since it started."""
 
     DEFECT = "defect"
     """The broker ends because its own code failed, nearly always its router. count: its incarnation.
@@ -275,3 +275,5 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     identifier."""
     placement: PlacementRecord | None = None
     """Decision about the place of a composite subscription that is routed as a unit."""
+    records: Integer | None = None
+    """Number of records that the node wrote from `started` to this one, both included."""

@@ -64,6 +64,10 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     phases: list[PhaseRecord] = []
     drivers: list[str] | msgspec.UnsetType = msgspec.UNSET
     """The driver processes that acted for its clients, which log as brokers do; not set before they are connected."""
+    event_logs: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """The nodes that log faults and changes of the overlay, one a host; not set where none are planned."""
+    undrained: bool = False
+    """True where messages were still on their way when the drain phase ended."""
     interrupted: bool = False
     unsettled: list[str] | msgspec.UnsetType = msgspec.UNSET
     """Brokers that still passed on subscriptions and advertisements when the run phase began; not set without any."""

@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from analysis.auditing.evidence import Evidence
+from analysis.auditing.log_ends import log_ends
+from analysis.auditing.message_counts import message_counts
 from analysis.auditing.missing_logs import missing_logs
 from record.fidelity import Check
 
 Audit = Callable[[Evidence], Iterable[Check]]
 
-AUDITS: Sequence[Audit] = (missing_logs,)
+AUDITS: Sequence[Audit] = (missing_logs, log_ends, message_counts)
 """In the order in which reports show their checks."""
 
 

@@ -26,12 +26,12 @@ def missing_logs(evidence: Evidence) -> Iterable[Check]:
     if variant.drivers is UNSET or variant.phase(PhaseName.RUN) is None:
         yield unmeasured(NAME, UNIT, "the manifest does not name the nodes that reached the run phase")
         return
-    nodes = sorted({broker.id for broker in evidence.overlay.brokers} | set(variant.drivers))
+    nodes = sorted({broker.id for broker in evidence.overlay.brokers} | {*variant.drivers, *(variant.event_logs or ())})
     missing = [node for node in nodes if (evidence.number, node) not in logs.started]
     yield none_allowed(
         NAME,
         UNIT,
         missing,
         meaning="these nodes ran and their logs hold no start of this variant, so nothing is known of what they did",
-        otherwise=f"all {len(nodes):,} brokers and drivers logged their start",
+        otherwise=f"all {len(nodes):,} nodes logged their start",
     )

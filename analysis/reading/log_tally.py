@@ -9,6 +9,8 @@ from msgspec import UNSET
 
 from analysis.reading.gauges import QueueReadings
 from analysis.reading.log_events import BrokerDefect, ClientOperation, NeighbourChange, OutageEvent
+from analysis.reading.log_extents import LogExtents
+from analysis.reading.message_counts import MessageCounts
 from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.placements import DetectionReadings, PlacementEvent
 from analysis.reading.stream_positions import StreamPositions
@@ -25,6 +27,8 @@ class LogTally:
     malformed: int = 0
     started: set[tuple[int, str]] = field(default_factory=set)
     """By variant: the nodes that logged their start."""
+    extents: LogExtents = field(default_factory=LogExtents)
+    messages: MessageCounts = field(default_factory=MessageCounts)
     traffic: Traffic = field(default_factory=Traffic)
     services: QueueReadings = field(default_factory=QueueReadings)
     """Messages that wait for a broker's modelled service; the neighbour is empty."""
@@ -49,6 +53,8 @@ class LogTally:
         self.torn += other.torn
         self.malformed += other.malformed
         self.started |= other.started
+        self.extents.merge(other.extents)
+        self.messages.merge(other.messages)
         self.traffic.merge(other.traffic)
         self.services.merge(other.services)
         for variant, operations in other.operations.items():

@@ -15,6 +15,7 @@ from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
 from analysis.reading.log_tally import LogTally
+from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, Passed
 from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.placements import DetectingBroker, PlacementEvent
 from analysis.reading.publication_events import PLACED, EventWriter, Place
@@ -57,6 +58,12 @@ class _Handling:
     """The way to read all records that have their repetitive fields in common."""
 
     stop: int = 0
+    tail: int = 0
+    """The time from which records are `late`."""
+    records: int = 0
+    late: int = 0
+    leaving: int = 0
+    """Records at `stop` or later."""
     amount: Amount | None = None
     """The amount to which records before `stop` add; None where they are not counted."""
     read: _Read | None = None
@@ -80,6 +87,7 @@ class ShareReader:
             Event.BUFFER: self._read_buffer,
             Event.DEFECT: self._read_defect,
             Event.STARTED: self._read_start,
+            Event.STOPPED: self._read_mark,
             **dict.fromkeys(FAULT_CHANGES | _LINKS, self._read_outage),
             **dict.fromkeys(LINK_CHANGES, self._read_change),
             **dict.fromkeys(PLACEMENT_CHANGES, self._read_placement),
@@ -93,6 +101,7 @@ class ShareReader:
         self._tally.records += len(block.records)
         self._tally.torn += block.torn
         self._tally.malformed += block.malformed
+        self._tally.extents.add_block(file, block.offset, len(block.records), block.torn, block.malformed)
         self._file, self._offset, handlings = file, block.offset, self._handlings
         simple, numbers = self._simple, self._variants.numbers
         for position, record in enumerate(block.records, block.offset):
@@ -107,6 +116,11 @@ class ShareReader:
             if handling is None:
                 fields = _kept_once(fields)
                 handling = handlings[fields] = self._handling(fields)
+            handling.records += 1
+            if record.time >= handling.tail:
+                handling.late += 1
+                if record.time >= handling.stop:
+                    handling.leaving += 1
             if handling.amount is not None and record.time < handling.stop:
                 handling.amount.add(record)
             if handling.read is not None:
@@ -115,9 +129,13 @@ class ShareReader:
     def tally(self) -> LogTally:
         """Everything small that was read. The reader reads no more, because its functions, which refer to it, are
         removed: in such a cycle, its events would stay in memory until the next garbage collection."""
+        numbers = self._variants.numbers
         for (variant, node, event, kind, peer, text, label), handling in self._handlings.items():
+            if event in PASSED_ON and variant in numbers:
+                what = Passage(numbers[variant], node, event, kind, peer, text if event is Event.DISTURBED else None)
+                self._tally.messages.add(what, Passed(handling.records, handling.late, handling.leaving))
             if handling.amount is not None and handling.amount.records:
-                activity = self._variants.numbers[variant], node, event, kind, peer, text, label
+                activity = numbers[variant], node, event, kind, peer, text, label
                 self._tally.traffic.amounts[activity] = handling.amount
         self._handlings.clear()
         self._simple.clear()
@@ -128,7 +146,8 @@ class ShareReader:
         if variant is None:
             return _Handling()
         counted = Amount() if event in COUNTED else None
-        return _Handling(self._variants.stops[variant], counted, self._reading(variant, fields))
+        stop = self._variants.stops[variant]
+        return _Handling(stop, stop - TAIL, amount=counted, read=self._reading(variant, fields))
 
     def _reading(self, variant: int, fields: _Fields) -> _Read | None:
         """The way to read records with these fields; None where there is nothing to read but an amount."""
@@ -252,8 +271,12 @@ class ShareReader:
             detecting = DetectingBroker(variant, record.node, record.client, record.id, record.text or "")
             self._tally.detected.add(detecting, record.time)
 
-    def _read_start(self, variant: int, record: TraceRecord, _position: int) -> None:
+    def _read_start(self, variant: int, record: TraceRecord, position: int) -> None:
         self._tally.started.add((variant, record.node))
+        self._read_mark(variant, record, position)
+
+    def _read_mark(self, variant: int, record: TraceRecord, position: int) -> None:
+        self._tally.extents.add_mark(self._file, self._offset, position - self._offset, variant, record)
 
     def _read_defect(self, variant: int, record: TraceRecord, position: int) -> None:
         at = self._at(record, position)

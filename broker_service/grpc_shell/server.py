@@ -166,7 +166,7 @@ class BrokerServer:
         if self._stored is not None:
             self._stored.close()
         self._trace.flush()
-        self._recorder.note(Event.STOPPED, count=self._trace.lost)
+        self._recorder.note(Event.STOPPED, count=self._trace.lost, records=self._trace.written + 1)
         self._trace.close()
 
     # Servers

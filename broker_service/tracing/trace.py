@@ -21,6 +21,10 @@ class Trace(Protocol):
     @property
     def variant(self) -> str: ...
 
+    @property
+    def written(self) -> int:
+        """Records that were appended and are not lost."""
+
     def write(self, record: TraceRecord) -> None:
         """Appends a record. Never raises: a record that cannot be kept is counted."""
 
@@ -214,6 +218,7 @@ class Recorder:
         label: str | None = None,
         publications: list[str] | None = None,
         placement: PlacementRecord | None = None,
+        records: int | None = None,
         time: int | None = None,
     ) -> None:
         """Records any other event, now or at `time`; the fields are those of `TraceRecord`."""
@@ -240,5 +245,6 @@ class Recorder:
                 label=label,
                 publications=publications,
                 placement=placement,
+                records=records,
             )
         )

@@ -38,11 +38,18 @@ class FileTrace:
         self.lost = 0
         """Records that could not be written."""
         self._path = path
+        self._appended = 0
+        """Records that are in the file."""
         self._records: list[TraceRecord] = []
         self._encoder = msgspec.json.Encoder()
         self._failing = False
         self._file = os.open(path, _APPEND, 0o644)
         self._end_torn_line()
+
+    @property
+    def written(self) -> int:
+        """Records that were appended and are not lost."""
+        return self._appended + len(self._records)
 
     def write(self, record: TraceRecord) -> None:
         """Appends a record. Never raises: a record that cannot be kept is counted."""
@@ -74,8 +81,10 @@ class FileTrace:
         except OSError as error:
             whole = lines.count(b"\n", 0, written)
             self._cut(written - (lines.rfind(b"\n", 0, written) + 1))
+            self._appended += whole
             self._lose(len(records) - whole, f"cannot write: {error.strerror}")
         else:
+            self._appended += len(records)
             self._failing = False
 
     def _cut(self, excess: int) -> None:
@@ -103,7 +112,7 @@ class FileTrace:
 class NullTrace:
     """Keeps no records; it serves a broker without a log."""
 
-    lost = 0
+    lost = written = 0
 
     def __init__(self, node: str, variant: str) -> None:
         self.node = node

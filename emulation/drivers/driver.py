@@ -133,7 +133,7 @@ class Driver:
         if self._ticking is not None:
             self._ticking.cancel()
         self._trace.flush()
-        self._recorder.note(Event.STOPPED, count=self._trace.lost)
+        self._recorder.note(Event.STOPPED, count=self._trace.lost, records=self._trace.written + 1)
         self._trace.close()
 
     def _plan_next(self) -> None:

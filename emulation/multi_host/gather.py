@@ -102,10 +102,13 @@ def _variant(variant: VariantRecord, records: Mapping[str, Manifest]) -> Variant
     everywhere = [found for record in records.values() for found in record.variants if found.name == variant.name]
     remaining = [found.remaining_state for found in everywhere if found.remaining_state is not msgspec.UNSET]
     drivers = [name for found in everywhere for name in found.drivers or ()]
+    event_logs = [name for found in everywhere for name in found.event_logs or ()]
     unsettled = sorted({broker for found in everywhere for broker in found.unsettled or ()})
     return msgspec.structs.replace(
         variant,
         drivers=drivers or msgspec.UNSET,
+        event_logs=event_logs or msgspec.UNSET,
+        undrained=any(found.undrained for found in everywhere),
         interrupted=any(found.interrupted for found in everywhere),
         unsettled=unsettled or msgspec.UNSET,
         remaining_state={broker: rows for of_host in remaining for broker, rows in of_host.items()}

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from broker_service.tracing.trace import Recorder
+from broker_service.tracing.trace_writer import FileTrace
 from emulation.faults import Action, FaultRun
 from emulation.faults.execution import described
 from emulation.motion import OverlayMotion
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
+from record.log import Event
 from scenario.faults import Counts
 from topology.evolutions.evolution import Appears, Change, Vanishes
 
@@ -32,8 +35,16 @@ class VariantEvents:
         changes = () if plan.evolution is None else plan.evolution.changes
         self._moves = bool(changes)
         trace, clock = deployment.open_event_log(), deployment.clock
+        self._trace, self._recorder = trace, Recorder(trace, clock)
+        if self.logs:
+            self._recorder.note(Event.STARTED, count=1)
         self._fault_run = FaultRun(deployment.schedule, deployment.overlay, trace, clock)
         self._motion = OverlayMotion(changes, deployment.overlay, trace, clock)
+
+    @property
+    def logs(self) -> list[str]:
+        """The node that logs these events; none where there are none."""
+        return [self._trace.node] if self._faulty or self._moves else []
 
     @property
     def in_effect(self) -> bool:
@@ -73,6 +84,12 @@ class VariantEvents:
         if self.in_effect:
             self._context.doing("healing all faults")
         self._announce(self._fault_run.heal())
+
+    def end(self) -> None:
+        """Logs that nothing happens from now on."""
+        if self.logs:
+            lost = self._trace.lost if isinstance(self._trace, FileTrace) else 0
+            self._recorder.note(Event.STOPPED, count=lost, records=self._trace.written + 1)
 
     def _change(self, change: Change, counts: Counts) -> Iterator[Action]:
         """Makes a change after all faults that are due before it. Gives what is done to the link besides."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements
 from emulation.live_overlay import Tables, UnsettledError
@@ -58,6 +60,7 @@ class VariantRun:
             if self._plan.scenario.timeline.withdraw is not None:
                 self._tables = deployment.overlay.tables()
             events = VariantEvents(context, self._plan, deployment)
+            record.event_logs = events.logs or UNSET
             begin = deployment.begin()
             events.begin(begin)
         join_end = begin + round(timeline.join * SECOND)
@@ -74,6 +77,7 @@ class VariantRun:
         with context.phase(record, PhaseName.DRAIN, timeline.drain, "messages in flight arrive"):
             self._drain(events, begin + round(timeline.duration * SECOND) + late)
             deployment.drained()
+            events.end()
 
     def _pass_until(self, events: VariantEvents, end: int) -> None:
         """Lets time pass, with the clients' operations and the faults that are due."""
@@ -114,6 +118,7 @@ class VariantRun:
                 return
             self._pass_until(events, self._next_look(now, end))
         if not (deployment.done and quiet.quiet_for):
+            self._record.undrained = True
             self._context.announce(f"{self._plan.name}: messages were still in flight when the drain phase ended")
 
     def _leave(self) -> None:

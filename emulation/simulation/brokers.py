@@ -78,6 +78,8 @@ class SimulatedBroker:
         self._overdue = 0
         """Calls that were held and are yet to be made, now that the broker continues."""
         self._calibration = calibration
+        self._trace = trace
+        self._written_before = trace.written
         self.latency = sampler(calibration.link, random.Random(f"{config.seed}:{config.id}:{config.incarnation}:link"))
         """Draws what a frame takes besides its link, in nanoseconds."""
         self._recorder = recorder_of(config, trace, events.clock)
@@ -134,7 +136,7 @@ class SimulatedBroker:
         """Ends in order: links are closed and the log has its last record."""
         for end in list(self.ends.values()):  # the router may use further links
             end.close()
-        self._recorder.note(Event.STOPPED, count=0)
+        self._recorder.note(Event.STOPPED, count=0, records=self._trace.written - self._written_before + 1)
         self.kill()
 
     def freeze(self) -> None:

@@ -58,8 +58,8 @@ class ClientNodes:
 
     def stop(self) -> None:
         """The nodes end in order."""
-        for recorder in self._recorders.values():
-            recorder.note(Event.STOPPED, count=0)
+        for node, recorder in self._recorders.items():
+            recorder.note(Event.STOPPED, count=0, records=self._trace_of(node).written + 1)
 
     def _open(self, node: str, brokers: list[str]) -> None:
         recorder = self._recorders[node] = Recorder(self._trace_of(node), self._overlay.events.clock)

@@ -16,7 +16,7 @@ import msgspec
 from record.files import log_file
 from record.log import TraceRecord
 
-_APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
 BUFFERED_BYTES: Final = 40_000
 """Bytes of a node's lines from which on they are written: 40 MB in all for a thousand nodes."""
@@ -63,7 +63,7 @@ class LogDirectory:
 class NodeLog:
     """The log of one node; a `broker_service.tracing.trace.Trace`."""
 
-    __slots__ = ("_directory", "_encoder", "_lines", "_path", "_records", "node", "variant")
+    __slots__ = ("_directory", "_encoded", "_encoder", "_lines", "_path", "_records", "node", "variant")
 
     def __init__(self, directory: LogDirectory, node: str, path: str) -> None:
         self.node = node
@@ -71,8 +71,15 @@ class NodeLog:
         self._directory = directory
         self._path = path
         self._encoder = msgspec.json.Encoder()
+        self._encoded = 0
+        """Records that became lines."""
         self._records: list[TraceRecord] = []
         self._lines = bytearray()
+
+    @property
+    def written(self) -> int:
+        """Records of this variant."""
+        return self._encoded + len(self._records)
 
     def write(self, record: TraceRecord) -> None:
         records = self._records
@@ -91,4 +98,5 @@ class NodeLog:
 
     def _encode(self) -> None:
         self._lines += self._encoder.encode_lines(self._records)
+        self._encoded += len(self._records)
         self._records.clear()

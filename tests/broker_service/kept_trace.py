@@ -13,6 +13,10 @@ class KeptTrace:
     def __init__(self) -> None:
         self.kept: list[str] = []
 
+    @property
+    def written(self) -> int:
+        return len(self.kept)
+
     def write(self, record: TraceRecord) -> None:
         self.kept.append(record.event.value)
 

@@ -32,6 +32,10 @@ class ListTrace:
     variant: str = "base"
     records: list[TraceRecord] = field(default_factory=list)
 
+    @property
+    def written(self) -> int:
+        return len(self.records)
+
     def write(self, record: TraceRecord) -> None:
         self.records.append(record)
 

@@ -42,6 +42,10 @@ class RecordedTrace:
     def __init__(self) -> None:
         self.records: list[TraceRecord] = []
 
+    @property
+    def written(self) -> int:
+        return len(self.records)
+
     def write(self, record: TraceRecord) -> None:
         self.records.append(record)
 

@@ -53,6 +53,10 @@ class Arrivals:
         self.hops = 0
         self.messages = 0
 
+    @property
+    def written(self) -> int:
+        return self.messages
+
     def write(self, record: TraceRecord) -> None:
         if record.event is not Event.RECEIVED or record.peer is None:
             return

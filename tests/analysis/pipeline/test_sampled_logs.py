@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
@@ -104,6 +105,11 @@ def in_sample(record: TraceRecord, sample: PublicationSample | None) -> bool:
     return not life or sample is None or sample.holds(record.id or "")
 
 
+def uncounted(record: TraceRecord) -> TraceRecord:
+    """The record without the number of records before it, which differs."""
+    return structs.replace(record, records=None)
+
+
 def test_the_manifest_states_the_sample(runs: tuple[Run, Run]) -> None:
     whole, sampled = runs
     assert set(whole.samples) == {None}
@@ -115,8 +121,8 @@ def test_brokers_log_the_same_records_of_the_sample_and_no_others(runs: tuple[Ru
     (sample,) = set(sampled.samples)
     logged = sampled.records()
     for node, records in whole.records().items():
-        expected = [record for record in records if in_sample(record, sample)]
-        assert [record for record in logged[node] if record.event is not Event.WAITED] == expected
+        expected = [uncounted(record) for record in records if in_sample(record, sample)]
+        assert [uncounted(record) for record in logged[node] if record.event is not Event.WAITED] == expected
 
 
 def test_long_waits_in_output_queues_are_logged_of_all_other_publications(runs: tuple[Run, Run]) -> None:

@@ -33,6 +33,10 @@ class Deeds:
     def clock(self) -> int:
         return self.now
 
+    @property
+    def written(self) -> int:
+        return len(self.records)
+
     def write(self, record: TraceRecord) -> None:
         self.records.append(record)
 

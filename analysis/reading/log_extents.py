@@ -1,0 +1,156 @@
+"""Extents of the logs: how many records each node wrote between its starts and its ends, and where lines are damaged.
+
+A log is read in pieces, by several workers. Each block of lines tells how many records it holds; starts and ends are
+kept with their places. Put together, they give the records of each incarnation, whatever the cuts between pieces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+from record.files import node_of
+from record.log import Event, TraceRecord
+
+
+class BlockExtent(NamedTuple):
+    """The number of records in a block of lines."""
+
+    offset: int
+    records: int
+
+
+class Mark(NamedTuple):
+    """A start or an end of a node, at its place in a file."""
+
+    offset: int
+    """Of the block."""
+    line: int
+    """Of the record among those of the block."""
+    variant: int
+    node: str
+    starts: bool
+    time: int
+    incarnation: int
+    """Of a start."""
+    stated: int | None
+    """Of an end: the records that the node says it wrote since its start; None where it does not say."""
+    program: str | None
+    """Of a start: the digest of the node's program; None where it reports none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incarnation:
+    """The log of one node from a start to the end that follows it."""
+
+    variant: int
+    node: str
+    number: int
+    started: int
+    stopped: int | None
+    """None without an end."""
+    records: int
+    """In its file, from the start to the end, both included; without an end, up to the next start or the file's end."""
+    stated: int | None
+    """Records that the node says it wrote."""
+    program: str | None
+
+
+@dataclass(slots=True)
+class FileExtent:
+    """Records, starts and damage of one file."""
+
+    blocks: list[BlockExtent] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    torn: int = 0
+    malformed: int = 0
+
+    def incarnations(self) -> Iterator[Incarnation]:
+        """In the order of the file."""
+        blocks = sorted(self.blocks)
+        before = dict(
+            zip(
+                (block.offset for block in blocks),
+                accumulate((block.records for block in blocks), initial=0),
+                strict=False,
+            )
+        )
+        whole = sum(block.records for block in blocks)
+        marks = sorted(self.marks)
+        ends = [before[mark.offset] + mark.line for mark in marks]
+        for number, mark in enumerate(marks):
+            if not mark.starts:
+                continue
+            following = marks[number + 1] if number + 1 < len(marks) else None
+            begin, end = ends[number], whole if following is None else ends[number + 1]
+            ended = following if following is not None and not following.starts else None
+            yield Incarnation(
+                variant=mark.variant,
+                node=mark.node,
+                number=mark.incarnation,
+                started=mark.time,
+                stopped=None if ended is None else ended.time,
+                records=end - begin + (ended is not None),
+                stated=None if ended is None else ended.stated,
+                program=mark.program,
+            )
+
+    def strays(self) -> int:
+        """Records that follow an end and precede the next start, or precede all starts of a file that has some."""
+        if not self.marks:
+            return 0
+        return sum(block.records for block in self.blocks) - sum(found.records for found in self.incarnations())
+
+
+@dataclass(slots=True)
+class LogExtents:
+    """The extents of all logs, by file."""
+
+    files: dict[str, FileExtent] = field(default_factory=dict)
+
+    def add_block(self, file: str, offset: int, records: int, torn: int, malformed: int) -> None:
+        found = self._of(file)
+        found.blocks.append(BlockExtent(offset, records))
+        found.torn += torn
+        found.malformed += malformed
+
+    def add_mark(self, file: str, offset: int, line: int, variant: int, record: TraceRecord) -> None:
+        """Adds the start or the end that a record describes."""
+        starts = record.event is Event.STARTED
+        self._of(file).marks.append(
+            Mark(
+                offset, line, variant, record.node, starts, record.time,
+                (record.count or 0) if starts else 0, record.records, record.text if starts else None,
+            )
+        )  # fmt: skip
+
+    def merge(self, other: LogExtents) -> None:
+        for file, extent in other.files.items():
+            own = self._of(file)
+            own.blocks += extent.blocks
+            own.marks += extent.marks
+            own.torn += extent.torn
+            own.malformed += extent.malformed
+
+    def incarnations(self) -> list[Incarnation]:
+        """Those of all nodes in all variants."""
+        return [found for file in sorted(self.files) for found in self.files[file].incarnations()]
+
+    def damaged(self) -> Counter[str]:
+        """Lines that are no records although their writer was not killed, by node."""
+        return Counter({node_of(Path(file)): extent.malformed for file, extent in self.files.items()})
+
+    def torn(self) -> Counter[str]:
+        """Lines that their writer did not end, by node."""
+        return Counter({node_of(Path(file)): extent.torn for file, extent in self.files.items()})
+
+    def strays(self) -> Counter[str]:
+        """Records outside of any incarnation, by node."""
+        return Counter({node_of(Path(file)): extent.strays() for file, extent in self.files.items()})
+
+    def _of(self, file: str) -> FileExtent:
+        return self.files.setdefault(file, FileExtent())

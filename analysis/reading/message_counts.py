@@ -1,0 +1,73 @@
+"""Counts of messages as they are passed on: from client to broker, from broker to broker, from broker to client.
+
+Each end of a passage counts by itself, so the two can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from record.log import Event
+from record.time_units import SECOND
+
+PASSED_ON = frozenset(
+    {
+        Event.PUBLISH, Event.RECEIVED, Event.SENT, Event.DELIVERED, Event.NOTIFIED,
+        Event.DROPPED, Event.DISTURBED, Event.RECALLED, Event.REJECTED, Event.REFUSED,
+    }
+)  # fmt: skip
+"""Events at the ends of a passage, and those by which a message ends on it."""
+TAIL = 2 * SECOND
+"""Nanoseconds before clients leave; a message of this time may be on its way still where the drain was too short."""
+
+
+class Passage(NamedTuple):
+    """The properties that messages counted together have in common."""
+
+    variant: int
+    node: str
+    event: Event
+    kind: str | None
+    peer: str | None
+    fate: str | None
+    """Of a disturbed message: `lost`, `repeated` or `held back`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A number of messages."""
+
+    all: int = 0
+    late: int = 0
+    """Those of the last `TAIL` before clients leave, and after."""
+    leaving: int = 0
+    """Those since clients left."""
+
+    def on_its_way(self, *, undrained: bool) -> int:
+        """Those that may not have arrived when the brokers stopped."""
+        return self.late if undrained else self.leaving
+
+    def __add__(self, other: Passed) -> Passed:
+        return Passed(self.all + other.all, self.late + other.late, self.leaving + other.leaving)
+
+
+NONE_PASSED = Passed()
+
+
+@dataclass(slots=True)
+class MessageCounts:
+    """Messages passed on in all variants."""
+
+    passages: dict[Passage, Passed] = field(default_factory=dict)
+
+    def add(self, passage: Passage, passed: Passed) -> None:
+        self.passages[passage] = self.passages.get(passage, NONE_PASSED) + passed
+
+    def merge(self, other: MessageCounts) -> None:
+        for passage, passed in other.passages.items():
+            self.add(passage, passed)
+
+    def of(self, variant: int) -> Iterator[tuple[Passage, Passed]]:
+        return ((passage, passed) for passage, passed in self.passages.items() if passage.variant == variant)
