@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from analysis.judging.evidence.excuses import last_seen
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.tables.deliveries import Cause, Defect
 from analysis.tables.summary import OVERTAKEN, Example
@@ -98,4 +99,4 @@ def _last_seen(judged: JudgedPublication) -> str:
         return f"dropped at {'; '.join(judged.drops)}"
     if not judged.logged:
         return "its way is unknown, because brokers logged a sample of publications without it"
-    return f"it arrived at {len(judged.reached)} broker(s), and never at the client"
+    return f"it arrived at {len(judged.reached)} broker(s), and never at the client; last {last_seen(judged)}"

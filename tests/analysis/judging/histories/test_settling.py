@@ -1,0 +1,51 @@
+"""Settling of operations, by delays, modelled work and declared intervals."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.judging.histories.settling import ALLOWANCE, BACKLOG, DETOURS, settling_of
+from record.manifest import VariantRecord
+from record.service_time import ServiceTime
+from record.time_units import SECOND
+from topology.link_properties import Link, LinkProperties
+from topology.model import Broker, Overlay
+
+
+def line(*properties: LinkProperties) -> Overlay:
+    brokers = tuple(Broker(f"B{number}") for number in range(len(properties) + 1))
+    links = tuple(Link(a.id, b.id, asked, asked) for a, b, asked in zip(brokers, brokers[1:], properties, strict=False))
+    return Overlay("line", brokers, links)
+
+
+def test_delays_and_jitter_of_the_longest_of_the_fastest_paths_count() -> None:
+    overlay = line(LinkProperties(delay=0.5, jitter=0.01), LinkProperties(delay=0.25))
+    settling = settling_of(VariantRecord(name="base"), overlay)
+    assert settling.spread == round(DETOURS * (0.5 + 3 * 0.01 + 0.25) * SECOND)
+    assert settling.within == settling.spread + ALLOWANCE
+
+
+def test_a_shortcut_makes_it_shorter() -> None:
+    slow = LinkProperties(delay=1.0)
+    overlay = line(slow, slow)
+    quick = Link("B0", "B2", LinkProperties(delay=0.1), LinkProperties(delay=0.1))
+    shorter = Overlay("triangle", overlay.brokers, (*overlay.links, quick))
+    assert settling_of(VariantRecord(name="base"), overlay).spread == DETOURS * 2 * SECOND
+    assert settling_of(VariantRecord(name="base"), shorter).spread == round(DETOURS * 1.0 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("record", "asked", "seconds"),
+    [
+        (VariantRecord(name="base", settles_within=5.0), LinkProperties(), 5.0),
+        (VariantRecord(name="base", service_time=0.01), LinkProperties(), DETOURS * BACKLOG * 0.01),
+        (VariantRecord(name="base"), LinkProperties(send_time=ServiceTime(mean=0.02)), DETOURS * BACKLOG * 0.02),
+    ],
+    ids=["declared", "service", "sending"],
+)
+def test_intervals_and_modelled_work_count(record: VariantRecord, asked: LinkProperties, seconds: float) -> None:
+    assert settling_of(record, line(asked)).spread == round(seconds * SECOND)
+
+
+def test_a_single_broker_needs_the_allowance_alone() -> None:
+    assert settling_of(VariantRecord(name="base"), line()).within == ALLOWANCE
