@@ -13,6 +13,10 @@ class Doubt(StrEnum):
 
     CUT_SHORT = "the run was interrupted while it was on its way"
     """It is not judged then."""
-    OWN_BROKER = "its publisher's broker failed before it had accepted it"
-    SESSION = "its publisher's session was down"
-    SUBSCRIBER = "its subscriber's session or broker, or every way to it, was down"
+    OWN_BROKER = "{origin}, its publisher's broker, failed before it had accepted it"
+    SESSION = "its publisher's session with {origin} was down"
+    SUBSCRIBER = "{broker}, its subscriber's broker, its session, or every way to it was down"
+
+    def in_words(self, origin: str | None, broker: str | None) -> str:
+        """The reason, with the names of the publisher's and the subscriber's broker."""
+        return self.value.format(origin=origin or "an unknown broker", broker=broker or "an unknown broker")

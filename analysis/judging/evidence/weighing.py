@@ -41,9 +41,10 @@ def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evi
     if outcome.receipts or outcome.cause in _CERTAIN:
         return
     if outcome.doubt is Doubt.CUT_SHORT:
-        outcome.not_judged = outcome.doubt.value
+        outcome.not_judged = outcome.doubt.in_words(judged.origin, outcome.broker)
     elif outcome.doubt is not None and not evidence.outlived(judged, outcome, recoveries):
-        outcome.excuse, outcome.evidence = outcome.doubt.value, f"published at {judged.origin}, for {outcome.broker}"
+        outcome.excuse = outcome.doubt.in_words(judged.origin, outcome.broker)
+        outcome.evidence = f"published at {judged.origin}, for {outcome.broker}"
     elif (excuse := evidence.excuse(judged, outcome, recoveries)) is not None:
         outcome.excuse, outcome.evidence = excuse
     elif outcome.struck and not judged.logged:
