@@ -219,8 +219,12 @@ class Broker:
         return self._actions.delivered
 
     def tables(self) -> Mapping[str, object]:
-        """The router's tables, and the sizes of matching index and detector that are not 0, JSON-ready."""
+        """The router's tables, and the sizes of matching index and detector that are not 0, JSON-ready.
+
+        The index is the one that the next publication would be matched against.
+        """
         with self._defects.handling("a request for its tables"):
+            self._router.index()
             sizes = {MATCHING_INDEX: sum(map(len, self._matchers)), **self._composites.sizes}
             return {**self._router.tables(), **{name: size for name, size in sizes.items() if size}}
 

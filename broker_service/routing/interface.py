@@ -397,6 +397,9 @@ class Router(ABC):
         """The buffers in which publications are kept, always the same ones."""
         return ()
 
+    def index(self) -> None:  # noqa: B027 - the index of most routers never lags
+        """Brings a matching index that lags behind the tables in line with them, as the next publication would."""
+
     def tables(self) -> Mapping[str, object]:
         """The routing tables, JSON-ready, for people and for the conformance checks."""
         return {}

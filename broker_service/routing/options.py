@@ -29,6 +29,9 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Names of the options that are times, in seconds: scenarios may give them units, time dilation stretches them."""
     attributes: ClassVar[tuple[str, ...]] = ()
     """Attributes that the overlay must give every broker, such as its place in a structured overlay."""
+    counting_tables: ClassVar[frozenset[str]] = frozenset()
+    """Names of the tables of its routers that count what has happened, and stand for no client. They need not be as
+    before when all clients have left."""
     recognises_repeats: ClassVar[bool] = False
     """True when a router recognises, by what is in stable storage, publications that a former incarnation of its broker
     has accepted. Clients then repeat unacknowledged ones after a restart of their broker, too."""

@@ -7,7 +7,7 @@ matching index. It changes no delivery of the run, and costs memory and traffic 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from broker_service.broker import MATCHING_INDEX
 from emulation.live_overlay import Tables
@@ -18,14 +18,15 @@ _LONGEST = 200
 """Characters of one row."""
 
 
-def remaining_state(before: Tables, after: Tables) -> dict[str, list[str]]:
+def remaining_state(before: Tables, after: Tables, counting: Collection[str]) -> dict[str, list[str]]:
     """Differences between tables, a line each, by broker; brokers without any are left out.
 
-    `before` are the tables when no client had joined yet, `after` those when all had left.
+    `before` are the tables when no client had joined yet, `after` those when all had left. Those named in `counting`
+    count what has happened, and stand for no client, so they are not compared.
     """
     found: dict[str, list[str]] = {}
     for broker in before:
-        lines = list(_differences(before[broker], after[broker])) if broker in after else ["no answer"]
+        lines = list(_differences(before[broker], after[broker], counting)) if broker in after else ["no answer"]
         if lines:
             more = [f"and {len(lines) - _ROWS} more"] if len(lines) > _ROWS else []
             found[broker] = lines[:_ROWS] + more
@@ -41,8 +42,10 @@ def remaining_subscriptions(tables: Tables) -> dict[str, list[str]]:
     }
 
 
-def _differences(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
+def _differences(before: Mapping[str, object], after: Mapping[str, object], counting: Collection[str]) -> Iterator[str]:
     for name in dict.fromkeys((*before, *after)):
+        if name in counting:
+            continue
         old, new = _rows(before.get(name)), _rows(after.get(name))
         yield from (f"{name} still holds {row}"[:_LONGEST] for row in new if row not in old)
         yield from (f"{name} lacks {row}"[:_LONGEST] for row in old if row not in new)

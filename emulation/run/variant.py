@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from broker_service.errors import BrokerDefectError
+from broker_service.routing.registry import PROTOCOLS
 from emulation.fidelity import Measurements
 from emulation.live_overlay import Tables, UnsettledError
 from emulation.planning.plan import VariantPlan, publishers_subscribe
@@ -133,7 +134,8 @@ class VariantRun:
         left = {} if publishers_subscribe(self._plan.workload) else remaining_subscriptions(tables)
         for nodes in others:
             deployment.leave(*nodes)
-        self._record.remaining_state = left | remaining_state(self._tables, self._settled_tables(within))
+        counting = PROTOCOLS[self._plan.scenario.routing.protocol].options.counting_tables
+        self._record.remaining_state = left | remaining_state(self._tables, self._settled_tables(within), counting)
         if found := len(self._record.remaining_state):
             self._context.announce(f"{self._plan.name}: {found} brokers keep routing state after all clients have left")
 

@@ -276,6 +276,9 @@ class CbfRouter(DispatchingRouter):
     def _broadcast(self, message: Message, source: BrokerId | None) -> Sequence[Send]:
         return [Send(neighbour, message) for neighbour in self._sums if neighbour != source]
 
+    def index(self) -> None:
+        self._table.index()
+
     def tables(self) -> Mapping[str, object]:
         directions: dict[BrokerId, list[str]] = {neighbour: [] for neighbour in self._sums}
         for entry in self._table:

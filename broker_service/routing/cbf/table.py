@@ -102,12 +102,12 @@ class ForwardingTable:
 
         Raises `MalformedMessageError` when its content cannot be decoded.
         """
-        self._index()
+        self.index()
         return self._found(self._matcher.match(message))
 
     def find_decoded(self, id: str, publication: Publication) -> Found:
         """Compares a publication of a client here with all subscriptions."""
-        self._index()
+        self.index()
         return self._found(self._matcher.match_decoded(id, publication))
 
     def _set(self, body: bytes, directions: Directions) -> None:
@@ -136,7 +136,7 @@ class ForwardingTable:
 
     # Index
 
-    def _index(self) -> None:
+    def index(self) -> None:
         """Brings the index in line with the table."""
         if not self._unindexed:
             return

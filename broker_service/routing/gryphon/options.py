@@ -33,6 +33,7 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
         "forget_after",
     )
     recognises_repeats: ClassVar[bool] = True
+    counting_tables: ClassVar[frozenset[str]] = frozenset({"vector", "log", "bytes", "counts"})
 
     filtering: Literal["vectors", "flooding"] = "vectors"
     """`vectors`: the paper's algorithm; `flooding`: publications go to every broker with subscriptions (section

@@ -230,6 +230,9 @@ class MedymRouter(DispatchingRouter):
         opened = [Send(neighbour, message) for neighbour in self._locations.unmeasured(self._context.links)]
         return [*opened, *self._start_status(), *self._announce_soon()]
 
+    def index(self) -> None:
+        self._sums.index()
+
     def tables(self) -> Mapping[str, object]:
         names = self._mesh.servers
         return {"subscription_sums": self._sums.texts(names), **self._exchange.tables(names)}

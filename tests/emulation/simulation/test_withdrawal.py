@@ -12,7 +12,12 @@ from analysis.pipeline import analyze
 from analysis.tables.summary import CORRECT, STATE_LEFT, Summary
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import Kind, Message
+from broker_service.routing.cbf.router import CbfRouter
+from broker_service.routing.interface import Router
 from broker_service.routing.matcher import Matcher
+from broker_service.routing.medym.router import MedymRouter
+from broker_service.routing.registry import PROTOCOLS as PROTOCOLS_KNOWN
+from broker_service.routing.tid.router import TidRouter
 from command_line.commands.verdicts import exit_code
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
@@ -85,3 +90,73 @@ def assert_state_left(summary: Summary, text: str) -> None:
     examples = summary.variants[0].delivery.examples
     assert all(example.defect == STATE_LEFT for example in examples)
     assert any(text in example.detail for example in examples)
+
+
+EVERYWHERE = """
+name: everywhere
+topology: {topology}
+routing: {routing}
+workload:
+  publications: {{publishers: 3, rate: 4/s}}
+  subscriptions: {{subscribers: 8, selectivity: 20%}}
+timeline: {{join: 4s, run: 3s, drain: 2s, withdraw: 10s}}
+"""
+MESH = "{kind: full, brokers: 4, link: {delay: 2ms}}"
+SCOT = "{kind: scot, clusters: 2, acyclic: [[a, b], [b, c]], link: {delay: 2ms}}"
+REDUNDANT = "{kind: paper, name: gryphon-failure, link: {delay: 5ms}}"
+RANDOM = "{kind: random-regular, brokers: 6, degree: 3, link: {delay: 2ms}}"
+OVERLAYS = {
+    "{protocol: tid, publications: fixed}": RANDOM,
+    "{protocol: tid, publications: dynamic}": RANDOM,
+    "{protocol: octopia, publications: static}": SCOT,
+    "{protocol: octopia, publications: inter-cluster-dynamic}": SCOT,
+    "{protocol: medym}": MESH,
+    "{protocol: medym, announce_every: 500ms}": MESH,
+    "{protocol: medym, subscriptions: advertised}": MESH,
+    "{protocol: cbf}": RANDOM,
+    "{protocol: cbf, advertisements: true, aggregation: covering}": RANDOM,
+    "{protocol: channelization, channels: 3}": MESH,
+    "{protocol: gryphon}": REDUNDANT,
+    "{protocol: semi-probabilistic}": RANDOM,
+}
+"""An overlay for each protocol."""
+
+
+def run_everywhere(out: Path, routing: str) -> Summary:
+    text = EVERYWHERE.format(topology=OVERLAYS[routing], routing=routing)
+    outcome = simulate(make_plan(load_text(text, "everywhere.yaml")), out)
+    return analyze(outcome.directory, PlainEngine())
+
+
+def test_every_protocol_is_among_them() -> None:
+    assert {routing.split(":")[1].split(",")[0].strip(" }") for routing in OVERLAYS} == set(PROTOCOLS_KNOWN)
+
+
+@pytest.mark.parametrize("routing", OVERLAYS)
+def test_an_honest_router_is_blamed_on_no_overlay(tmp_path: Path, routing: str) -> None:
+    summary = run_everywhere(tmp_path, routing)
+    assert STATE_LEFT not in summary.delivery
+    assert summary.variants[0].delivery.published > 0
+
+
+@pytest.mark.source("it patches routers")
+@pytest.mark.parametrize(
+    ("router", "routing"),
+    [
+        (TidRouter, "{protocol: tid, publications: fixed}"),
+        (MedymRouter, "{protocol: medym}"),
+        (CbfRouter, "{protocol: cbf}"),
+    ],
+)
+def test_a_router_that_never_removes_a_withdrawn_subscription(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, router: type[Router], routing: str
+) -> None:
+    monkeypatch.setattr(router, "unsubscribe", lambda self, client, id: ())
+    assert_state_left(run_everywhere(tmp_path, routing), " still holds ")
+
+
+@pytest.mark.source("it patches compiled classes")
+def test_a_lazy_index_that_keeps_what_the_table_gave_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MEDYM's sums are right, and publications would be matched against subscriptions that are withdrawn."""
+    monkeypatch.setattr(Matcher, "remove", lambda self, key: None)
+    assert_state_left(run_everywhere(tmp_path, "{protocol: medym}"), "matching_index still holds")

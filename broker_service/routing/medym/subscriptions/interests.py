@@ -109,8 +109,7 @@ class KnownSums:
 
     def matching(self, message: Message, publication_server: int) -> Servers:
         """The publication server and all others with a subscription that matches a publication, in ascending order."""
-        if self._stale:
-            self._index()
+        self.index()
         holders = 1 << publication_server
         for subscription in self._matcher.match(message):
             holders |= self._holders_of(subscription)
@@ -134,8 +133,10 @@ class KnownSums:
         holders = self._holders.get(subscription)
         return self._shared.get(subscription, 0) if holders is None else holders
 
-    def _index(self) -> None:
+    def index(self) -> None:
         """Brings the index in line with the sums."""
+        if not self._stale:
+            return
         if _are_farther_apart(self._indexed, self._sums, len(self._matcher)):
             if not _latest or _are_farther_apart(_latest[0].sums, self._sums, len(_latest[0].subscriptions)):
                 _latest[:] = [_made_index(tuple(self._sums))]
