@@ -10,10 +10,12 @@ from emulation.fidelity import thresholds
 from emulation.fidelity.advice import advice, remedies
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.logs import LogFindings
+from emulation.fidelity.planned_faults import planned_faults
 from emulation.fidelity.series import ObservedInterval, samples
 from emulation.fidelity.thresholds import Threshold
 from emulation.fidelity.throttling import Throttling
 from emulation.runtimes.interface import Ending
+from emulation.verification.findings import Finding, Question
 from record.fidelity import Check, FidelityVerdict, LinkCheck, VariantFidelity, worst
 
 _SHOWN = 3
@@ -69,6 +71,10 @@ class Measurements:
     """Throttling of brokers that have a quota of their own."""
     host_throttled: float | None = None
     """Share of the periods of a CPU quota on the whole emulation in which the quota was used up."""
+    faults: list[Finding] = field(default_factory=list)
+    """Findings on planned faults."""
+    questions: list[Question] = field(default_factory=list)
+    """Questions about planned faults that the logs are to answer."""
     intervals: list[ObservedInterval] = field(default_factory=list)
     """The run phase, second by second."""
 
@@ -89,6 +95,7 @@ def judge(measured: Measurements) -> VariantFidelity:
         _unended(measured.logs),
         _torn(measured.logs),
         _endings(measured.endings),
+        *planned_faults(measured.faults, measured.time_dilation),
         _settling(measured.unsettled),
     ]
     return VariantFidelity(
@@ -110,6 +117,7 @@ def judge_modelled(measured: Measurements) -> VariantFidelity:
         _losses(measured.logs),
         _unended(measured.logs),
         _torn(measured.logs),
+        *planned_faults(measured.faults, measured.time_dilation),
         _settling(measured.unsettled),
     ]
     return VariantFidelity(

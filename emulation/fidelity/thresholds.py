@@ -133,6 +133,13 @@ TORN_LOGS = Threshold(
     "a node was ended while it wrote; what it wrote last is missing",
     "see whether there is room on the disk, and whether somebody ended processes of the run",
 )  # fmt: skip
+PLANNED_FAULTS = Threshold(
+    # A fault that did not happen makes every verdict about recovery one about nothing.
+    "planned faults that did not happen", "changes", 0.0, 0.0,
+    "what the scenario plans to go wrong or to be healed was not so",
+    "see which ones in the detail; a host that is too busy makes changes late, and `brokerlab doctor` shows what this "
+    "host lacks",
+)  # fmt: skip
 UNEXPECTED_ENDS = Threshold(
     "brokers that ended by themselves", "brokers", 0.0, 0.0,
     "the overlay that ran is not the one that was asked for",

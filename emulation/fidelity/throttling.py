@@ -44,6 +44,23 @@ def throttling(quota: float, before: QuotaCounters, after: QuotaCounters) -> Thr
     return Throttling(quota, (after.throttled - before.throttled) / periods)
 
 
+def cores_of(pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> float | None:
+    """The CPUs that the quota of a process's own cgroup allows; None without a quota, and for a process that has
+    ended."""
+    for directory in _cpu_cgroups(pid, proc, cgroups):
+        try:
+            if (directory / "cpu.max").exists():
+                quota, period = (directory / "cpu.max").read_text(encoding="ascii").split()
+            else:
+                quota, period = (
+                    (directory / f"cpu.cfs_{name}_us").read_text(encoding="ascii") for name in ("quota", "period")
+                )
+        except OSError:
+            continue
+        return None if quota == "max" or int(quota) < 0 else int(quota) / int(period)
+    return None
+
+
 def count_host_periods(
     pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")
 ) -> dict[Path, QuotaCounters]:

@@ -31,12 +31,12 @@ from emulation.network.model import ChangeJournal, LinkDriver, LinkNames, Networ
 from emulation.network.namespaces import run_in_namespace
 from emulation.network.netem import NetemLink, burst_of
 from emulation.network.nodes import Node, SandboxNode
-from emulation.network.probing.messages import FarResponder
-from emulation.network.probing.probes import DirectionSpec, LinkProbe, probe_idle, probe_under_load
+from emulation.network.probing.messages import DirectionSamples, FarResponder
+from emulation.network.probing.probes import DirectionSpec, LinkProbe, probe_fault, probe_idle, probe_under_load
 from emulation.network.relay.handle import RelayProcess
 from emulation.network.relay.messages import Punctuality
 from emulation.network.relay_statistics import RelayStatistics, gather_statistics
-from topology.link_properties import BrokerId, Link, LinkProperties
+from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
 
 _EXCHANGE = "exchange"
@@ -218,6 +218,17 @@ class EmulatedNetwork:
         pairs = zip(directions, probes, strict=True)
         return [probe for direction, probe in pairs if self._changes[direction.ends] == changes[direction.ends]]
 
+    def probe_faults(
+        self, asked: Mapping[LinkDirection, LinkProperties], lost: Mapping[LinkDirection, float]
+    ) -> dict[LinkDirection, tuple[DirectionSpec, DirectionSamples]]:
+        """Probes directions in use for properties that a fault may have given them, whatever this network set."""
+        specs = {
+            direction: self._direction_spec(direction.source, direction.target, properties)
+            for direction, properties in asked.items()
+        }
+        samples = probe_fault(list(specs.values()), [lost[direction] for direction in specs])
+        return dict(zip(specs, zip(specs.values(), samples, strict=True), strict=True))
+
     def relay_statistics(self) -> RelayStatistics | None:
         """The relay's counters so far; None without a relay."""
         if self._relay is None:
@@ -241,12 +252,15 @@ class EmulatedNetwork:
     def _directions(self, links: Iterable[Link] | None) -> list[DirectionSpec]:
         wanted = self._links if links is None else [(link.a, link.b) for link in links]
         directions = (direction for a, b in wanted for direction in ((a, b), (b, a)))
-        return [self._direction_spec(source, target) for source, target in directions if source not in self._far]
+        return [
+            self._direction_spec(source, target, self._properties[source, target])
+            for source, target in directions
+            if source not in self._far
+        ]
 
-    def _direction_spec(self, source: BrokerId, target: BrokerId) -> DirectionSpec:
+    def _direction_spec(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> DirectionSpec:
         link, side = self._direction(source, target)
         addresses = link.names.addresses
-        properties = self._properties[source, target]
         return DirectionSpec(
             source=source,
             target=target,

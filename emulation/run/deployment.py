@@ -13,7 +13,19 @@ from typing import Protocol
 from broker_service.tracing.trace import Trace
 from emulation.drivers.status import ClientCounts
 from emulation.live_overlay import LiveOverlay, Tables
+from emulation.verification.seen import FaultObserver
+from emulation.verification.verifier import FaultVerifier
 from scenario.faults import FaultSchedule
+
+
+class Looks(Protocol):
+    """Looks of a verifier in progress."""
+
+    def renew(self) -> None:
+        """To be called when the verifier wants to look at other times than before."""
+
+    def end(self) -> None:
+        """Returns once the verifier looks no more."""
 
 
 class Deployment(Protocol):
@@ -72,6 +84,13 @@ class Deployment(Protocol):
 
     def observing(self, seconds: float) -> AbstractContextManager[None]:
         """Measures hosts and links during the run phase, which takes that long."""
+
+    @property
+    def fault_observer(self) -> FaultObserver:
+        """Looks at brokers and links from outside. Available once `start` has returned."""
+
+    def look_regularly(self, verifier: FaultVerifier) -> Looks:
+        """Has a verifier look whenever it wants to, until the looks are ended."""
 
     def drained(self) -> None:
         """Called when all messages have arrived on this host; waits for the other hosts that share the variant."""

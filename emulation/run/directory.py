@@ -14,6 +14,7 @@ from emulation.fidelity.logs import Span, scan
 from emulation.host import provenance
 from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import Plan, VariantPlan
+from emulation.verification.records import answers
 from record import fidelity, manifest
 from record.errors import DISK_IS_FULL, unusable_directory
 from record.fidelity import Fidelity, VariantFidelity, worst
@@ -132,6 +133,7 @@ def conclude(
     published = [variant for variant in measured if variant.variant in found]
     for variant in published:
         variant.logs = found[variant.variant]
+        variant.faults += answers(variant.questions, paths.logs, variant.variant)
     judged = [judge(variant) for variant in published]
     verdict = Fidelity(verdict=worst(variant.verdict for variant in judged), variants=judged)
     fidelity.write(verdict, paths.directory)

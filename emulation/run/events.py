@@ -14,8 +14,12 @@ from emulation.faults.execution import described
 from emulation.motion import OverlayMotion
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
-from emulation.run.deployment import Deployment
+from emulation.run.deployment import Deployment, Looks
+from emulation.verification.asked import LinksOverTime
+from emulation.verification.findings import Finding, Question
+from emulation.verification.verifier import FaultVerifier
 from record.log import Event
+from record.time_units import SECOND
 from scenario.faults import Counts
 from topology.evolutions.evolution import Appears, Change, Vanishes
 
@@ -40,6 +44,8 @@ class VariantEvents:
             self._recorder.note(Event.STARTED, count=1)
         self._fault_run = FaultRun(deployment.schedule, deployment.overlay, trace, clock)
         self._motion = OverlayMotion(changes, deployment.overlay, trace, clock)
+        self._verifier = _verifier(plan, deployment) if self._faulty else None
+        self._looks: Looks | None = None
 
     @property
     def logs(self) -> list[str]:
@@ -55,6 +61,9 @@ class VariantEvents:
         """The workload begins at this time."""
         self._fault_run.begin(start)
         self._motion.begin(start)
+        if self._verifier is not None:
+            self._verifier.begin(start)
+            self._looks = self._deployment.look_regularly(self._verifier)
 
     def next_stop(self, end: int) -> int:
         """The time, `end` at most, at which `advance` has to be called next."""
@@ -72,11 +81,14 @@ class VariantEvents:
         if not (self._faulty or self._moves):
             return
         counts = self._deployment.counts
+        counted = Counts(counts.notified, counts.published)
+        if self._verifier is not None and self._looks is not None and self._verifier.note(counted):
+            self._looks.renew()
         done: list[Action] = []
         for change in self._motion.due():
-            done += self._change(change, Counts(counts.notified, counts.published))
+            done += self._change(change, counted)
         if self._faulty:
-            done += self._fault_run.advance(Counts(counts.notified, counts.published))
+            done += self._fault_run.advance(counted)
         self._announce(done)
 
     def heal(self) -> None:
@@ -90,6 +102,18 @@ class VariantEvents:
         if self.logs:
             lost = self._trace.lost if isinstance(self._trace, FileTrace) else 0
             self._recorder.note(Event.STOPPED, count=lost, records=self._trace.written + 1)
+
+    def verified(self) -> tuple[list[Finding], list[Question]]:
+        """Verifies the heals at the end of the run phase.
+
+        Returns the findings on all faults, and the questions about them that the logs are to answer.
+        """
+        verifier, deployment = self._verifier, self._deployment
+        if verifier is None or self._looks is None:
+            return [], []
+        self._looks.end()
+        verifier.finish(lambda seconds: deployment.advance(deployment.clock() + round(seconds * SECOND)))
+        return verifier.findings, verifier.questions
 
     def _change(self, change: Change, counts: Counts) -> Iterator[Action]:
         """Makes a change after all faults that are due before it. Gives what is done to the link besides."""
@@ -111,3 +135,18 @@ class VariantEvents:
             more = f" and {len(done) - _SHOWN} more" if len(done) > _SHOWN else ""
             self._context.log.info("faults", variant=self._variant, done=", ".join(done))
             self._context.announce(f"{self._variant}: {', '.join(done[:_SHOWN])}{more}")
+
+
+def _verifier(plan: VariantPlan, deployment: Deployment) -> FaultVerifier:
+    timeline = plan.scenario.timeline
+    changes = () if plan.evolution is None else plan.evolution.changes
+    return FaultVerifier(
+        deployment.schedule,
+        LinksOverTime(plan.overlay, changes),
+        deployment.fault_observer,
+        deployment.clock,
+        end=round((timeline.join + timeline.run) * SECOND),
+        cores=plan.resources.cpu,
+        own_service=plan.scenario.brokers.work().mean,
+        sampled=plan.scenario.sample is not None,
+    )

@@ -21,9 +21,11 @@ from emulation.planning.plan import DriverInput, VariantPlan, write_driver_input
 from emulation.run.common_quiet import Vote, settle_together
 from emulation.run.context import HostRunContext
 from emulation.run.drivers import Drivers
+from emulation.run.host_fault_observer import HostObserver, RegularLooks
 from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_stage
 from emulation.run.observation import LoadObserver, link_checks, probed_under_load
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
+from emulation.verification.verifier import FaultVerifier
 from record.errors import HostError
 from record.files import log_file
 from record.log import EMULATOR
@@ -102,6 +104,8 @@ class HostDeployment:
         self._context.interrupt.check()
         self._overlay = self._started_brokers()
         self._drivers = self._started_drivers()
+        self._observer = HostObserver(self._network, self._overlay.addresses, self._context.paths.run_id)
+        self._exits.callback(self._observer.close)
 
     def open_event_log(self) -> FileTrace | NullTrace:
         node = f"{EMULATOR}{self._share.suffix}"
@@ -160,6 +164,15 @@ class HostDeployment:
             for end in status.links
             if end.sent or end.received
         }
+
+    @property
+    def fault_observer(self) -> HostObserver:
+        return self._observer
+
+    def look_regularly(self, verifier: FaultVerifier) -> RegularLooks:
+        looks = RegularLooks(verifier, self._observer.looks_again)
+        self._exits.callback(looks.end)
+        return looks
 
     def drained(self) -> None:
         self._wait_for_all("drained")

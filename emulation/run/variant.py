@@ -77,6 +77,7 @@ class VariantRun:
         late = max(0, clock() - run_end)
         with context.phase(record, PhaseName.DRAIN, timeline.drain, "messages in flight arrive"):
             self._drain(events, begin + round(timeline.duration * SECOND) + late)
+            self._measured.faults, self._measured.questions = events.verified()
             deployment.drained()
             events.end()
 

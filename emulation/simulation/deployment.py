@@ -16,8 +16,10 @@ from emulation.run.directory import full_disk_in_words
 from emulation.simulation.calibration import Calibration
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
+from emulation.simulation.fault_observer import BackgroundLooks, SimulatedObserver
 from emulation.simulation.logs import LogDirectory
 from emulation.simulation.overlay import SimulatedOverlay
+from emulation.verification.verifier import FaultVerifier
 from record.errors import HostError
 from record.log import EMULATOR
 from record.time_units import SECOND
@@ -58,6 +60,7 @@ class SimulatedDeployment:
         self.overlay = SimulatedOverlay(
             plan.overlay, plan.broker_settings, self._logs.of, events, calibration=calibration, stopwatch=stopwatch
         )
+        self.fault_observer = SimulatedObserver(self.overlay, plan.scenario.seed)
         self._clients = ClientNodes(plan.workload, self.overlay, self._logs.of, plan.promises)
         self._predicates = SharedPredicates()
         self._operations = plan.workload.operations()
@@ -133,6 +136,9 @@ class SimulatedDeployment:
     def observing(self, seconds: float) -> AbstractContextManager[None]:
         """Virtual time has no host and no relay to be observed."""
         return nullcontext()
+
+    def look_regularly(self, verifier: FaultVerifier) -> BackgroundLooks:
+        return BackgroundLooks(verifier, self._events)
 
     def drained(self) -> None:
         """No other host shares the variant."""

@@ -13,7 +13,7 @@ import random
 from dataclasses import replace
 from typing import Final
 
-from emulation.network.relay.shaping import Shaper
+from emulation.network.relay.shaping import DropReason, Shaper
 from record.time_units import SECOND
 from topology.link_properties import LinkProperties
 
@@ -89,6 +89,18 @@ class Direction:
         arrival += latency
         self._last = arrival = arrival if arrival > self._last else self._last
         return arrival
+
+    def twin(self, seed: str) -> Direction:
+        """A direction in the same state, which draws from a stream of its own: what it carries changes nothing here."""
+        twin = Direction(self._properties, LinkProperties(), seed)
+        twin.up, twin._last, twin._shaper = self.up, self._last, self._shaper.twin(seed)
+        twin._corruption, twin._dropped = self._corruption, self._dropped
+        twin._way_back, twin._round_trip = self._way_back, self._round_trip
+        return twin
+
+    def datagram(self, now: int, size: int) -> int:
+        """The time at which a packet has arrived that nobody sends again; negative for one that is dropped."""
+        return self._shaper.admit(now, size + PACKET_OVERHEAD) if self.up else int(DropReason.DOWN)
 
     def _packet(self, now: int, size: int) -> int:
         """The time at which a packet with this many bytes of payload has arrived."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from broker_service.broker import Broker
@@ -68,6 +68,8 @@ class SimulatedOverlay:
         self.contents = Contents()
         """Contents of publications, shared by all nodes."""
         self._running: dict[BrokerId, SimulatedBroker] = {}
+        self._processes: dict[BrokerId, list[SimulatedBroker]] = {broker: [] for broker in self._traces}
+        """The latest incarnation of each broker, and any before it that did not end."""
         self._incarnations = dict.fromkeys(self._traces, 0)
         self._stored: dict[BrokerId, dict[str, bytes]] = {}
         """Stable storage of the brokers that were started, which outlives each incarnation."""
@@ -262,6 +264,14 @@ class SimulatedOverlay:
     def tables(self) -> Tables:
         return {name: broker.tables() for name, broker in self.brokers.items()}
 
+    def processes(self, broker: BrokerId) -> Sequence[SimulatedBroker]:
+        """The processes of a broker that exist, a frozen one included."""
+        return [process for process in self._processes[broker] if process.alive]
+
+    def known_link(self, a: BrokerId, b: BrokerId) -> SimulatedLink | None:
+        """The link between two brokers; None for one that is not there, or that was not used so far."""
+        return self._links_of[a].get(b)
+
     def quiet_watch(self) -> SimulatedQuietWatch:
         return SimulatedQuietWatch(self)
 
@@ -312,6 +322,7 @@ class SimulatedOverlay:
             mesh=self._mesh,
         )
         self._running[broker] = started
+        self._processes[broker] = [*(process for process in self._processes[broker] if process.alive), started]
         for neighbour, link in self._links_of[broker].items():
             link.attach(broker, started.ends[neighbour])
 

@@ -99,6 +99,10 @@ class SimulatedLink:
         """The end at a broker; None while it does not run or does not know the link yet."""
         return self._ends[broker]
 
+    def direction(self, source: BrokerId) -> Direction:
+        """The direction of what a broker sends."""
+        return self._directions[source]
+
     def vanish(self) -> None:
         """Notes that the two brokers are not linked any more; their ends are closed by themselves."""
         self._vanished = True

@@ -70,7 +70,7 @@ ROOMS: Mapping[str, Floors] = {
     "emulation": _floors(
         "ansible host live_overlay",
         "faults motion network",
-        "runtimes",
+        "runtimes verification",
         "drivers fidelity planning upkeep",
         "run",
         "multi_host simulation",

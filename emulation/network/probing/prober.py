@@ -206,9 +206,9 @@ def _new_session() -> int:
     return secrets.randbits(64)
 
 
-def rate_of(times: Sequence[int]) -> float | None:
-    """Bits per second of a train whose packets arrived at these times (nanoseconds, ascending); None for too few
-    packets.
+def rate_of(times: Sequence[int], bits: int = (OVERHEAD + LARGE_PAYLOAD) * 8) -> float | None:
+    """Bits per second of a train whose packets, each with this many bits, arrived at these times (nanoseconds,
+    ascending); None for too few packets.
 
     It is the slope of the least squares line through the times, so that jitter at either end hardly matters.
     """
@@ -218,7 +218,7 @@ def rate_of(times: Sequence[int]) -> float | None:
     middle = (count - 1) / 2
     slope = sum((rank - middle) * (when - times[0]) for rank, when in enumerate(times))
     slope /= count * (count * count - 1) / 12
-    return (OVERHEAD + LARGE_PAYLOAD) * 8 * SECOND / slope
+    return bits * SECOND / slope
 
 
 def group(items: Iterable[int], cost: Callable[[int], float], budget: float) -> Iterator[list[int]]:

@@ -43,6 +43,8 @@ TRAIN_TIME = 0.025
 """Least duration of a train in seconds; it is longer if jitter would blur it."""
 LIGHT_ROUNDS, LIGHT_INTERVAL = 7, 0.2
 """Packets in each direction while a run loads the links, and the seconds between two."""
+FAULT_INTERVAL, FAULT_SECONDS = 0.04, 0.8
+"""Seconds between two packets by which a fault is verified, and for all of them where jitter is small."""
 
 _LEAST_INTERVAL, _INTERVAL_JITTERS = 0.02, 10
 _LEAST_SPREAD = 4
@@ -51,6 +53,9 @@ _MOST_LOSS_PACKETS, _ALL_LOSS_PACKETS = 2_000, 60_000
 """Limits of packets in one direction, and in all, so that many lossy links take seconds and not minutes."""
 _EXPECTED_LOSSES = 20
 _VOLLEY = 20
+_FAULT_INTERVAL_JITTERS = 4
+_FAULT_TRAIN, _FAULT_TRAIN_TIME = 8, 0.01
+_FAULT_VOLLEY, _MOST_FAULT_PACKETS = 5, 400
 _JITTER_TIMES = 40
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -131,6 +136,18 @@ def probe_under_load(specs: Sequence[DirectionSpec]) -> list[LinkProbe]:
     return [_judge_loaded(spec, found) for spec, found in zip(specs, _run(task), strict=True)]
 
 
+def probe_fault(specs: Sequence[DirectionSpec], lost: Sequence[float]) -> list[DirectionSamples]:
+    """Samples of directions in use while a fault may hold on them, of which that share of packets should be lost.
+
+    A few more packets than `probe_under_load` sends, and a short train where there is a rate.
+    """
+    directions = [_faulty_direction(spec, share) for spec, share in zip(specs, lost, strict=True)]
+    jitter = max((spec.properties.jitter for spec in specs), default=0.0)
+    interval = max(FAULT_INTERVAL, _FAULT_INTERVAL_JITTERS * jitter)
+    rounds = max(LIGHT_ROUNDS, min(ROUNDS, round(FAULT_SECONDS / interval)))
+    return _run(ProbeTask(directions=directions, rounds=rounds, interval=interval, trains=1))
+
+
 def rounds_for(directions: int) -> int:
     """Packets for the delay in each direction, if this number of directions is probed at once."""
     return max(LIGHT_ROUNDS, min(ROUNDS, PACKETS // max(1, directions)))
@@ -164,6 +181,30 @@ def _direction(spec: DirectionSpec, lossy_directions: int) -> ProbedDirection:
         processes=spec.processes,
         addresses=spec.addresses,
         delay=properties.delay + _JITTER_TIMES * properties.jitter,
+        rate=properties.rate,
+        train=train,
+        warm_up=warm_up,
+        volley=volley,
+        volleys=volleys,
+        responder=spec.responder,
+    )
+
+
+def _faulty_direction(spec: DirectionSpec, lost: float) -> ProbedDirection:
+    properties = spec.properties
+    train = warm_up = volley = volleys = 0
+    frame = LARGE_PAYLOAD + OVERHEAD
+    if properties.rate is not None and lost < 1 and not properties.jitter:
+        warm_up = math.ceil(spec.burst / frame) + 2 if spec.burst else 0
+        train = warm_up + max(_FAULT_TRAIN, math.ceil(_FAULT_TRAIN_TIME * properties.rate / 8 / frame))
+        train = min(train, warm_up + properties.queue_limit)
+    if 0 < lost < 1:
+        volley = min(_FAULT_VOLLEY, properties.queue_limit)
+        volleys = math.ceil(min(_MOST_FAULT_PACKETS, _EXPECTED_LOSSES / lost) / volley)
+    return ProbedDirection(
+        processes=spec.processes,
+        addresses=spec.addresses,
+        delay=properties.delay + _INTERVAL_JITTERS * properties.jitter,
         rate=properties.rate,
         train=train,
         warm_up=warm_up,

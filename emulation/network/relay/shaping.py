@@ -44,6 +44,7 @@ class DropReason(enum.IntEnum):
     DOWN = -3
 
 
+_PLAIN: Final = LinkProperties()
 _LOSS: Final = int(DropReason.LOSS)
 _QUEUE: Final = int(DropReason.QUEUE)
 _DOWN: Final = int(DropReason.DOWN)
@@ -91,6 +92,18 @@ class Shaper:
         if self._seed is not None and (properties.loss or properties.jitter):
             generator, self._seed = random.Random(self._seed), None
             self._random, self._bits = generator.random, generator.getrandbits
+
+    def twin(self, seed: str) -> Shaper:
+        """A shaper in the same state, which draws from a stream of its own: what it admits changes nothing here."""
+        twin = Shaper(_PLAIN, seed)
+        twin.up, twin._free, twin._last = self.up, self._free, self._last
+        twin._backlog = None if self._backlog is None else self._backlog.copy()
+        twin._delay, twin._loss, twin._per_byte = self._delay, self._loss, self._per_byte
+        twin._queue_limit, twin._jitter, twin._quantiles = self._queue_limit, self._jitter, self._quantiles
+        if self._loss or self._quantiles:
+            generator, twin._seed = random.Random(seed), None
+            twin._random, twin._bits = generator.random, generator.getrandbits
+        return twin
 
     def admit(self, now: int, size: int) -> int:
         """Admit a frame of `size` bytes at `now`; returns the time at which it leaves, or a `DropReason`."""

@@ -1,0 +1,139 @@
+"""Looks at brokers and links of this host from outside: at processes as the kernel has them, and by probes.
+
+The processes of a broker are those of the run that execute the broker's program in the network namespace of its node,
+whatever the runtime takes for the broker. One that works switches contexts, ten times a second at least, because it
+measures its event loop; a frozen one does not, whether it was stopped by a signal or by a freezer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from emulation.fidelity.throttling import cores_of
+from emulation.host.processes import ProcessIdentity, processes_of_run
+from emulation.network.model import NetworkError
+from emulation.network.network import EmulatedNetwork
+from emulation.runtimes.control import BrokerControls
+from emulation.runtimes.interface import BROKER_PROGRAM
+from emulation.verification.seen import BrokerSeen, DirectionSeen
+from emulation.verification.verifier import FaultVerifier
+from topology.link_properties import BrokerId, LinkDirection, LinkProperties
+
+WATCHED_FOR = 0.35
+"""Seconds for which processes are watched: more than three intervals between measurements of a broker's event loop."""
+ERROR = 0.5e-3
+"""Seconds by which the delay of a probe may be wrong on a host that is under load."""
+
+
+class HostObserver:
+    """See the module; a `FaultObserver`."""
+
+    patience = 0.5
+    start_takes = 6.0
+    stop_takes = 3.0
+    look_takes = 2.5
+    looks_again = 0.3
+
+    def __init__(self, network: EmulatedNetwork, addresses: Mapping[BrokerId, str], run_id: str) -> None:
+        """`addresses` are those of the brokers' control services."""
+        self._network = network
+        self._controls = BrokerControls(addresses)
+        self._run_id = run_id
+
+    def close(self) -> None:
+        self._controls.close()
+
+    def brokers(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, BrokerSeen]:
+        homes = {_namespace(self._network.pid(broker)): broker for broker in brokers}
+        found: dict[BrokerId, list[int]] = defaultdict(list)
+        for pid in _broker_processes(processes_of_run(self._run_id)):
+            if (broker := homes.get(_namespace(pid))) is not None:
+                found[broker].append(pid)
+        before = {pid: _switches(pid) for pids in found.values() for pid in pids}
+        time.sleep(WATCHED_FOR)
+        working = {pid for pid, switches in before.items() if _switches(pid) > switches}
+        at_work = [broker for broker in brokers if working.intersection(found[broker])]
+        answers = self._controls.status(at_work)
+        return {
+            broker: BrokerSeen(
+                processes=len(found[broker]),
+                works=broker in at_work,
+                incarnation=answers[broker].incarnation if broker in answers else None,
+                cores=next(map(cores_of, found[broker]), None),
+            )
+            for broker in brokers
+        }
+
+    def directions(
+        self, asked: Mapping[LinkDirection, LinkProperties], lost: Mapping[LinkDirection, float]
+    ) -> Mapping[LinkDirection, DirectionSeen]:
+        try:
+            probed = self._network.probe_faults(asked, lost)
+        except NetworkError:
+            return {}
+        return {
+            direction: DirectionSeen(
+                sent=samples.sent,
+                arrived=samples.received,
+                delays=tuple(samples.delays),
+                expected_delay=spec.expected_delay,
+                rate=next(iter(samples.rates), None),
+                error=ERROR + samples.clock_error,
+                shared=True,
+            )
+            for direction, (spec, samples) in probed.items()
+        }
+
+
+class RegularLooks:
+    """Has a verifier look whenever it wants to, in a thread of its own, until `end`."""
+
+    def __init__(self, verifier: FaultVerifier, interval: float) -> None:
+        """`interval` is the number of seconds between two questions whether a look is due."""
+        self._verifier = verifier
+        self._interval = interval
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="fault verifier", daemon=True)
+        self._thread.start()
+
+    def renew(self) -> None:
+        """Does nothing, because the verifier's wishes are asked for again and again."""
+
+    def end(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(self._interval):
+            self._verifier.look()
+
+
+def _namespace(pid: int) -> int:
+    """Number of the network namespace of a process; 0 for one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/ns/net").stat().st_ino
+    except OSError:
+        return 0
+
+
+def _broker_processes(processes: Iterable[ProcessIdentity]) -> Iterator[int]:
+    """The processes that execute the broker's program."""
+    for process in processes:
+        with contextlib.suppress(OSError):
+            if BROKER_PROGRAM.encode() in Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0"):
+                yield process.pid
+
+
+def _switches(pid: int) -> int:
+    """Context switches of all threads of a process so far."""
+    count = 0
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            lines = (thread / "status").read_text(encoding="ascii", errors="replace").splitlines()
+            count += sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
+    return count

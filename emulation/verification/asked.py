@@ -1,0 +1,301 @@
+"""States that the plan asks of brokers and of directions of links, stage by stage.
+
+A stage of a target lasts from one change of its state to the next. Rules, as in `scenario.faults`:
+
+1. A condition holds from the time at which its holding begins until it ends or is lifted. Everything ends with the run
+   phase.
+2. Of several conditions of one kind, the link or broker stays as they have it until the last of them ends; of two
+   settings the later one counts, and changes of a link's properties are applied one after another.
+3. A broker that is down is nothing else. Each time it comes back it is another incarnation.
+4. A direction has a state only while the overlay has its link.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from broker_service.disturbance import Disturbance
+from record.faults import FaultKind
+from record.service_time import ServiceTime
+from record.time_units import SECOND
+from scenario.faults import FaultSchedule
+from scenario.faults.conditions import (
+    Condition,
+    Corrupted,
+    Cut,
+    Degraded,
+    Disturbed,
+    Down,
+    Paused,
+    Reset,
+    Slowed,
+    Target,
+    Throttled,
+)
+from scenario.faults.programs import Begin, Change, End, unfold
+from scenario.faults.times import CountReached
+from topology.evolutions.evolution import Appears, Vanishes
+from topology.evolutions.evolution import Change as LinkChange
+from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
+from topology.model import Overlay
+
+_SHORTER_BY = 3
+"""Jitters by which hardly any frame is earlier than the delay of its link."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerState:
+    """The state that is asked of a broker."""
+
+    incarnation: int = 1
+    down: FaultKind | None = None
+    """`KILL` or `STOP`; None for a broker that should run."""
+    paused: bool = False
+    cores: float | None = None
+    """The quota that a fault gives it; None: as it was started."""
+    service_time: ServiceTime | None = None
+    """The service time that a fault gives it; None: its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionState:
+    """The state that is asked of a direction of a link that is there."""
+
+    properties: LinkProperties
+    cut: bool = False
+    corruption: float = 0.0
+    """Share of the frames that arrive damaged."""
+    disturbance: Disturbance = field(default_factory=Disturbance)
+    degraded: bool = False
+    """True while a fault gives it other properties than its own."""
+
+    @property
+    def lost(self) -> float:
+        """Share of small packets that do not arrive undamaged."""
+        return 1.0 if self.cut else 1 - (1 - self.properties.loss) * (1 - self.corruption)
+
+
+State = BrokerState | DirectionState | None
+"""None: the link is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A time in which the state of a target stays the same, in nanoseconds from the start of the join phase."""
+
+    target: Target
+    before: State
+    state: State
+    begin: int
+    end: int | None
+    """None for the last stage, in which everything is healed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResetAsked:
+    """A stream that the broker at which the direction begins is to close."""
+
+    direction: LinkDirection
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Everything that the plan asks for, as far as the times of its faults are known."""
+
+    stages: tuple[Stage, ...]
+    """Those that begin with a change, in order of their begin."""
+    resets: tuple[ResetAsked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinksOverTime:
+    """The links of an overlay, and their changes, which count in seconds from the start of the join phase."""
+
+    overlay: Overlay
+    changes: Sequence[LinkChange] = ()
+
+    def properties(self, direction: LinkDirection) -> LinkProperties | None:
+        """The properties of a direction at the start; None for a link that is not there."""
+        if direction.target not in self.overlay.neighbours(direction.source):
+            return None
+        return self.overlay.link(direction.source, direction.target).properties_from(direction.source)
+
+    def delays_to(self, broker: BrokerId) -> dict[BrokerId, float]:
+        """The shortest delay in seconds that frames from each neighbour may have at any time, but for faults."""
+        delays: dict[BrokerId, float] = {}
+        links = [self.overlay.link(broker, neighbour) for neighbour in self.overlay.neighbours(broker)]
+        links += [change.link for change in self.changes if isinstance(change, Appears)]
+        for link in links:
+            if broker in {link.a, link.b}:
+                source = link.a if link.b == broker else link.b
+                properties = link.properties_from(source)
+                shortest = max(0.0, properties.delay - _SHORTER_BY * properties.jitter)
+                delays[source] = min(shortest, delays.get(source, math.inf))
+        return delays
+
+    def changes_of(self, pairs: set[frozenset[BrokerId]]) -> Iterator[tuple[int, frozenset[BrokerId], Link | None]]:
+        """The changes of these pairs of brokers: time, pair, and the link that is there from then on."""
+        for change in self.changes:
+            there = change.link if isinstance(change, Appears) else None
+            pair = frozenset((change.a, change.b)) if isinstance(change, Vanishes) else _ends(change.link)
+            if pair in pairs:
+                yield round(change.at * SECOND), pair, there
+
+
+def _ends(link: Link) -> frozenset[BrokerId]:
+    return frozenset((link.a, link.b))
+
+
+Event = Change | tuple[frozenset[BrokerId], Link | None]
+
+
+def expect(schedule: FaultSchedule, links: LinksOverTime, begun: Mapping[int, int], end: int) -> Expectation:
+    """The stages of every target that a fault of the schedule hits.
+
+    `begun` has the times at which entries that wait for a count began, by their place in the schedule; such an entry
+    that is missing has not begun. `end` is that of the run phase.
+    """
+    targets = dict.fromkeys(condition.target for _, condition in schedule.conditions)
+    unfolding = _Unfolding(targets, links)
+    for time, index, change in _changes(schedule, links, begun, end):
+        unfolding.apply(time, index, change)
+    unfolding.lift(end)
+    return Expectation(tuple(sorted(unfolding.stages(), key=lambda stage: stage.begin)), tuple(unfolding.resets))
+
+
+def _changes(
+    schedule: FaultSchedule, links: LinksOverTime, begun: Mapping[int, int], end: int
+) -> list[tuple[int, int, Event]]:
+    """All changes before the end, in order: at one time those of links first, then those of faults as listed."""
+    found: list[tuple[int, int, Event]] = [
+        (time, -1, (pair, link)) for time, pair, link in links.changes_of(set(schedule.links)) if time < end
+    ]
+    for index, entry in enumerate(schedule.entries):
+        start = begun.get(index) if isinstance(entry.start, CountReached) else entry.start
+        if start is not None:
+            changes = unfold(entry.program, start, itertools.count())
+            found += ((time, index, change) for time, change in _until(end, changes))
+    return sorted(found, key=lambda change: change[:2])
+
+
+def _until(end: int, changes: Iterable[tuple[int, Change]]) -> Iterator[tuple[int, Change]]:
+    return itertools.takewhile(lambda change: change[0] < end, changes)
+
+
+class _Unfolding:
+    """The states of all targets while changes are applied one after another."""
+
+    def __init__(self, targets: Iterable[Target], links: LinksOverTime) -> None:
+        self.resets: list[ResetAsked] = []
+        self._holding: dict[tuple[int, int], tuple[Condition, ...]] = {}
+        self._own: dict[LinkDirection, LinkProperties | None] = {
+            target: links.properties(target) for target in targets if isinstance(target, LinkDirection)
+        }
+        self._history: dict[Target, list[tuple[int, State]]] = {
+            target: [(0, self._state(target, [], 1))] for target in targets
+        }
+
+    def apply(self, time: int, index: int, event: Event) -> None:
+        match event:
+            case Begin(number, conditions):
+                self._holding[index, number] = conditions
+                self.resets += [
+                    ResetAsked(condition.target, time)
+                    for condition in conditions
+                    if isinstance(condition, Reset) and self._own[condition.target] is not None
+                ]
+                concerned = {condition.target for condition in conditions}
+            case End(number):
+                concerned = {condition.target for condition in self._holding.pop((index, number), ())}
+            case (frozenset() as pair, link):
+                concerned = self._rewire(pair, link)
+            case lift:
+                lifted = [one for here in self._holding.values() for one in here if lift.concerns(one)]
+                concerned = {condition.target for condition in lifted}
+                self._keep(lambda condition: not lift.concerns(condition))
+        self._note(time, concerned)
+
+    def lift(self, time: int) -> None:
+        """Heals everything."""
+        self._holding.clear()
+        self._note(time, self._history)
+
+    def stages(self) -> Iterator[Stage]:
+        for target, history in self._history.items():
+            for (_, before), (begin, state), following in zip(history, history[1:], [*history[2:], None], strict=False):
+                yield Stage(target, before, state, begin, None if following is None else following[0])
+
+    def _keep(self, kept: Callable[[Condition], bool]) -> None:
+        self._holding = {key: tuple(filter(kept, conditions)) for key, conditions in self._holding.items()}
+
+    def _rewire(self, pair: frozenset[BrokerId], link: Link | None) -> set[Target]:
+        concerned: set[Target] = set()
+        for direction in self._own:
+            if frozenset((direction.source, direction.target)) == pair:
+                self._own[direction] = None if link is None else link.properties_from(direction.source)
+                concerned.add(direction)
+        return concerned
+
+    def _note(self, time: int, concerned: Iterable[Target]) -> None:
+        by_target: dict[Target, list[Condition]] = defaultdict(list)
+        for conditions in self._holding.values():
+            for condition in conditions:
+                by_target[condition.target].append(condition)
+        for target in concerned:
+            history = self._history[target]
+            before = history[-1][1]
+            state = self._state(target, by_target[target], _incarnation(before, by_target[target]))
+            if state == before:
+                continue
+            if history[-1][0] == time and len(history) > 1:
+                history.pop()
+            if state != history[-1][1]:
+                history.append((time, state))
+
+    def _state(self, target: Target, holding: Sequence[Condition], incarnation: int) -> State:
+        if isinstance(target, LinkDirection):
+            own = self._own[target]
+            return None if own is None else _direction_state(own, holding)
+        return _broker_state(holding, incarnation)
+
+
+def _incarnation(before: State, holding: Sequence[Condition]) -> int:
+    if not isinstance(before, BrokerState):
+        return 1
+    comes_back = before.down is not None and not any(isinstance(condition, Down) for condition in holding)
+    return before.incarnation + comes_back
+
+
+def _broker_state(holding: Sequence[Condition], incarnation: int) -> BrokerState:
+    paused, cores, service_time = False, None, None
+    for condition in holding:
+        match condition:
+            case Down(_, how):
+                return BrokerState(incarnation, how)
+            case Paused():
+                paused = True
+            case Throttled(_, given):
+                cores = given
+            case Slowed(_, given_time):
+                service_time = given_time
+    return BrokerState(incarnation, None, paused, cores, service_time)
+
+
+def _direction_state(own: LinkProperties, holding: Sequence[Condition]) -> DirectionState:
+    cut, degraded, corruption, disturbance = False, False, 0.0, Disturbance()
+    for condition in holding:
+        match condition:
+            case Cut():
+                cut = True
+            case Degraded(_, change):
+                own, degraded = change.applied(own), True
+            case Corrupted(_, share):
+                corruption = share
+            case Disturbed(_, given):
+                disturbance = given
+    return DirectionState(own, cut, corruption, disturbance, degraded)
