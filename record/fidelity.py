@@ -13,6 +13,22 @@ import msgspec
 
 from record.files import FIDELITY, replace_file
 
+OF_A_STARVED_HOST = frozenset(
+    {
+        "relay lateness, 99th percentile",
+        "relay held up",
+        "frames the relay missed",
+        "broker event loop lag, 95th percentile of the worst in each second",
+        "publications handed over late, 99th percentile",
+        "CPU busy",
+        "CPU stolen by the hypervisor",
+        "CPU pressure",
+        "memory pressure",
+        "periods in which a CPU quota held the emulation back",
+    }
+)
+"""Names of the checks that fail where programs did not run when they had work."""
+
 
 class FidelityVerdict(enum.StrEnum):
     """VALID: measurements may be used as they are. DEGRADED: usable with the care that the reasons name. INVALID: the

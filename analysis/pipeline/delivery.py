@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -14,6 +14,7 @@ from analysis.judging.examples import MOST
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.judging.rights.standing import unconfirmed
 from analysis.pipeline.power import below_wanted, power_of, proves_nothing
+from analysis.pipeline.real_time import unjudged_starts
 from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
 from analysis.reading.stream_positions import Fall
@@ -38,8 +39,8 @@ from record.promises import Completeness, Order
 from record.time_units import MILLISECOND, SECOND
 
 
-def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Delivery:
-    """The delivery part of the summary of variant `number`."""
+def delivery_of(number: int, variant: VariantRecord, findings: Findings, starving: Sequence[str]) -> Delivery:
+    """The delivery part of the summary of variant `number`; `starving` are the reasons why its host was starved."""
     publications = findings.publications.counts.get(number, PublicationCounts())
     counts = findings.publishers.counts.get(number, DeliveryCounts())
     defects = [defect for defect in findings.logs.defects if defect.variant == number]
@@ -48,7 +49,8 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
     problems += map(_fall_example, falls[:MOST])
     problems += map(_operation_example, findings.operations[number][:MOST])
     starts = findings.starts[number]
-    problems += map(_start_example, [start for start in starts if start.missing][:MOST])
+    missing = [start for start in starts if start.missing]
+    problems += [] if starving else map(_start_example, missing[:MOST])
     best_effort = _best_effort(number, variant, counts, findings)
     detections = findings.detections.counts.get(number, DetectionCounts())
     lifetimes = findings.lifetimes[number]
@@ -56,7 +58,8 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
     power = power_of(counts)
     found = {problem.defect for problem in problems} | {defect.value for defect in detections.defects()}
     found |= {POWER_BELOW} if below_wanted(power, variant) else set()
-    unknown = proves_nothing(power, detections) or _ratio_unknown(best_effort)
+    late = bool(starving and missing)
+    unknown = late or proves_nothing(power, detections) or _ratio_unknown(best_effort)
     return struct_from(
         Delivery,
         publications,
@@ -64,6 +67,7 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings) -> Deli
         verdicts=_defects(counts, best_effort, found) or [UNJUDGED if unknown else CORRECT],
         power=power,
         expected_judged=variant.expected_judged,
+        unjudged=unjudged_starts(starving) if late else msgspec.UNSET,
         excused=counts.excused.total(),
         not_judged=counts.not_judged.total(),
         settles_within_s=findings.settling[number].within / SECOND,

@@ -237,9 +237,10 @@ def _evidence(
     run: RunDirectory, number: int, history: History, publications: PublicationTally, logs: LogTally
 ) -> Evidence:
     """The facts by which losses in one variant are excused."""
-    if not history.losses:
-        return Evidence((), Ways(history.overlay), Backlogs(), history.settling, history.promises)
     variant = run.manifest.variants[number]
+    undrained = variant.end if variant.undrained else None
+    if not history.losses and undrained is None:
+        return Evidence((), Ways(history.overlay), Backlogs(), history.settling, history.promises)
     frozen = (
         outage
         for outage in outages(event for event in logs.outages if event.variant == number and not event.node)
@@ -251,6 +252,7 @@ def _evidence(
         backlogs=backlogs_of((logs.traffic.gauges, logs.services), frozen, number, variant.run_start),
         settling=history.settling,
         promises=history.promises,
+        undrained=undrained,
     )
 
 

@@ -123,6 +123,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The share of the owed notifications that the verdicts rest on."""
     expected_judged: float | msgspec.UnsetType = msgspec.UNSET
     """The share that the scenario expects to be judged at least (`expect.judged`)."""
+    unjudged: str | msgspec.UnsetType = msgspec.UNSET
+    """What could not be judged besides notifications, and why; only where there is such a thing."""
     best_effort: BestEffort | msgspec.UnsetType = msgspec.UNSET
     """Only where routing promises best effort."""
     published: int
@@ -170,7 +172,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     def power_in_words(self) -> str:
         """The power of the verdicts in one line, beside the expected one."""
         wanted = self.expected_judged
-        return self.power.in_words() + ("" if wanted is msgspec.UNSET else f"; {100 * wanted:.4g}% expected")
+        besides = "" if self.unjudged is msgspec.UNSET else f"; not judged: {self.unjudged}"
+        return self.power.in_words() + ("" if wanted is msgspec.UNSET else f"; {100 * wanted:.4g}% expected") + besides
 
 
 class Delay(msgspec.Struct, frozen=True, kw_only=True):

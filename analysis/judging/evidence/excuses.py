@@ -61,6 +61,17 @@ class Evidence:
     backlogs: Backlogs
     settling: Settling
     promises: Promises
+    undrained: int | None = None
+    """The end of the drain phase, where messages were still in flight then; None where all had arrived."""
+
+    def under_way(self, judged: JudgedPublication) -> bool:
+        """True when the drain phase ended while a publication may have been on its way: it was seen shortly before, or
+        messages waited until then at a broker that it had come to."""
+        end = self.undrained
+        if end is None:
+            return False
+        waiting = any(self.backlogs.lasted(broker, judged.seen_last, end) for broker in judged.reached)
+        return waiting or judged.seen_last >= end - self.settling.within
 
     def excuse(self, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries) -> Excuse | None:
         """The excuse of a loss; None without evidence."""

@@ -13,6 +13,7 @@ from analysis.tables.deliveries import Cause, Right
 from record.promises import Completeness
 
 NOT_SAMPLED = "brokers logged a sample of publications without it"
+UNDRAINED = "the drain phase ended while they were on their way"
 _IN_FLIGHT = frozenset({Right.MAY, Right.NONE})
 _CERTAIN = frozenset({Cause.GAP, Cause.STARTED})
 
@@ -49,6 +50,8 @@ def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evi
         outcome.excuse, outcome.evidence = excuse
     elif outcome.struck and not judged.logged:
         outcome.not_judged = NOT_SAMPLED
+    elif evidence.under_way(judged):
+        outcome.not_judged = UNDRAINED
 
 
 def _weigh_best_effort(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evidence) -> None:

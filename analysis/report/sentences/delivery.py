@@ -36,6 +36,8 @@ def _unjudged(delivery: Delivery) -> str:
         return "No client published anything, so there was nothing to deliver."
     if not delivery.power.owed:
         return f"None of {delivery.published:,} publications was owed to any client, so nothing is proved."
+    if delivery.unjudged is not UNSET:
+        return f"Not all could be judged: {delivery.unjudged}."
     return "Less than half of the owed notifications could be judged, so nothing is proved about the others."
 
 

@@ -8,7 +8,7 @@ from analysis.tables.detections import DetectionFigures
 from analysis.tables.power import Power
 from analysis.tables.summary import Delay, Delivery, Matching, VariantSummary
 
-_LEFT_OUT = ("best_effort", "detections", "starts", "expected_judged")
+_LEFT_OUT = ("best_effort", "detections", "starts", "expected_judged", "unjudged")
 
 
 def empty_variant(name: str) -> VariantSummary:

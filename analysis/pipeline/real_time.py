@@ -1,0 +1,33 @@
+"""The part of a verdict that depends on real time, which is judged only as far as the emulation held.
+
+A protocol that promises to announce a start within some time cannot keep that on a host whose processors are busy with
+other work. A late start is then no router's fault, and no proof of its innocence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from record.fidelity import OF_A_STARVED_HOST, Check, Fidelity, FidelityVerdict
+
+
+def starved(fidelity: Fidelity | None, variant: str) -> list[str]:
+    """The reasons why a variant's brokers did not run in time: checks of the host that are INVALID.
+
+    Empty without a verdict on fidelity.
+    """
+    judged = None if fidelity is None else fidelity.of(variant)
+    return [] if judged is None else [_reason(check) for check in judged.checks if _starves(check)]
+
+
+def unjudged_starts(reasons: Iterable[str]) -> str:
+    """The reason why starts that were announced late, or not at all, are not judged."""
+    return f"starts that were not announced in time, because the host was starved ({'; '.join(reasons)})"
+
+
+def _starves(check: Check) -> bool:
+    return check.name in OF_A_STARVED_HOST and check.verdict is FidelityVerdict.INVALID
+
+
+def _reason(check: Check) -> str:
+    return f"{check.name}: {check.detail}"
