@@ -68,6 +68,12 @@ class Fault(Struct, frozen=True, kw_only=True):
     drop_reasons: list[str]
     drop_counts: list[int]
     """The number of dropped copies, for each of the reasons."""
+    late_shared: int = 0
+    """Notifications among the late ones that a later fault of the same kind counts, too, because both are watched at
+    once. Without these the numbers of faults of one kind add up; so it is with the next three."""
+    excused_shared: int = 0
+    lost_shared: int = 0
+    dropped_shared: int = 0
     delay_before_ms: float | None
     """Mean delay of the publications due in the 10 s before."""
     delay_during_ms: float | None

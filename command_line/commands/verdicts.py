@@ -163,11 +163,11 @@ def fault_lines(faults: Iterable[Fault]) -> list[str]:
 
 def _line(kind: str, faults: Sequence[Fault]) -> str:
     times = f" ({len(faults)} times)" if len(faults) > 1 else ""
-    lost = sum(fault.lost for fault in faults)
-    counted = (
-        f"{sum(fault.late or 0 for fault in faults):,} late, {sum(fault.excused for fault in faults):,} excused, "
-        f"{sum(fault.dropped for fault in faults):,} dropped" + (f", {lost:,} lost" if lost else "")
-    )
+    late = sum((fault.late or 0) - fault.late_shared for fault in faults)
+    excused = sum(fault.excused - fault.excused_shared for fault in faults)
+    dropped = sum(fault.dropped - fault.dropped_shared for fault in faults)
+    lost = sum(fault.lost - fault.lost_shared for fault in faults)
+    counted = f"{late:,} late, {excused:,} excused, {dropped:,} dropped" + (f", {lost:,} lost" if lost else "")
     return f"{kind}{times}: {_detected(faults)}, {_recovered(faults)}; {counted}"
 
 

@@ -47,12 +47,15 @@ class Baseline:
     """Delays of notifications before the fault."""
     drops: dict[str, int] = field(default_factory=dict)
     """Copies of publications that ended at a broker while the fault was watched, by reason."""
+    drops_shared: int = 0
+    """Copies among them that a later fault of the same kind counts, too."""
 
     def add_drops(self, reason: str, count: int) -> None:
         self.drops[reason] = self.drops.get(reason, 0) + count
 
     def merge(self, other: Baseline) -> None:
         self.before.merge(other.before)
+        self.drops_shared += other.drops_shared
         for reason, count in other.drops.items():
             self.add_drops(reason, count)
 
@@ -82,8 +85,12 @@ class Baselines:
     def add(self, variant: int, journey: Journey, faults: FaultTimes) -> None:
         """Counts a publication. Only a client's first notification of it counts."""
         for drop in journey.dropped:
+            counted: set[str] = set()
             for number in faults.watched(drop.time, drop.time):
-                self._of(variant, number).add_drops(drop.reason, 1)
+                of_fault, kind = self._of(variant, number), faults.faults[number].kind
+                of_fault.add_drops(drop.reason, 1)
+                of_fault.drops_shared += kind in counted
+                counted.add(kind)
         published = journey.published
         if published is None or published.intended is None:
             return

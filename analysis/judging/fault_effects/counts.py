@@ -31,6 +31,10 @@ class FaultCounts:
     late: int = 0
     excused: int = 0
     lost: int = 0
+    late_shared: int = 0
+    """Notifications among the late ones that a later fault of the same kind counts, too; so the next two."""
+    excused_shared: int = 0
+    lost_shared: int = 0
     missed_last: int = 0
     """The publishing time of the last publication that some client never got; 0 when there is none."""
     held_up: list[tuple[int, int]] = field(default_factory=list)
@@ -45,6 +49,9 @@ class FaultCounts:
         self.late += other.late
         self.excused += other.excused
         self.lost += other.lost
+        self.late_shared += other.late_shared
+        self.excused_shared += other.excused_shared
+        self.lost_shared += other.lost_shared
         self.missed_last = max(self.missed_last, other.missed_last)
         self.add_held_up(other.held_up)
         self.during.merge(other.during)
@@ -88,18 +95,35 @@ class FaultTally:
             if outcome.right is Right.NONE or (outcome.right is Right.MAY and not outcome.receipts):
                 continue
             until = outcome.receipts[0].notified if outcome.receipts else judged.seen_last + ALLOWANCE
+            counted: set[tuple[str, str]] = set()
             for number in faults.times.watched(judged.published, until):
                 struck.add(number)
-                self._add(judged, outcome, number, faults)
+                self._add(judged, outcome, number, faults, counted)
         for number in struck:
             self._of(judged.variant, number).publications += 1
 
-    def _add(self, judged: JudgedPublication, outcome: PublicationOutcome, number: int, faults: VariantFaults) -> None:
+    def _add(
+        self,
+        judged: JudgedPublication,
+        outcome: PublicationOutcome,
+        number: int,
+        faults: VariantFaults,
+        counted: set[tuple[str, str]],
+    ) -> None:
+        """Counts a notification for one of the faults that strike it, which come from the latest to the first.
+
+        `counted` are the kinds of faults and the counters that it was counted in before.
+        """
         counts, published = self._of(judged.variant, number), judged.published or 0
+        kind = faults.times.faults[number].kind
         counts.due += 1
         if not outcome.receipts:
-            counts.excused += outcome.excuse is not None
-            counts.lost += outcome.is_lost
+            excused, lost = outcome.excuse is not None, outcome.is_lost
+            counts.excused += excused
+            counts.lost += lost
+            counts.excused_shared += excused and (kind, "excused") in counted
+            counts.lost_shared += lost and (kind, "lost") in counted
+            counted |= {(kind, "excused"), (kind, "lost")}
             counts.missed_last = max(counts.missed_last, published)
             return
         if judged.intended is None:
@@ -108,6 +132,8 @@ class FaultTally:
         delay, late_from, fault = notified - judged.intended, faults.late_from[number], faults.times.faults[number]
         if late_from is not None and delay > late_from:
             counts.late += 1
+            counts.late_shared += (kind, "late") in counted
+            counted.add((kind, "late"))
             if notified > fault.healed:
                 counts.add_held_up([(published, notified)])
         if fault.begin <= judged.intended < fault.healed:

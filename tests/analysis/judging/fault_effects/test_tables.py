@@ -17,6 +17,7 @@ from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.log_events import LogPosition, OutageEvent
 from analysis.tables.results import read_table
 from analysis.tables.timeline import Fault
+from command_line.commands.verdicts import fault_lines
 from record.log import Event
 from record.promises import Order, Promises
 from tests.analysis.history import DRAIN_END, SECOND, History, across, joined, write_run
@@ -227,3 +228,23 @@ def test_one_that_never_has_its_neighbour_again_is_not_passed_over(tmp_path: Pat
 def test_faults_while_all_is_taken_down_are_none(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [joined("stopped").publish().notify().fault(170)])
     assert analyze(run, PlainEngine()).variants[0].faults == []
+
+
+def test_what_overlapping_faults_of_a_kind_share_adds_up(tmp_path: Path) -> None:
+    """Both kills are watched when P:2 comes late, P:3 is dropped, and P:4 never comes."""
+    history = joined("overlapping").publish("P:1", 115).notify("P:1", at=115.05)
+    history.fault(120).fault(122, peer="B1").publish("P:2", 123).notify("P:2", at=124)
+    history.publish("P:3", 123.5).receive("P:3", 123.6)
+    history.add("B1", Event.DROPPED, 123.7, id="P:3", kind="publish", text="full")
+    history.publish("P:4", 123.8).heal(126).heal(126, peer="B1")
+    faults = analyze(write_run(tmp_path / "run", [history]), PlainEngine()).variants[0].faults
+    assert [(fault.late, fault.late_shared) for fault in faults] == [(1, 1), (1, 0)]
+    assert [(fault.dropped, fault.dropped_shared) for fault in faults] == [(1, 1), (1, 0)]
+    missed = [fault.excused + fault.lost for fault in faults]
+    shared = [fault.excused_shared + fault.lost_shared for fault in faults]
+    assert missed[0] == missed[1] == shared[0] > 0
+    assert shared[1] == 0
+    (line,) = fault_lines(faults)
+    assert "kill (2 times): " in line
+    assert "; 1 late, " in line
+    assert ", 1 dropped" in line
