@@ -81,7 +81,7 @@ lint: base ## Check style, format and types
 gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS="--only medym", "--part 1/5 --seed 7", "--list"
 	@$(PYTHON_BIN)/python -m tests.gauntlet $(ARGS)
 
-bench: setup ## Run all benchmarks against their targets: 28 minutes; 4 with ARGS=quick; ARGS="NAME ..." for some of them
+bench: setup ## Run all benchmarks against their targets: 30 minutes; 4 with ARGS=quick; ARGS="NAME ..." for some of them
 	@$(PYTHON_BIN)/python -m benchmarks $(ARGS)
 
 smoke: image ## Three brokers on a plain compose network, no Mininet: a quick check of the image

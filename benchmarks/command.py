@@ -43,6 +43,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark("matching", seconds=170, quick_seconds=30),
+    Benchmark("judge_matching", seconds=120, quick_seconds=20),
     Benchmark("detection", seconds=35, quick_seconds=12),
     Benchmark("composites", seconds=25, quick_seconds=8),
     Benchmark("placement", seconds=3, quick_seconds=3),

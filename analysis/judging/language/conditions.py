@@ -47,6 +47,9 @@ class Relation(enum.Enum):
     CONTAINS = "contains"
     PRESENT = "present"
 
+    # Members are singletons, so identity is enough; the inherited hash is a Python call for each condition.
+    __hash__ = object.__hash__
+
 
 _NUMBER_WORDS: Mapping[str, Relation] = {
     "=": Relation.EQUAL,
@@ -152,7 +155,7 @@ def is_part(value: str, relation: Relation, operand: str) -> bool:
     if relation is Relation.BEGINS:
         return value[: len(operand)] == operand
     if relation is Relation.ENDS:
-        return len(operand) <= len(value) and value[len(value) - len(operand) :] == operand
+        return value[max(0, len(value) - len(operand)) :] == operand
     return value.find(operand) >= 0
 
 
