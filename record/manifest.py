@@ -46,6 +46,14 @@ class PhaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     end: int
 
 
+class PlannedPublications(msgspec.Struct, frozen=True, kw_only=True):
+    """The publications that a client is to make."""
+
+    publications: int
+    mean_time: float
+    """Nanoseconds from the begin of the workload, in the time that really passes."""
+
+
 class VariantRecord(msgspec.Struct, kw_only=True):
     """One variant as it ran."""
 
@@ -66,6 +74,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The driver processes that acted for its clients, which log as brokers do; not set before they are connected."""
     event_logs: list[str] | msgspec.UnsetType = msgspec.UNSET
     """The nodes that log faults and changes of the overlay, one a host; not set where none are planned."""
+    planned: dict[str, PlannedPublications] | msgspec.UnsetType = msgspec.UNSET
+    """The publications that the workload has, by client; not set before the workload begins."""
     undrained: bool = False
     """True where messages were still on their way when the drain phase ended."""
     interrupted: bool = False

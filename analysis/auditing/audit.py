@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from analysis.auditing.causes import causes
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.log_ends import log_ends
 from analysis.auditing.message_counts import message_counts
 from analysis.auditing.missing_logs import missing_logs
+from analysis.auditing.plan_audit import plan_audit
 from record.fidelity import Check
 
 Audit = Callable[[Evidence], Iterable[Check]]
 
-AUDITS: Sequence[Audit] = (missing_logs, log_ends, message_counts)
+AUDITS: Sequence[Audit] = (missing_logs, log_ends, message_counts, causes, plan_audit)
 """In the order in which reports show their checks."""
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from analysis.judging.journeys.causes import CauseTally
+from analysis.judging.journeys.issued import IssueTally
 from analysis.reading.log_tally import LogTally
 from record.manifest import VariantRecord
 from topology.model import Overlay
@@ -23,3 +25,6 @@ class Evidence:
     """That was asked for, as it was at the start."""
     logs: LogTally
     """Of all variants."""
+    causes: CauseTally = field(default_factory=CauseTally)
+    issued: IssueTally = field(default_factory=IssueTally)
+    """Of all variants, as the former."""

@@ -14,6 +14,8 @@ from analysis.judging.evidence.ways import WayTally
 from analysis.judging.fault_effects.baseline import Baselines
 from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.histories.history import History
+from analysis.judging.journeys.causes import CauseTally
+from analysis.judging.journeys.issued import IssueTally
 from analysis.judging.journeys.journey import Journey, Journeys
 from analysis.judging.journeys.network import Network
 from analysis.judging.journeys.network_usage import UsageTally
@@ -83,6 +85,8 @@ class PublicationTally:
     routes: RouteTally = field(default_factory=RouteTally)
     """Of runs with a best-effort protocol only."""
     usage: UsageTally = field(default_factory=UsageTally)
+    causes: CauseTally = field(default_factory=CauseTally)
+    issued: IssueTally = field(default_factory=IssueTally)
     part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
     """The number of publications that match each part of each composite subscription."""
     ways: WayTally = field(default_factory=WayTally)
@@ -104,6 +108,8 @@ class PublicationTally:
         self.spread.merge(other.spread)
         self.routes.merge(other.routes)
         self.usage.merge(other.usage)
+        self.causes.merge(other.causes)
+        self.issued.merge(other.issued)
         self.part_matches.update(other.part_matches)
         self.ways.merge(other.ways)
 
@@ -168,6 +174,7 @@ class PublicationStage:
         tally.work = work.tally()
         if any(history.promises.delivery is Completeness.BEST_EFFORT for history in self.histories):
             tally.routes = RouteTally.of(table)
+        tally.causes, tally.issued = CauseTally.of(table), IssueTally.of(table)
         tally.usage = UsageTally.of(table, self.networks)
         tally.part_matches = composites.part_matches
         parts = {number: encode_judged(part) for number, part in enumerate(by_publisher) if part}

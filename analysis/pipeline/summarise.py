@@ -99,6 +99,8 @@ def _evidence(run: RunDirectory, number: int, findings: Findings) -> Evidence:
         scenario=run.manifest.scenario,
         overlay=run.overlays[variant.name],
         logs=findings.logs,
+        causes=findings.publications.causes,
+        issued=findings.publications.issued,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import Counter
 from collections.abc import Container, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import Resources
 from record.errors import BadInputError, HostError
 from record.log import EMULATOR
+from record.manifest import PlannedPublications
 from record.promises import Promises
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
@@ -238,6 +240,20 @@ def publishers_subscribe(workload: Workload) -> bool:
         operation.operation is OperationKind.SUBSCRIBE and node_of[operation.client] == PUBLISHERS
         for operation in workload.explicit
     )
+
+
+def planned_publications(workload: Workload) -> dict[str, PlannedPublications]:
+    """The publications that each client is to make, counted apart from those who issue them."""
+    counts: Counter[str] = Counter()
+    times: Counter[str] = Counter()
+    for operation in workload.operations():
+        if operation.operation is OperationKind.PUBLISH:
+            counts[operation.client] += 1
+            times[operation.client] += operation.at
+    return {
+        client: PlannedPublications(publications=count, mean_time=times[client] / count)
+        for client, count in sorted(counts.items())
+    }
 
 
 def write_driver_inputs(

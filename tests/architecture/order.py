@@ -79,7 +79,8 @@ ROOMS: Mapping[str, Floors] = {
         "engines run_files",
         "tables",
         "compare reading",
-        "auditing judging",
+        "judging",
+        "auditing",
         "claims pipeline report",
     ),
     "studies": _floors(

@@ -11,6 +11,7 @@ from rich.console import Console
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report import build_report
+from analysis.run_files.run_directory import read_manifest
 from analysis.tables.audited import with_audit
 from analysis.tables.summary import Summary
 from command_line.commands.verdicts import exit_code, print_verdicts
@@ -18,7 +19,7 @@ from record import fidelity
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
 from studies.junit import JunitOutcome
-from studies.verdict_cases import verdict_suite, verdicts_of
+from studies.verdict_cases import Origin, verdict_suite, verdicts_of
 from tests.analysis.history import joined, write_run
 
 LOGGED = "".join(
@@ -76,7 +77,11 @@ def test_a_node_without_a_log_is_named_everywhere(tmp_path: Path, missing: str) 
         print_verdicts(console, summary, both)
     assert reason in captured.get()
     assert reason in build_report(run).read_text()
-    (case,) = [case for case in verdict_suite("test", verdicts_of(summary, both)).cases if "fidelity" in case.name]
+    manifest = read_manifest(run)
+    suite = verdict_suite(
+        "test", verdicts_of(summary, both, manifest), Origin(seed=0, revision="", runtime="simulated", report=run)
+    )
+    (case,) = [case for case in suite.cases if "fidelity" in case.name]
     assert case.kind is JunitOutcome.ERROR and reason in case.text
 
 

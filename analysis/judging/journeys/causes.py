@@ -1,0 +1,117 @@
+"""Effects that the logs have before their causes: by how much, where, and an example.
+
+1. A broker receives a publication from a client after the client published it.
+2. A broker receives a publication from a neighbour after the neighbour sent it.
+3. Clients are notified of a publication after it was published, and after their broker received it.
+
+Of several records of one publication the earliest counts at either end, because one may travel twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.reading.event_table import EventTable
+from record.log import Event
+
+Numbers = NDArray[np.int64]
+Columns = tuple[Numbers, ...]
+
+CLIENTS = "clients"
+"""Stands for the clients at the other end of a passage; at both ends it stands for publishers and subscribers."""
+
+
+class Passing(NamedTuple):
+    """A passage whose ends contradict each other."""
+
+    variant: int
+    source: str
+    target: str
+
+
+class Lead(NamedTuple):
+    """Publications whose effect comes before the cause."""
+
+    publications: int
+    largest: int
+    """Nanoseconds."""
+    example: str
+
+    def plus(self, other: Lead) -> Lead:
+        worse = max(self, other, key=lambda lead: (lead.largest, lead.example))
+        return Lead(self.publications + other.publications, worse.largest, worse.example)
+
+
+@dataclass(slots=True)
+class CauseTally:
+    """The leads of all passages that have some."""
+
+    leads: dict[Passing, Lead] = field(default_factory=dict)
+
+    def merge(self, other: CauseTally) -> None:
+        for passing, lead in other.leads.items():
+            before = self.leads.get(passing)
+            self.leads[passing] = lead if before is None else before.plus(lead)
+
+    @classmethod
+    def of(cls, table: EventTable) -> CauseTally:
+        """The leads in a bucket of publications."""
+        width = len(table.names) + 1
+        sent, received, notified = (table.events.of(event) for event in (Event.SENT, Event.RECEIVED, Event.NOTIFIED))
+        published, homes, times = _publishings(table)
+        nobody = np.zeros_like
+        causes = _earliest(
+            _keys(width, (sent.journey, received.journey, published, published),
+                  (sent.broker + 1, received.broker + 1, nobody(published), nobody(published)),
+                  (sent.neighbour + 1, nobody(received.broker), homes, nobody(published))),
+            np.concatenate((sent.time, received.time, times, times)),
+        )  # fmt: skip
+        effects = _earliest(
+            _keys(width, (received.journey, notified.journey, notified.journey),
+                  (received.neighbour + 1, notified.broker + 1, nobody(notified.broker)),
+                  (received.broker + 1, nobody(notified.broker), nobody(notified.broker))),
+            np.concatenate((received.time, notified.time, notified.time)),
+        )  # fmt: skip
+        keys, cause, effect = np.intersect1d(causes[0], effects[0], assume_unique=True, return_indices=True)
+        leads = causes[1][cause] - effects[1][effect]
+        total = cls()
+        for key, lead in zip(keys[leads > 0].tolist(), leads[leads > 0].tolist(), strict=True):
+            journey, ends = divmod(key, width * width)
+            source, target = divmod(ends, width)
+            publication, variant = table.journeys[journey]
+            passing = Passing(variant, _name(table, source), _name(table, target))
+            total.merge(cls({passing: Lead(1, lead, publication)}))
+        return total
+
+
+def _keys(width: int, journeys: Columns, sources: Columns, targets: Columns) -> Numbers:
+    """One number for each journey, source and target; an end is the number of its name and 1, or 0 for clients."""
+    return (np.concatenate(journeys) * width + np.concatenate(sources)) * width + np.concatenate(targets)
+
+
+def _earliest(keys: Numbers, times: Numbers) -> tuple[Numbers, Numbers]:
+    """The distinct keys, and the earliest time of each."""
+    order = np.lexsort((times, keys))
+    distinct, first = np.unique(keys[order], return_index=True)
+    return distinct, times[order][first]
+
+
+def _publishings(table: EventTable) -> tuple[Numbers, Numbers, Numbers]:
+    """Journey, number of the publisher's broker and 1, and time of each publishing at a broker with events."""
+    known = {name: number for number, name in enumerate(table.names, 1)}
+    rows = [
+        (journey, known[made.broker], made.time)
+        for journey, publishings in enumerate(table.published)
+        for made in publishings
+        if made.broker in known
+    ]
+    journeys, homes, times = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return journeys, homes, times
+
+
+def _name(table: EventTable, end: int) -> str:
+    return table.names[end - 1] if end else CLIENTS
