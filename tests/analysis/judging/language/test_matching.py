@@ -193,3 +193,19 @@ def test_content_outside_the_language_matches_and_conforms_to_nothing(content: M
 def test_conjunctions_that_differ_in_kind_alone_are_two() -> None:
     made = [Subscription((Predicate("x", Operator.PRESENT, sample),)) for sample in ("", 0)]
     assert matched(made, [{"class": "A", "x": "s"}, {"class": "A", "x": 3}]) == [{0}, {1}]
+
+
+@FEW
+def test_a_publication_without_the_attribute_does_not_differ_from_an_operand(few: int) -> None:
+    """The other condition is the rarer one, so that the publication without `x` is tried."""
+    made = Subscription((Predicate("y", Operator.EQUAL, 1), Predicate("x", Operator.NOT_EQUAL, 5)))
+    published: list[Attributes] = [
+        {"class": "A", "y": 1},
+        {"class": "A", "x": 1},
+        {"class": "A", "x": "5", "y": 1},
+        {"class": "A", "x": 4, "y": 1},
+        *({"class": "A", "x": 5.0} for _ in range(70)),
+        {"class": "A", "x": 5.0, "y": 1},
+    ]
+    with patch.object(matching, "_FEW", few):
+        assert [place for place, found in enumerate(matched([made], published)) if found] == [3]
