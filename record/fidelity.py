@@ -79,6 +79,9 @@ class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
     loss_measured: float | None
     ok: bool
     detail: str = ""
+    jitter_asked: float = 0.0
+    """In seconds; `jitter_measured` is the one by the middle half of the delays, None where too few arrived."""
+    jitter_measured: float | None = None
     second: float | None = None
     """Time of the probe, counted from the start of the run phase; None before the load."""
 

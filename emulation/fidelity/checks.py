@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from emulation.fidelity import thresholds
 from emulation.fidelity.advice import advice, remedies
 from emulation.fidelity.host import HostUse
+from emulation.fidelity.loaded_links import wrong_directions
 from emulation.fidelity.logs import LogFindings
 from emulation.fidelity.planned_faults import planned_faults
 from emulation.fidelity.series import ObservedInterval, samples
@@ -82,7 +83,8 @@ class Measurements:
 def judge(measured: Measurements) -> VariantFidelity:
     """The verdict on one variant on real brokers: its worst check."""
     checks = [
-        *(_links(measured.links, phase) for phase in ("before", "during")),
+        _links_before(measured.links),
+        *_links_during(measured.links),
         *_relay(measured.relay, measured.time_dilation),
         _lag(measured.logs, measured.time_dilation, measured.throttling),
         _lateness(measured.logs, measured.time_dilation),
@@ -158,19 +160,36 @@ def _unmeasured(threshold: Threshold, why: str) -> Check:
     )
 
 
-def _links(links: list[LinkCheck], phase: str) -> Check:
-    threshold = thresholds.LINKS_BEFORE if phase == "before" else thresholds.LINKS_DURING
-    probed = [link for link in links if link.phase == phase]
+def _links_before(links: list[LinkCheck]) -> Check:
+    probed = [link for link in links if link.phase == "before"]
     if not probed:
-        return _unmeasured(threshold, "no link was probed in this phase")
-    failed = [link for link in probed if not link.ok]
+        return _unmeasured(thresholds.LINKS_BEFORE, "no link was probed before the load")
+    wrong = [link for link in probed if not link.ok]
+    detail = f"{len(probed) - len(wrong)} of {len(probed)} directions within tolerance{_named(wrong)}"
+    return _judged(thresholds.LINKS_BEFORE, len(wrong), detail)
+
+
+def _links_during(links: list[LinkCheck]) -> list[Check]:
+    probed = [link for link in links if link.phase == "during"]
+    if not probed:
+        limits = thresholds.LINKS_DURING, thresholds.PROBES_DURING
+        return [_unmeasured(limit, "no link was probed during the load") for limit in limits]
+    wrong, missed = wrong_directions(probed), [link for link in probed if not link.ok]
     directions = len({(link.a, link.b) for link in probed})
     there = max(directions, len({(link.a, link.b) for link in links}))
-    detail = f"{len(probed) - len(failed)} of {len(probed)} probes within tolerance, {directions} of {there} directions"
-    if failed:
-        shown = "; ".join(f"{link.a} to {link.b} {link.detail}".rstrip() for link in failed[:_SHOWN])
-        detail += f" ({shown}{'; ...' if len(failed) > _SHOWN else ''})"
-    return _judged(threshold, len(failed) / len(probed), detail)
+    found = f"{len(wrong)} of {directions} directions that were probed missed again and again, of {there}"
+    share = f"{len(probed) - len(missed)} of {len(probed)} probes within tolerance"
+    return [
+        _judged(thresholds.LINKS_DURING, len(wrong), f"{found}{_named(list(wrong.values()))}"),
+        _judged(thresholds.PROBES_DURING, len(missed) / len(probed), f"{share}{_named(missed)}"),
+    ]
+
+
+def _named(links: Sequence[LinkCheck]) -> str:
+    if not links:
+        return ""
+    shown = "; ".join(f"{link.a} to {link.b} {link.detail}".rstrip() for link in links[:_SHOWN])
+    return f" ({shown}{'; ...' if len(links) > _SHOWN else ''})"
 
 
 def _relay(relay: Relayed | None, dilation: float) -> list[Check]:

@@ -34,6 +34,10 @@ PROBE_INTERVAL = 5.0
 """Seconds from the begin of one round of probes to the next."""
 ROUND_TAKES = 2.5
 """Seconds that a round of probes may take. None is begun, after the first, that could outlast the run phase."""
+DOUBT_INTERVAL = 2.0
+"""The same while some direction has missed: its link is probed again, because one miss proves nothing."""
+AGAIN = 5
+"""Rounds in which a link that has missed is probed again."""
 LINKS_AT_ONCE = 20
 """Links probed in a round: probing all of a large overlay at once would be a load of its own. Rounds take links in
 turn, so that all have been probed when the run phase is long enough."""
@@ -58,6 +62,8 @@ def link_checks(
             rate_measured=None if probe.rate_measured is None else probe.rate_measured * dilation,
             loss_asked=probe.loss_asked,
             loss_measured=probe.loss_measured,
+            jitter_asked=probe.jitter_asked / dilation,
+            jitter_measured=None if probe.jitter_measured is None else probe.jitter_measured / dilation,
             second=second,
         )
         for probe in probes
@@ -108,6 +114,8 @@ class LoadObserver:
         self._dilation = dilation
         self._last_round = seconds - ROUND_TAKES
         self._checks: list[LinkCheck] = []
+        self._again: dict[frozenset[BrokerId], int] = {}
+        """Links of which a direction has missed, and the number of rounds in which each is to be probed again."""
         self._failure: NetworkError | None = None
         self._over = threading.Event()
         self._carried = network.relay_statistics()
@@ -183,6 +191,23 @@ class LoadObserver:
     def _look(self) -> _Look:
         return _Look(sample(), self._network.punctuality())
 
+    def _doubtful(self, links: Sequence[Link]) -> list[Link]:
+        """Links that are to be probed again, besides those whose turn it is."""
+        turn = {frozenset((link.a, link.b)) for link in links}
+        everyone = (link for batch in self._rounds for link in batch)
+        wanted = [
+            link for link in everyone if self._again.get(ends := frozenset((link.a, link.b))) and ends not in turn
+        ]
+        return wanted[:LINKS_AT_ONCE]
+
+    def _note_doubt(self, probes: Sequence[LinkProbe]) -> None:
+        missed = {frozenset((probe.a, probe.b)) for probe in probes if not probe.ok}
+        for ends in {frozenset((probe.a, probe.b)) for probe in probes}:
+            if ends in self._again:
+                self._again[ends] = max(0, self._again[ends] - 1)
+            elif ends in missed:
+                self._again[ends] = AGAIN
+
     def _probe_regularly(self) -> None:
         due = self._begin + self._probe_after
         try:
@@ -190,9 +215,10 @@ class LoadObserver:
                 if self._over.wait(max(0.0, due - time.monotonic())):
                     return
                 begin = time.monotonic()
-                probes = self._network.probe_under_load(links)
+                probes = self._network.probe_under_load([*links, *self._doubtful(links)])
                 self._checks += link_checks(probes, "during", self._dilation, (begin - self._begin) / self._dilation)
-                due = begin + PROBE_INTERVAL
+                self._note_doubt(probes)
+                due = begin + (DOUBT_INTERVAL if any(self._again.values()) else PROBE_INTERVAL)
                 if due - self._begin > self._last_round:
                     return
         except NetworkError as error:

@@ -232,7 +232,7 @@ def _run(task: ProbeTask) -> list[DirectionSamples]:
 
 def _judge_idle(spec: DirectionSpec, found: DirectionSamples) -> LinkProbe:
     probe = _probe(spec, found)
-    wrong = [_delay_fault(spec, found, statistics.median)]
+    wrong = [_delay_fault(spec, found, statistics.median), _jitter_fault(spec, found, _too_wide(spec, found))]
     wrong.append(_rate_fault(probe.rate_asked, probe.rate_measured))
     low, high = tolerance.loss_interval(found.sent, probe.loss_asked)
     lost = found.sent - found.received
@@ -242,8 +242,12 @@ def _judge_idle(spec: DirectionSpec, found: DirectionSamples) -> LinkProbe:
 
 
 def _judge_loaded(spec: DirectionSpec, found: DirectionSamples) -> LinkProbe:
-    probe = dataclasses.replace(_probe(spec, found), jitter_measured=None, loss_measured=None)
-    wrong = [_delay_fault(spec, found, statistics.median if spec.properties.rate is None else min)]
+    """Waiting behind other frames makes packets late and spreads their delays, and jitter lets frames wait for those
+    before them, so there only the quickest packet must not be late."""
+    probe = dataclasses.replace(_probe(spec, found), loss_measured=None)
+    waits = spec.properties.rate is not None
+    choose = min if waits or spec.properties.jitter else statistics.median
+    wrong = [_delay_fault(spec, found, choose), _jitter_fault(spec, found, not waits and _too_wide(spec, found))]
     return _with_faults(probe, wrong)
 
 
@@ -289,6 +293,20 @@ def _delay_fault(spec: DirectionSpec, found: DirectionSamples, choose: Callable[
     if statistics.median(delays) >= expected - allowed and choose(delays) <= expected + allowed:
         return ""
     return f"{choose(delays) * 1e3:.2f} ms instead of {expected * 1e3:.2f} (+-{allowed * 1e3:.2f})"
+
+
+def _too_wide(spec: DirectionSpec, found: DirectionSamples) -> bool:
+    offset = spec.expected_delay - tolerance.median_delay(spec.properties)
+    floor = tolerance.DELAY_FLOOR + found.clock_error
+    return bool(spec.properties.jitter) and tolerance.too_wide(spec.properties, found.delays, offset, floor=floor)
+
+
+def _jitter_fault(spec: DirectionSpec, found: DirectionSamples, wide: bool) -> str:
+    """The fault of the delays' spread; empty if it is within tolerance, and for too few delays."""
+    if len(found.delays) < LIGHT_ROUNDS - 1 or not (wide or tolerance.too_narrow(spec.properties, found.delays)):
+        return ""
+    measured = _jitter(spec.properties.distribution, found.delays) or 0.0
+    return f"a jitter of {measured * 1e3:.2f} ms instead of {spec.properties.jitter * 1e3:.2f}"
 
 
 def _rate_fault(asked: float | None, measured: float | None) -> str:

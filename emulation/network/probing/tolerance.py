@@ -71,7 +71,7 @@ def too_wide(
         outside = sum(abs(delay - offset - properties.delay) > 3 * allowed for delay in delays)
         return outside > len(delays) / 2
     outside = sum(not low - allowed <= delay - offset <= high + allowed for delay in delays)
-    return _tail(len(delays), outside, 1 - _share(properties, low, high)) < alarm
+    return binomial_tail(len(delays), outside, 1 - _share(properties, low, high)) < alarm
 
 
 def too_narrow(
@@ -93,7 +93,7 @@ def too_narrow(
     # The median itself, or the two around it, are inside by their choice.
     others = len(delays) - (2 - len(delays) % 2)
     inside = sum(abs(delay - middle) <= half for delay in delays) - (len(delays) - others)
-    return _tail(others, max(0, inside), _densest(properties, 2 * half)) < alarm
+    return binomial_tail(others, max(0, inside), _densest(properties, 2 * half)) < alarm
 
 
 def rate_is_kept(asked: float, measured: float) -> bool:
@@ -145,8 +145,8 @@ def _densest(properties: LinkProperties, width: float) -> float:
     return max(bisect.bisect_right(table, low + width) - index for index, low in enumerate(table)) / len(table)
 
 
-def _tail(trials: int, least: int, share: float) -> float:
-    """The chance of at least so many successes."""
+def binomial_tail(trials: int, least: int, share: float) -> float:
+    """The chance of at least so many successes in independent trials."""
     if least <= 0 or share >= 1:
         return 1.0
     if share <= 0:

@@ -257,7 +257,7 @@ def expect_a_wrong_link(judged: VariantFidelity) -> None:
     assert before.verdict is FidelityVerdict.INVALID
     assert "B1 to B2" in before.detail
     assert "B2 to B1" not in before.detail
-    during = check(judged, "links during load")
+    during = check(judged, "probes during load")
     assert during.verdict is not FidelityVerdict.VALID
     assert "B1 to B2" in during.detail
 

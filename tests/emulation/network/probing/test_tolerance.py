@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulation.network.probing.tolerance import delay_tolerance, loss_interval, rate_is_kept
+from emulation.network.probing.tolerance import delay_tolerance, loss_interval, rate_is_kept, too_narrow, too_wide
+from emulation.network.relay.shaping import standard_quantiles
+from topology.link_properties import JitterDistribution, LinkProperties
 
 
 def test_delay_tolerance_is_a_floor_then_a_share() -> None:
@@ -43,3 +46,27 @@ def test_loss_interval_is_the_central_one(sent: int, share: float) -> None:
 def test_no_loss_and_all_loss_leave_no_room() -> None:
     assert loss_interval(100, 0.0) == (0, 0)
     assert loss_interval(100, 1.0) == (100, 100)
+
+
+def drawn(properties: LinkProperties, times: float, count: int, source: random.Random) -> list[float]:
+    """Delays of a link whose jitter is that many times as large as asked."""
+    quantiles = standard_quantiles(properties.distribution)
+    return [max(0.0, properties.delay + times * properties.jitter * source.choice(quantiles)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("distribution", JitterDistribution)
+@pytest.mark.parametrize("count", [7, 20, 60])
+def test_jitter_as_asked_rarely_looks_wrong_and_absent_jitter_always_does(
+    distribution: JitterDistribution, count: int
+) -> None:
+    properties, source = LinkProperties(delay=0.02, jitter=0.004, distribution=distribution), random.Random(1)
+    asked = [drawn(properties, 1, count, source) for _ in range(300)]
+    assert sum(too_wide(properties, delays) for delays in asked) <= 9
+    assert sum(too_narrow(properties, delays) for delays in asked) <= 9
+    assert all(too_narrow(properties, drawn(properties, 0, count, source)) for _ in range(20))
+
+
+@pytest.mark.parametrize("distribution", JitterDistribution)
+def test_jitter_three_times_as_large_is_seen_in_twenty_delays(distribution: JitterDistribution) -> None:
+    properties, source = LinkProperties(delay=0.02, jitter=0.004, distribution=distribution), random.Random(2)
+    assert sum(too_wide(properties, drawn(properties, 3, 20, source)) for _ in range(200)) >= 190
