@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +21,15 @@ from record.scratch import scratch_directory
 from setup.compiled_finder import VARIABLE
 
 if TYPE_CHECKING:
-    from tests.gauntlet.trials import Outcome, Trial
+    from tests.gauntlet.trials import Outcome, Part, Trial
 
 _EXAMPLES = """\
 examples:
   python -m tests.gauntlet                       everything, within 15 minutes on two cores
   python -m tests.gauntlet --part 1/5 --seed 7   a fifth, drawn by the seed
   python -m tests.gauntlet --only medym          the trials whose name contains the word
-  python -m tests.gauntlet --list                the names of all trials
+  python -m tests.gauntlet --only mutants        the mutants alone
+  python -m tests.gauntlet --list                the names of all trials but mutants
   python -m tests.gauntlet --json outcomes.json  all outcomes with their sentences, too
 """
 _WITHIN = 120.0
@@ -50,9 +51,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--part", default="1/1", metavar="N/M", help="the N-th of M parts of all trials")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="draws parts, mutants and faults (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="draws parts and faults (default: 1)")
+    parser.add_argument("--mutants-seed", type=int, metavar="N", help="draws other mutants than the frozen seed")
     parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="trials whose area/name contains a NAME")
     parser.add_argument("--list", action="store_true", help="print the trials' names and run none")
+    parser.add_argument(
+        "--mutants", type=int, default=200, metavar="N", help="harmful mutants in all parts together (default: 200)"
+    )
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="trials at a time (default: 2)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all outcomes as JSON")
     return parser.parse_args(arguments)
@@ -74,14 +79,15 @@ def _run(options: argparse.Namespace) -> int:
         for trial in part.taken(trials(options.seed), options.seed)
         if not options.only or any(word in trial.title for word in options.only)
     ]
-    if not wanted:
+    mutants = 0 if options.only and "mutants" not in options.only else options.mutants // part.of
+    if not wanted and not mutants:
         print("no trial has such a name; see --list", file=sys.stderr)
         return 2
     if options.list:
         for trial in wanted:
             print(f"{trial.kind}: {trial.title}")
         return 0
-    outcomes = _judged(wanted, options.workers)
+    outcomes = [*_judged(wanted, options.workers), *_hunted(options, part, mutants)]
     show(Console(highlight=False), outcomes)
     if options.json is not None:
         write_json(outcomes, options.json)
@@ -92,19 +98,33 @@ def _judged(trials: Sequence[Trial], workers: int) -> list[Outcome]:
     from tests.gauntlet.forks import Forks
     from tests.gauntlet.trials import Outcome
 
-    outcomes: list[Outcome] = []
+    ends = Forks(workers, _WITHIN).each((trial, trial.judge) for trial in trials)
+    return _shown((Outcome(trial, end.result, end.failure, end.seconds) for trial, end in ends), len(trials))
+
+
+def _hunted(options: argparse.Namespace, part: Part, wanted: int) -> list[Outcome]:
+    from tests.gauntlet.forks import Forks
+    from tests.gauntlet.frozen import MUTANTS_SEED
+    from tests.gauntlet.hunting import hunted
+
+    seed = MUTANTS_SEED if options.mutants_seed is None else options.mutants_seed
+    return _shown(hunted(Forks(options.workers, _WITHIN), seed, part, wanted), wanted) if wanted else []
+
+
+def _shown(outcomes: Iterable[Outcome], number: int) -> list[Outcome]:
+    """Shows the progress of outcomes as they come, and returns all."""
+    came: list[Outcome] = []
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     # Refreshed by hand, because a process with a second thread must not fork.
     with Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True) as progress:
-        bar = progress.add_task("", total=len(trials))
-        for trial, ended in Forks(workers, _WITHIN).each((trial, trial.judge) for trial in trials):
-            outcome = Outcome(trial, ended.result, ended.failure, ended.seconds)
-            outcomes.append(outcome)
+        bar = progress.add_task("", total=number)
+        for outcome in outcomes:
+            came.append(outcome)
             if not outcome.is_right:
-                progress.console.print(f"not as it should be: {trial.title}", markup=False, soft_wrap=True)
-            progress.update(bar, advance=1, description=trial.title)
+                progress.console.print(f"not as it should be: {outcome.title}", markup=False, soft_wrap=True)
+            progress.update(bar, advance=1, description=outcome.title)
             progress.refresh()
-    return outcomes
+    return came
 
 
 if __name__ == "__main__":

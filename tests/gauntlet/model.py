@@ -23,7 +23,7 @@ class Row:
     names: str
     """A regular expression that a sentence of the verdict must match."""
     edit: Edit | None
-    """Changes the run's directory before it is analysed; None for most rows."""
+    """Changes the run's files when its nodes have stopped; None for most rows."""
 
     def judged(self) -> Verdict:
         """Plants, runs and judges, in this process, which is of no use for anything else afterwards."""

@@ -14,22 +14,26 @@ from rich.console import Console
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.tables.audited import with_audit
 from analysis.tables.summary import Summary
 from command_line.commands.verdicts import exit_code, print_verdicts
+from emulation.host.run_paths import RunPaths
 from emulation.planning.plan import make_plan
+from emulation.run import directory
 from emulation.run.directory import RunOutcome
 from emulation.simulation.run import simulate
 from record.errors import UserError
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
 from scenario.loading import load_text
+from tests.gauntlet.planting import around
 
 _WIDTH = 10_000
 """Columns of the terminal, so that no sentence is broken."""
 _PASSED = frozenset({ExitCode.CORRECT, ExitCode.INTERRUPTED})
 
 Edit = Callable[[Path], None]
-"""Changes the directory of a finished run before it is analysed."""
+"""Changes the directory of a run when its brokers have stopped, before its fidelity is judged and it is analysed."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,32 +76,44 @@ class Run:
         to 4."""
         with tempfile.TemporaryDirectory() as out:
             try:
-                outcome = self.simulated(Path(out))
                 if edit is not None:
-                    edit(outcome.directory)
-                summary = analyze(outcome.directory, PlainEngine())
+                    _edited_at_its_end(edit)
+                outcome = self.simulated(Path(out))
+                return verdict_on(outcome)
             except UserError as error:
                 return _refused(error)
-            return _verdict(summary, outcome)
 
     def simulated(self, out: Path) -> RunOutcome:
         """Runs the scenario below `out` and analyses nothing."""
         return simulate(make_plan(load_text(self.text, self.name)), out)
 
 
+def _edited_at_its_end(edit: Edit) -> None:
+    """Has the directory of the run of this process changed when its nodes have stopped."""
+
+    def conclude(original: Callable[..., RunOutcome], paths: RunPaths, *rest: object) -> RunOutcome:
+        edit(paths.directory)
+        return original(paths, *rest)
+
+    around(directory, "conclude", conclude)
+
+
 def _refused(error: UserError) -> Verdict:
     return Verdict(delivery=(), fidelity="", exit_code=int(error.exit_code), sentences=(str(error),))
 
 
-def _verdict(summary: Summary, outcome: RunOutcome) -> Verdict:
+def verdict_on(outcome: RunOutcome) -> Verdict:
+    """Analyses a finished run and judges it. Raises `UserError`."""
+    summary = analyze(outcome.directory, PlainEngine())
     printed = io.StringIO()
-    print_verdicts(Console(file=printed, width=_WIDTH, highlight=False), summary, outcome.fidelity)
+    judged = with_audit(outcome.fidelity, summary)
+    print_verdicts(Console(file=printed, width=_WIDTH, highlight=False), summary, judged)
     sentences = [line.strip() for line in printed.getvalue().splitlines() if line.strip()]
     return Verdict(
         delivery=tuple(summary.delivery),
         fidelity=summary.fidelity,
         exit_code=int(exit_code(summary)),
-        sentences=(*sentences, *_examples(summary), *_reasons(outcome.fidelity)),
+        sentences=(*sentences, *_examples(summary), *_reasons(judged)),
     )
 
 
@@ -107,6 +123,6 @@ def _examples(summary: Summary) -> Iterator[str]:
             yield f"{example.defect}: {example.subject} for {example.client}: {example.detail}"
 
 
-def _reasons(fidelity: Fidelity) -> Iterator[str]:
-    for variant in fidelity.variants:
+def _reasons(judged: Fidelity | None) -> Iterator[str]:
+    for variant in () if judged is None else judged.variants:
         yield from variant.reasons

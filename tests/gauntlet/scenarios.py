@@ -187,6 +187,90 @@ COMPOSITES_DCSR = _composite(
     {"protocol": "tid", "composites": "dcsr", "statistics_interval": 0.5, "placement_interval": 1},
 )
 COMPOSITES_CBF = _composite("composites, cbf", {"protocol": "cbf"})
+COMPOSITES_WINDOW = COMPOSITES_SIMPLE.doing(
+    "a short window",
+    {
+        "at": "1s",
+        "client": "Gil",
+        "broker": "B6",
+        "id": "g",
+        "composite": "{[class,eq,'NORTH'],[x,>,-1]} & {[class,eq,'SOUTH'],[x,>,-1]}",
+        "within": "100ms",
+    },
+)
+COMPOSITES_WITHDRAWN = COMPOSITES_SIMPLE.doing(
+    "withdrawn", {"at": "4500ms", "client": "Dee", "broker": "B3", "unsubscribe": "d"}
+)
+
+_CONDITIONS = (
+    "[x,=,5]",
+    "[x,<>,5]",
+    "[x,<,5]",
+    "[x,<=,5]",
+    "[x,>,5]",
+    "[x,>=,5]",
+    "[x,>=,2],[x,<=,5]",
+    "[x,>,9007199254740992]",
+    "[y,isPresent,0]",
+    "[s,eq,'beta']",
+    "[s,neq,'beta']",
+    "[s,str-lt,'beta']",
+    "[s,str-le,'beta']",
+    "[s,str-gt,'beta']",
+    "[s,str-ge,'beta']",
+    "[s,str-prefix,'be']",
+    "[s,str-postfix,'ta']",
+    "[s,str-contains,'et']",
+)
+"""Conditions with each operator of the language."""
+_CONTENTS = (
+    *(f"[x,{x}]" for x in (-1, 0, 2, 4.5, 5, 5.5, 9007199254740992, 9007199254740993)),
+    *(f"[s,'{text}']" for text in ("alpha", "be", "beta", "gamma", "zeta", "Beta", "")),
+    "[x,5],[s,'beta'],[y,1]",
+    "[x,5],[y,0]",
+)
+"""Publications at the bounds of these conditions, and beside them."""
+
+
+def _language() -> Scenario:
+    """A client for each condition, and publications at every bound, in turn from both ends of a line."""
+    advertised = "[class,eq,'T'],[x,isPresent,0],[y,isPresent,0],[s,isPresent,'A']"
+    operations: list[Operation] = [
+        {"at": "0s", "client": client, "broker": broker, "id": "a", "advertise": advertised}
+        for client, broker in (("West", "B1"), ("East", "B3"))
+    ]
+    operations += [
+        {
+            "at": "500ms",
+            "client": f"C{number}",
+            "broker": f"B{1 + number % 3}",
+            "id": "c",
+            "subscribe": f"[class,eq,'T'],{condition}",
+        }
+        for number, condition in enumerate(_CONDITIONS, 1)
+    ]
+    operations += [
+        {
+            "at": f"{3 + number * 0.05:.2f}s",
+            "client": ("West", "East")[number % 2],
+            "broker": ("B1", "B3")[number % 2],
+            "publish": f"[class,'T'],{content}",
+        }
+        for number, content in enumerate(_CONTENTS * 2 + _CONTENTS[:1] + _CONTENTS)
+    ]
+    return Scenario(
+        "language",
+        {
+            "topology": {"kind": "line", "brokers": 3, "link": _LINK},
+            "routing": {"protocol": "cbf"},
+            "workload": {"operations": operations},
+            "timeline": {"join": "2900ms", "run": "3s", "drain": "1s"},
+        },
+    )
+
+
+LANGUAGE_CBF = _language()
+LANGUAGE_TID = LANGUAGE_CBF.but("language, tid", {"routing": {"protocol": "tid"}})
 
 CALM: tuple[Scenario, ...] = (
     TID_LINE,
@@ -210,5 +294,7 @@ CALM: tuple[Scenario, ...] = (
     COMPOSITES_TOPOLOGY,
     COMPOSITES_DCSR,
     COMPOSITES_CBF,
+    LANGUAGE_CBF,
+    LANGUAGE_TID,
 )
 """Scenarios without faults, one for each way to route."""

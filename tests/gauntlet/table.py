@@ -17,6 +17,7 @@ _WORDS = {
     Kind.DEFECT: ("named", "MISSED"),
     Kind.INFIDELITY: ("named", "MISSED"),
     Kind.HONEST: ("not blamed", "BLAMED"),
+    Kind.MUTANT: ("named", "MISSED"),
 }
 
 
@@ -60,6 +61,7 @@ def counted(outcomes: Sequence[Outcome]) -> list[str]:
         Kind.DEFECT: "{right} of {all} planted defects named",
         Kind.INFIDELITY: "{right} of {all} infidelities named",
         Kind.HONEST: "{wrong} of {all} honest runs blamed",
+        Kind.MUTANT: "{right} of {all} harmful mutants named",
     }
     return [
         words[kind].format(right=right[kind], all=all_of[kind], wrong=all_of[kind] - right[kind])

@@ -19,6 +19,8 @@ class Kind(enum.StrEnum):
     """Links, faults, clocks, logs, the calibration or the simulator are not what they should be."""
     HONEST = "honest"
     """A scenario with faults, and nothing planted."""
+    MUTANT = "mutant"
+    """A mutant, drawn from a seed, that does harm in a calm scenario (`hunting`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,10 @@ class Outcome:
     @property
     def is_right(self) -> bool:
         return self.verdict is not None and self.trial.is_right(self.verdict)
+
+    @property
+    def title(self) -> str:
+        return self.trial.title
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.gauntlet.model import Row
-from tests.gauntlet.rows import routers
+from tests.gauntlet.rows import detection, faulty, links, logs, matching, network, routers, sessions, simulator
 
-DEFECTS: Sequence[Row] = [row for area in (routers.AREA,) for row in area]
-INFIDELITIES: Sequence[Row] = []
+_DEFECTS = (
+    routers.AREA,
+    faulty.AREA,
+    matching.AREA,
+    detection.AREA,
+    links.AREA,
+    sessions.SESSIONS,
+    sessions.CLIENT_LIBRARY,
+)
+_INFIDELITIES = (network.LINKS, network.FAULTS, logs.LOGS, logs.CLOCKS, simulator.WORKLOAD, simulator.SIMULATOR)
+
+DEFECTS: Sequence[Row] = [row for area in _DEFECTS for row in area]
+INFIDELITIES: Sequence[Row] = [row for area in _INFIDELITIES for row in area]

@@ -1,0 +1,131 @@
+"""Defects during faults that excuse none of it, because what is lost never needed what failed."""
+
+from __future__ import annotations
+
+from broker_service.messages import Kind
+from broker_service.routing.cbf.router import CbfRouter
+from broker_service.routing.interface import Send
+from broker_service.routing.medym.router import MedymRouter
+from broker_service.routing.octopia.router import OctopiaRouter
+from broker_service.routing.tid.reconciliation import KnownIncarnations
+from broker_service.routing.tid.router import TidRouter
+from tests.gauntlet import scenarios
+from tests.gauntlet.model import Area
+from tests.gauntlet.planting import EveryNth, around
+from tests.gauntlet.rows import plants
+from tests.gauntlet.rows.routers import LOST, SPURIOUS
+
+AREA = Area("routers during faults")
+
+_LEAF = scenarios.TID_LINE.but(
+    "a line of eight",
+    {
+        "topology.brokers": 8,
+        "workload.publications.placement": ["B1"],
+        "workload.subscriptions.placement": ["B2", "B3"],
+    },
+).suffering("its far leaf dies", {"at": "run+1s", "kill": "B8"}, run="7s")
+_SMOKE = scenarios.TID_FIXED.suffering("a crash of 1 s", {"at": "run+2s", "kill": "B5", "for": "1s"}, run="16s")
+
+
+def _loses_at(router, broker: str, every: int) -> None:
+    """A broker drops every n-th publication that comes from a neighbour or a client."""
+    skip = EveryNth(every)
+
+    def receive(original, self, neighbour, message):
+        wrong = self._context.broker == broker and message.kind is Kind.PUBLISH and skip()
+        return [] if wrong else original(self, neighbour, message)
+
+    around(router, "receive", receive)
+
+
+@AREA.row(_LEAF, LOST)
+def a_broker_drops_every_second_publication_while_a_far_leaf_is_dead() -> None:
+    _loses_at(TidRouter, "B2", 2)
+
+
+@AREA.row(_LEAF, SPURIOUS)
+def a_broker_notifies_everybody_while_a_far_leaf_is_dead() -> None:
+    plants.notifies_everybody(TidRouter)
+
+
+@AREA.row(_SMOKE, LOST)
+def publications_are_lost_all_the_time_round_a_short_crash() -> None:
+    plants.loses(TidRouter)
+
+
+@AREA.row(_SMOKE, LOST)
+def publications_are_lost_only_round_a_short_crash() -> None:
+    """From 1.5 s before the crash to 10 s after it, a third of what a broker's own clients publish is thrown away."""
+
+    def publish(original, self, client, message, publication, advertisement):
+        wrong = 3.5 < self._context.now() < 14 and plants.drawn(message.id, 1 / 3)
+        return [] if wrong else original(self, client, message, publication, advertisement)
+
+    around(TidRouter, "publish", publish)
+
+
+for _base, _router, _fault in (
+    (scenarios.TID_FIXED, TidRouter, {"at": "run+1s", "pause": "B6", "for": "1s"}),
+    (scenarios.TID_DYNAMIC, TidRouter, {"at": "run+1s", "slow": "B6", "service_time": "1ms", "for": "2s"}),
+    (scenarios.OCTOPIA, OctopiaRouter, {"at": "run+1s", "link_down": "a0-a1", "for": "1s"}),
+    (scenarios.MEDYM_CLOSE, MedymRouter, {"at": "run+1s", "link_down": "B5-B6", "for": "1s"}),
+    (scenarios.MEDYM_SOURCE, MedymRouter, {"at": "run+1s", "kill": "B6", "for": "500ms"}),
+    (scenarios.CBF, CbfRouter, {"at": "run+1s", "reset": "random-link"}),
+    (scenarios.CBF_COVERING, CbfRouter, {"at": "run+1s", "kill": "B6", "for": "500ms"}),
+):
+    _verb = next(key for key in _fault if key not in ("at", "for"))
+    _during = _base.suffering(f"{_verb} elsewhere", _fault, run="9s")
+    AREA.add(f"{_during.name}: loses a third", _during, lambda r=_router: plants.loses(r), LOST)
+    AREA.add(f"{_during.name}: forgets to notify", _during, lambda r=_router: plants.forgets_to_notify(r), LOST)
+
+
+@AREA.row(scenarios.TID_FIXED.suffering("a crash", {"at": "run+500ms", "kill": "hub", "for": "500ms"}, run="14s"), LOST)
+def restarted_neighbours_are_told_nothing() -> None:
+    around(
+        TidRouter,
+        "link_up",
+        _first_only,
+    )
+
+
+def _first_only(original, self, neighbour, incarnation):
+    return original(self, neighbour, incarnation) if incarnation == 1 else []
+
+
+@AREA.row(scenarios.CBF.suffering("a crash", {"at": "run+500ms", "kill": "hub", "for": "500ms"}, run="14s"), LOST)
+def cbf_tells_restarted_neighbours_no_sums() -> None:
+    around(CbfRouter, "_update_restarted", lambda original, self, neighbour: [])
+
+
+@AREA.row(scenarios.MEDYM_CLOSE.suffering("a crash", {"at": "run+500ms", "kill": "B2", "for": "500ms"}, run="9s"), LOST)
+def medym_sends_restarted_servers_nothing() -> None:
+    around(MedymRouter, "_send_lacking", lambda original, self, neighbour, received: [])
+
+
+@AREA.row(
+    scenarios.MEDYM_CLOSE.suffering("a cut", {"at": "run+500ms", "link_down": "links-of(B1)", "for": "5s"}, run="9s"),
+    LOST,
+)
+def medym_forgets_what_it_took_back() -> None:
+    around(MedymRouter, "returned", lambda original, self, neighbour, messages: [])
+
+
+@AREA.row(_SMOKE, LOST)
+def every_incarnation_is_taken_for_a_former_one() -> None:
+    around(KnownIncarnations, "is_former", lambda original, self, home: home.incarnation > 1 or original(self, home))
+
+
+@AREA.row(scenarios.TID_LINE.suffering("a cut", {"at": "run+1s", "link_down": "B5-B6", "for": "4s"}, run="12s"), LOST)
+def publications_to_links_that_were_cut_once_are_dropped() -> None:
+    cut: set[tuple[int, str]] = set()
+
+    def link_down(original, self, neighbour):
+        cut.add((id(self), neighbour))
+        return original(self, neighbour)
+
+    def change(router, actions):
+        return [one for one in actions if not (isinstance(one, Send) and (id(router), one.neighbour) in cut)]
+
+    around(TidRouter, "link_down", link_down)
+    plants.changes_publications(TidRouter, change)
