@@ -178,6 +178,17 @@ class HostRecord(msgspec.Struct, kw_only=True):
     """In order of time; empty for the host that keeps the run's clock."""
 
 
+class ChargedCosts(msgspec.Struct, frozen=True, kw_only=True):
+    """The calibration of a simulated run, as far as it changes times between brokers. Nanoseconds."""
+
+    frame: int
+    """Work for a frame, of a broker without a service time."""
+    work: dict[str, int]
+    """Work for a message of each kind."""
+    link: list[int]
+    """The equally likely times that a frame takes besides its link."""
+
+
 class Manifest(msgspec.Struct, kw_only=True):
     """Everything needed to understand a run directory, and to repeat the run."""
 
@@ -201,6 +212,8 @@ class Manifest(msgspec.Struct, kw_only=True):
     host: Host = Host()
     interrupted: bool = False
     variants: list[VariantRecord] = []
+    calibration: ChargedCosts | msgspec.UnsetType = msgspec.UNSET
+    """Of simulated runs only."""
     hosts: list[HostRecord] = []
     """The hosts that shared the run, the first of which kept its clock; empty when one host ran all of it."""
 

@@ -13,15 +13,25 @@ from collections.abc import Callable, Iterable, Sequence
 
 from analysis.auditing.causes import causes
 from analysis.auditing.evidence import Evidence
+from analysis.auditing.link_audit import link_audit
 from analysis.auditing.log_ends import log_ends
 from analysis.auditing.message_counts import message_counts
 from analysis.auditing.missing_logs import missing_logs
 from analysis.auditing.plan_audit import plan_audit
+from analysis.auditing.service_audit import service_audit
 from record.fidelity import Check
 
 Audit = Callable[[Evidence], Iterable[Check]]
 
-AUDITS: Sequence[Audit] = (missing_logs, log_ends, message_counts, causes, plan_audit)
+AUDITS: Sequence[Audit] = (
+    missing_logs,
+    log_ends,
+    message_counts,
+    causes,
+    plan_audit,
+    link_audit,
+    service_audit,
+)
 """In the order in which reports show their checks."""
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from analysis.auditing.hops.asked import Costs
+from analysis.auditing.hops.readings import HopTally
 from analysis.judging.journeys.causes import CauseTally
 from analysis.judging.journeys.issued import IssueTally
 from analysis.reading.log_tally import LogTally
 from record.manifest import VariantRecord
+from record.service_time import ServiceTime
 from topology.model import Overlay
 
 
@@ -28,3 +31,12 @@ class Evidence:
     causes: CauseTally = field(default_factory=CauseTally)
     issued: IssueTally = field(default_factory=IssueTally)
     """Of all variants, as the former."""
+    hops: HopTally = field(default_factory=HopTally)
+    modelled: bool = False
+    """True for simulated brokers, whose links and work are exact."""
+    service_time: ServiceTime | None = None
+    """That was asked for; None where the manifest does not state it."""
+    costs: Costs = field(default_factory=Costs)
+    """The costs that a simulated run charges by its calibration."""
+    clock_error: int = 0
+    """The largest possible error of times between hosts, in nanoseconds."""

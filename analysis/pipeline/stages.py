@@ -1,7 +1,8 @@
 """The stages of the analysis, one after another, on whichever engine runs them.
 
 1. `reading.log_stage`, by share of the logs: log files -> counts, client operations, faults; events of publications.
-2. `judging.publication_stage`, by publication: events -> journeys, verdicts of the oracle, outcomes.
+2. `judging.publication_stage`, by publication: events -> journeys, verdicts of the oracle, outcomes;
+   `auditing.hops.stage`, by receiving broker: messages at links' ends -> readings of links and of brokers' work.
 3. `judging.publisher_stage`, by publisher: the tables `notifications` and `expected`, counts of defects, examples;
    `judging.detections.stage`, by composite subscription: the same of detections, where there are any.
 4. `judging.delay_stage`, by group of notifications: percentiles of delays.
@@ -13,6 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
+from analysis.auditing.hops.readings import HopTally
+from analysis.auditing.hops.stage import HopStage
+from analysis.auditing.request import asked_of
 from analysis.engines.interface import Exchange, Workers
 from analysis.judging.delay_stage import DelayTables, DelayTally, measure_delays
 from analysis.judging.deliveries.operations import OperationDefect, operation_defects
@@ -36,6 +40,7 @@ from analysis.judging.publication_stage import PublicationStage, PublicationTall
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally
 from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.progress import Progress, counted
+from analysis.pipeline.second_stage import SecondStage, SecondTally
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
 from analysis.reading.log_tally import LogTally
 from analysis.reading.outages import outages
@@ -67,6 +72,7 @@ class Findings:
     """The results of all stages."""
 
     logs: LogTally
+    hops: HopTally
     lifetimes: Sequence[Sequence[DeclarationLifetime]]
     """By variant."""
     publications: PublicationTally
@@ -133,15 +139,18 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     buckets = max(2 * workers.parallelism - 1, log_bytes // BUCKET_BYTES)
     share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
     progress("reading logs")
-    read = workers.run(divide(run.log_files, share), log_stage_of(run, buckets), buckets)
+    read = workers.run(divide(run.log_files, share), log_stage_of(run, buckets), 2 * buckets)
     logs = _merged(read.tallies(counted("reading logs", progress)), LogTally())
     if not logs.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read; run the scenario again")
     found = _histories(run, logs)
     composite_buckets = _composite_buckets(buckets, found.declared, logs)
     progress(f"judging deliveries, from {logs.records:,} records")
-    judged = read.then(_second(run, found, buckets, composite_buckets), buckets + composite_buckets)
-    publications = _merged(judged.tallies(counted("judging deliveries", progress)), PublicationTally())
+    asked = [asked_of(run, number, logs) for number in range(len(run.manifest.variants))]
+    by_publication = _second(run, found, buckets, composite_buckets)
+    judged = read.then(SecondStage(by_publication, HopStage(asked), buckets), buckets + composite_buckets)
+    second = _merged(judged.tallies(counted("judging deliveries", progress)), SecondTally())
+    publications = second.publications
     progress("writing notifications")
     joined = join_points(logs.placements)
     rounding = [0 if variant.time_dilation == 1 else ROUNDING for variant in run.manifest.variants]
@@ -153,6 +162,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     names = tuple(variant.name for variant in run.manifest.variants)
     return Findings(
         logs=logs,
+        hops=second.hops,
         lifetimes=found.declared,
         publications=publications,
         publishers=tally.publishers,
@@ -279,7 +289,7 @@ def _composite_buckets(buckets: int, declared: Iterable[Iterable[DeclarationLife
 
 def _third_and_fourth(
     run: RunDirectory,
-    judged: Exchange[PublicationTally],
+    judged: Exchange[SecondTally],
     context: _Context,
     progress: Progress,
 ) -> tuple[DeliveryTally, DelayTally]:

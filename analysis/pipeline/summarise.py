@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from analysis.auditing import Evidence, audit
+from analysis.auditing.request import costs_of, service_time_of
 from analysis.judging.delay_stage import DelayFigures
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.comparison import comparison_of
@@ -32,7 +33,7 @@ from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from broker_service.messages import Kind
 from record.fidelity import Check, FidelityVerdict, worst
-from record.manifest import VariantRecord
+from record.manifest import MODELLED, VariantRecord
 
 _PUBLISH = Kind.PUBLISH.word
 _Row = TypeVar("_Row", BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad)
@@ -101,6 +102,11 @@ def _evidence(run: RunDirectory, number: int, findings: Findings) -> Evidence:
         logs=findings.logs,
         causes=findings.publications.causes,
         issued=findings.publications.issued,
+        hops=findings.hops,
+        modelled=run.manifest.links.name == MODELLED.name,
+        service_time=service_time_of(run.manifest, variant),
+        costs=costs_of(run.manifest, variant),
+        clock_error=max((clock.error for clock in run.clocks.values()), default=0),
     )
 
 

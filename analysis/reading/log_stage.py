@@ -26,6 +26,7 @@ class LogStage:
 
     logged: LoggedVariants
     buckets: int
+    """Of publications, and as many of receiving brokers behind them."""
     dilations: Dilations = field(default_factory=lambda: NO_DILATION)
     clocks: Clocks = field(default_factory=lambda: ONE_CLOCK)
 
@@ -34,7 +35,8 @@ class LogStage:
         for piece in share:
             for block in self._blocks(piece):
                 reader.read(block, piece.file)
-        return Output(reader.tally(), reader.events.parts())
+        hops = {self.buckets + number: part for number, part in reader.hops.parts().items()}
+        return Output(reader.tally(), reader.events.parts() | hops)
 
     def _blocks(self, piece: Piece) -> Iterator[RecordBlock]:
         """The records of a piece, by the run's clock and in the scenario's time."""

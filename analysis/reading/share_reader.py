@@ -13,6 +13,7 @@ from sys import intern
 
 from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.gauges import LoadedBroker, Queue
+from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
 from analysis.reading.log_tally import LogTally
 from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, Passed
@@ -68,13 +69,16 @@ class _Handling:
     """The amount to which records before `stop` add; None where they are not counted."""
     read: _Read | None = None
     """Reads everything else; None where there is nothing else."""
+    hop: int | None = None
+    """The number of the place of its rows; None for records that are none of `hop_events`."""
 
 
 class ShareReader:
-    """Collects what a share of the logs holds: a tally, and the events of publications."""
+    """Collects what a share of the logs holds: a tally, the events of publications, and messages at links' ends."""
 
     def __init__(self, variants: LoggedVariants, buckets: int) -> None:
         self.events = EventWriter(buckets)
+        self.hops = HopWriter(buckets)
         self._variants = variants
         self._tally = LogTally()
         self._handlings: dict[_Fields, _Handling] = {}
@@ -102,7 +106,7 @@ class ShareReader:
         self._tally.torn += block.torn
         self._tally.malformed += block.malformed
         self._tally.extents.add_block(file, block.offset, len(block.records), block.torn, block.malformed)
-        self._file, self._offset, handlings = file, block.offset, self._handlings
+        self._file, self._offset, handlings, hops = file, block.offset, self._handlings, self.hops
         simple, numbers = self._simple, self._variants.numbers
         for position, record in enumerate(block.records, block.offset):
             read = simple.get(record.event)
@@ -123,6 +127,8 @@ class ShareReader:
                     handling.leaving += 1
             if handling.amount is not None and record.time < handling.stop:
                 handling.amount.add(record)
+                if handling.hop is not None:
+                    hops.add(handling.hop, record)
             if handling.read is not None:
                 handling.read(record, position)
 
@@ -147,7 +153,18 @@ class ShareReader:
             return _Handling()
         counted = Amount() if event in COUNTED else None
         stop = self._variants.stops[variant]
-        return _Handling(stop, stop - TAIL, amount=counted, read=self._reading(variant, fields))
+        read, hop = self._reading(variant, fields), self._hop(variant, fields)
+        return _Handling(stop, stop - TAIL, amount=counted, read=read, hop=hop)
+
+    def _hop(self, variant: int, fields: _Fields) -> int | None:
+        """The place of the rows of messages that arrive at brokers or are sent between them; None for other records."""
+        _, node, event, kind, peer, _, _ = fields
+        brokers = self._variants.brokers
+        if event not in _WITH_NEIGHBOUR or node not in brokers or kind is None:
+            return None
+        if peer is not None and peer not in brokers:
+            return None
+        return self.hops.number_of(HopPlace(variant, event, node, peer, kind))
 
     def _reading(self, variant: int, fields: _Fields) -> _Read | None:
         """The way to read records with these fields; None where there is nothing to read but an amount."""

@@ -17,7 +17,7 @@ from emulation.run.variants import run_variants
 from emulation.simulation.calibration import Calibration, load_calibration
 from emulation.simulation.deployment import SimulatedDeployment
 from emulation.simulation.memory import rare_collections
-from record.manifest import MODELLED, RungChoice
+from record.manifest import MODELLED, ChargedCosts, RungChoice
 
 CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
 ASKED_FOR = RungChoice("simulated", "asked for")
@@ -50,9 +50,11 @@ def simulate(
     with ExitStack() as stack:
         log = open_log(paths)
         overlays = save_overlays(plan, paths)
+        manifest = write_manifest(plan, paths, runtime, MODELLED, clock=CLOCK)
+        manifest.calibration = ChargedCosts(frame=costs.frame, work=costs.work, link=list(costs.link.groups))
         context = RunContext(
             paths=paths,
-            manifest=write_manifest(plan, paths, runtime, MODELLED, clock=CLOCK),
+            manifest=manifest,
             snapshot=snapshot,
             display=stack.enter_context(show(snapshot)),
             interrupt=interrupt or Interrupt(),

@@ -1,0 +1,64 @@
+"""The links and service times that a variant was asked for, and the times at which faults changed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.auditing.hops.table import Numbers
+from topology.link_properties import LinkProperties
+
+Times = Sequence[tuple[int, int]]
+"""Begins and ends, in nanoseconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """The times that a simulated run charges its brokers by its calibration, in nanoseconds; zero for real ones."""
+
+    frame: int = 0
+    """Work for a frame."""
+    work: Mapping[str, int] = field(default_factory=dict)
+    """Work for a message of each kind."""
+    latency: tuple[int, ...] = ()
+    """The equally likely times that pass between a link and a broker's work."""
+
+    @property
+    def shortest(self) -> int:
+        return min(self.latency, default=0)
+
+    @property
+    def longest(self) -> int:
+        return max(self.latency, default=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedVariant:
+    """One variant."""
+
+    links: Mapping[tuple[str, str], LinkProperties]
+    """By source and target."""
+    time_dilation: float = 1.0
+    whole_log: bool = True
+    """False where brokers logged a sample of publications, so that it is not known what travelled besides."""
+    service_mean: float = 0.0
+    """Mean service time in nanoseconds; 0 where messages are served as fast as can be."""
+    costs: Costs = field(default_factory=Costs)
+    struck: Mapping[str, Times] = field(default_factory=dict)
+    """By broker, and by `A->B` for directions: the times of faults on it, and a while after."""
+
+    def struck_on_link(self, source: str, target: str) -> Times:
+        """The times of faults on a direction or on a broker at its ends; both directions of a link carry TCP."""
+        names = (source, target, f"{source}->{target}", f"{target}->{source}")
+        return [time for name in names for time in self.struck.get(name, ())]
+
+
+def untouched(begin: Numbers, end: Numbers, times: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
+    """True for each interval that lies outside of all these times."""
+    free = np.ones(len(begin), dtype=np.bool_)
+    for struck, over in times:
+        free &= (end < struck) | (begin > over)
+    return free

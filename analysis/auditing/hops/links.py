@@ -1,0 +1,119 @@
+"""The reading of one link direction from its messages.
+
+1. Messages with the same times of writing and arrival travelled in one frame. A frame *found the link idle* when all
+   frames before it had arrived; only its own length, the link's delay and its jitter then count.
+2. Frames that a link drops are sent again by TCP: 200 ms later at least, because a lone frame gets no other help.
+   Those are counted for the loss and left out of the delay.
+3. Frames that wait for the rate arrive one after the other, by the time that the rate gives each.
+4. Sizes on the wire are those of the messages with headers: HTTP/2 and gRPC (16 bytes a frame, 13 a message), and
+   Ethernet, IP and TCP (66 bytes for each segment of 1448).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.auditing.hops.asked import AskedVariant, untouched
+from analysis.auditing.hops.readings import QUANTILES, LinkReading, Spread
+from analysis.auditing.hops.table import Direction, Hops, Numbers, paired
+from record.time_units import MILLISECOND, SECOND
+from topology.link_properties import LinkProperties
+
+_FRAME, _MESSAGE, _SEGMENT, _PACKET = 16, 13, 1448, 66
+SENT_AGAIN = 150 * MILLISECOND
+"""Lateness in real time from which a frame that found the link idle was sent again by TCP."""
+
+Times = NDArray[np.float64]
+
+
+def link_reading(direction: Direction, sent: Numbers, received: Numbers, asked: AskedVariant) -> LinkReading | None:
+    """The reading of a direction; None for a link that the overlay did not have at the start."""
+    properties = asked.links.get((direction.source, direction.target))
+    if properties is None:
+        return None
+    hops = paired(sent, received)
+    struck = asked.struck_on_link(direction.source, direction.target)
+    free = untouched(hops.left, hops.arrived, struck)
+    frames = _Frames(hops, free, properties, asked.costs.longest)
+    opposite = asked.links.get((direction.target, direction.source), properties)
+    idle = frames.idle() if asked.whole_log else np.zeros(len(frames.arrived), dtype=np.bool_)
+    travelled = frames.travelled()
+    furthest = (properties.delay + 6 * properties.jitter) * SECOND + SENT_AGAIN / asked.time_dilation
+    late = idle & (travelled > furthest)
+    again = 1 - (1 - properties.loss) ** frames.segments[idle]
+    queued, stretch = frames.queued() if asked.whole_log and not properties.loss and not opposite.loss else (0, 1.0)
+    took = (hops.written - hops.left)[free & (hops.written > hops.left)]
+    return LinkReading(
+        variant=direction.variant,
+        source=direction.source,
+        target=direction.target,
+        asked=properties,
+        sent=len(sent),
+        paired=int(np.count_nonzero(free)),
+        delay=spread_of(travelled[idle & ~late]),
+        idle=int(np.count_nonzero(idle)),
+        late=int(np.count_nonzero(late)),
+        late_expected=float(again.sum()),
+        queued=queued,
+        queued_stretch=stretch,
+        acknowledgement=0.0 if properties.rate is None else 8 * SECOND * (_FRAME + _PACKET) / properties.rate,
+        sending=spread_of(took.astype(np.float64)),
+        overlapping=int(np.count_nonzero((hops.left[1:] < hops.written[:-1]) & free[1:] & free[:-1])),
+    )
+
+
+def spread_of(times: Times) -> Spread:
+    """The distribution of some times; all zero without any."""
+    if not len(times):
+        return Spread()
+    low, median, high = (float(quantile) for quantile in np.quantile(times, QUANTILES))
+    return Spread(len(times), float(times.min()), low, median, high, float(times.mean()))
+
+
+class _Frames:
+    """The frames of a direction, in the order of writing."""
+
+    def __init__(self, hops: Hops, free: NDArray[np.bool_], properties: LinkProperties, latency: int) -> None:
+        """`latency` is the longest time that a simulated TCP takes besides the link."""
+        new = np.ones(len(hops), dtype=np.bool_)
+        new[1:] = (np.diff(hops.written) != 0) | (np.diff(hops.arrived) != 0)
+        first = np.flatnonzero(new)
+        messages = np.diff(np.append(first, len(hops)))
+        carried = np.add.reduceat(hops.bytes, first) if len(first) else hops.bytes
+        payload = carried + _MESSAGE * messages + _FRAME
+        self.written, self.arrived, self._free = hops.written[first], hops.arrived[first], free[first]
+        self.segments = -(-payload // _SEGMENT)
+        self._jitter = properties.jitter
+        self._latency = latency
+        self._serialised = (
+            np.zeros(len(first))
+            if properties.rate is None
+            else (payload + _PACKET * self.segments) * (8 * SECOND / properties.rate)
+        )
+
+    def idle(self) -> NDArray[np.bool_]:
+        """True for each frame that found the link idle, outside of faults."""
+        idle = self._free.copy()
+        if len(idle):
+            idle[1:] &= np.maximum.accumulate(self.arrived)[:-1] + self._latency <= self.written[1:]
+        return idle
+
+    def travelled(self) -> Times:
+        """Time from writing to arrival, less the time for which the rate serialises the frame alone."""
+        return np.asarray((self.arrived - self.written) - self._serialised, dtype=np.float64)
+
+    def queued(self) -> tuple[int, float]:
+        """The number of frames that the rate makes wait for the frame before, and the stretch of their arrivals."""
+        if self._jitter or not self._serialised.any() or len(self.written) < 2:
+            return 0, 1.0
+        # Lindley's recursion: a frame has left when the rate has served it and all that came before it.
+        served = np.cumsum(self._serialised)
+        begun = np.maximum.accumulate(self.written - np.concatenate(([0.0], served[:-1])))
+        starts = begun + np.concatenate(([0.0], served[:-1]))
+        waits = (starts - self.written)[1:] > self._serialised[1:]
+        waits &= self._free[1:] & self._free[:-1]
+        if not waits.any():
+            return 0, 1.0
+        gaps = np.diff(self.arrived)[waits]
+        return int(np.count_nonzero(waits)), float(gaps.sum() / self._serialised[1:][waits].sum())

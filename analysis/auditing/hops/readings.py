@@ -1,0 +1,79 @@
+"""Statistics of one link direction and of one broker's work, as they come from a bucket of messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from topology.link_properties import LinkProperties
+
+QUANTILES = (0.1, 0.5, 0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The distribution of some times, in nanoseconds."""
+
+    count: int = 0
+    least: float = 0.0
+    low: float = 0.0
+    """The first decile."""
+    median: float = 0.0
+    high: float = 0.0
+    """The last decile."""
+    mean: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkReading:
+    """One direction of a link, by its messages while no fault was on it."""
+
+    variant: int
+    source: str
+    target: str
+    asked: LinkProperties
+    sent: int
+    paired: int
+    delay: Spread
+    """From writing to arrival, less the time for which the rate serialises, over frames that found the link idle and
+    were not sent again by TCP."""
+    idle: int
+    """Frames that found the link idle."""
+    late: int
+    """Those of them that TCP sent again."""
+    late_expected: float
+    """As many as that should have been, by the loss that was asked for."""
+    queued: int
+    """Frames that had to wait for the frame before them by the rate."""
+    queued_stretch: float
+    """Time between the arrivals of those, over the time that the rate gives them."""
+    acknowledgement: float
+    """Nanoseconds for which the rate serialises a frame without messages, which no log has."""
+    sending: Spread
+    """From leaving the queue to writing, of messages whose sending took time."""
+    overlapping: int
+    """Messages that left the queue before the one ahead was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceReading:
+    """The work of one broker, by the turns of its messages while no fault was on it. Work that the calibration charges
+    for is taken off."""
+
+    variant: int
+    broker: str
+    busy: Spread
+    """From one turn to the next, of pieces of work that had come before the former was done."""
+    idle: Spread
+    """From arrival to turn, of pieces of work that found the broker idle."""
+
+
+@dataclass(slots=True)
+class HopTally:
+    """The readings of some buckets."""
+
+    links: list[LinkReading] = field(default_factory=list)
+    services: list[ServiceReading] = field(default_factory=list)
+
+    def merge(self, other: HopTally) -> None:
+        self.links += other.links
+        self.services += other.services

@@ -1,0 +1,32 @@
+"""The stage that reads link directions and brokers' work, by bucket of receiving brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.auditing.hops.asked import AskedVariant
+from analysis.auditing.hops.links import link_reading
+from analysis.auditing.hops.readings import HopTally
+from analysis.auditing.hops.services import service_reading
+from analysis.auditing.hops.table import HopTable
+from analysis.engines.interface import ShuffleBucket
+
+
+@dataclass(frozen=True, slots=True)
+class HopStage:
+    """See the module."""
+
+    variants: Sequence[AskedVariant]
+
+    def __call__(self, bucket: ShuffleBucket) -> HopTally:
+        table = HopTable(bucket.parts)
+        readings = (link_reading(*of, self.variants[of[0].variant]) for of in table.directions())
+        return HopTally(
+            links=[reading for reading in readings if reading is not None],
+            services=[
+                service_reading(variant, broker, turns, self.variants[variant])
+                for variant, broker, turns in table.brokers()
+                if self.variants[variant].whole_log
+            ],
+        )

@@ -1,0 +1,157 @@
+"""The rows of one bucket: the messages that some brokers received, and the sending of those that came over links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.reading.hop_events import HopColumn, HopPart, HopPlace
+from analysis.reading.publication_events import UNKNOWN
+from record.log import Event
+
+Numbers = NDArray[np.int64]
+_decoder = msgspec.msgpack.Decoder(HopPart)
+
+
+class Direction(NamedTuple):
+    """One direction of a link in one variant."""
+
+    variant: int
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hops:
+    """Messages that were sent and arrived, in the order of writing. Times in nanoseconds."""
+
+    left: Numbers
+    """Left the output queue."""
+    written: Numbers
+    arrived: Numbers
+    bytes: Numbers
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Messages that one broker received, of neighbours and clients, in the order of their turns."""
+
+    time: Numbers
+    arrived: Numbers
+    """`UNKNOWN` for messages of clients."""
+    kind: Numbers
+    """The number of the kind in `kinds`."""
+    kinds: tuple[str, ...]
+    source: Numbers
+    """The number of the neighbour or client group that it came from."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+class HopTable:
+    """See the module."""
+
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self._places: list[HopPlace] = []
+        found: list[Numbers] = [np.empty((0, len(HopColumn)), dtype=np.int64)]
+        for encoded in parts:
+            part = _decoder.decode(encoded)
+            rows = np.frombuffer(part.rows, dtype=np.int64).reshape(-1, len(HopColumn)).copy()
+            rows[:, HopColumn.PLACE] += len(self._places)
+            self._places += part.places
+            found.append(rows)
+        rows = np.concatenate(found)
+        order = np.argsort(rows[:, HopColumn.PLACE], kind="stable")
+        self._rows = rows[order]
+        counts = np.bincount(self._rows[:, HopColumn.PLACE], minlength=len(self._places))
+        self._ends = np.cumsum(counts)
+
+    def directions(self) -> Iterator[tuple[Direction, Numbers, Numbers]]:
+        """Each direction with the rows of its sending and those of its arrivals."""
+        sent, received = self._by_direction()
+        nothing = np.empty((0, len(HopColumn)), dtype=np.int64)
+        for direction in sorted(sent.keys() | received.keys()):
+            yield direction, sent.get(direction, nothing), received.get(direction, nothing)
+
+    def brokers(self) -> Iterator[tuple[int, str, Turns]]:
+        """Variant, name and turns of each receiving broker."""
+        by_broker: dict[tuple[int, str], list[int]] = {}
+        for number, place in enumerate(self._places):
+            if place.event is Event.RECEIVED:
+                by_broker.setdefault((place.variant, place.node), []).append(number)
+        for (variant, broker), numbers in sorted(by_broker.items()):
+            yield variant, broker, self._turns(numbers)
+
+    def _of(self, place: int) -> Numbers:
+        end = int(self._ends[place])
+        return self._rows[int(self._ends[place - 1]) if place else 0 : end]
+
+    def _by_direction(self) -> tuple[Mapping[Direction, Numbers], Mapping[Direction, Numbers]]:
+        sent: dict[Direction, list[Numbers]] = {}
+        received: dict[Direction, list[Numbers]] = {}
+        for number, place in enumerate(self._places):
+            if place.peer is None:
+                continue
+            if place.event is Event.SENT:
+                sent.setdefault(Direction(place.variant, place.node, place.peer), []).append(self._of(number))
+            else:
+                received.setdefault(Direction(place.variant, place.peer, place.node), []).append(self._of(number))
+        return (
+            {direction: np.concatenate(rows) for direction, rows in sent.items()},
+            {direction: np.concatenate(rows) for direction, rows in received.items()},
+        )
+
+    def _turns(self, places: list[int]) -> Turns:
+        kinds: dict[str, int] = {}
+        sources: dict[str | None, int] = {}
+        blocks = []
+        for number in places:
+            place, rows = self._places[number], self._of(number)
+            kind = kinds.setdefault(place.kind, len(kinds))
+            source = sources.setdefault(place.peer, len(sources))
+            time, link_time = rows[:, HopColumn.TIME], rows[:, HopColumn.LINK_TIME]
+            arrived = np.where(link_time == UNKNOWN, UNKNOWN if place.peer is None else time, link_time)
+            blocks.append(np.column_stack((time, arrived, np.full_like(time, kind), np.full_like(time, source))))
+        rows = np.concatenate(blocks)
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        return Turns(rows[:, 0], rows[:, 1], rows[:, 2], tuple(kinds), rows[:, 3])
+
+
+def paired(sent: Numbers, received: Numbers) -> Hops:
+    """The messages of one direction that left and arrived, once each or equally often.
+
+    A message that one log has more often than the other is left out: it was lost, repeated, or is in one log only.
+    """
+    sent, received = _numbered(sent), _numbered(received)
+    common = _equally_often(sent, received)
+    sent = sent[np.isin(sent[:, HopColumn.MESSAGE], common)]
+    received = received[np.isin(received[:, HopColumn.MESSAGE], common)]
+    written, arrived = _link_times(sent), _link_times(received)
+    order = np.lexsort((arrived, written))
+    return Hops(sent[order, HopColumn.TIME], written[order], arrived[order], received[order, HopColumn.BYTES])
+
+
+def _numbered(rows: Numbers) -> Numbers:
+    """The rows in the order of their messages, those of one message in the order of time."""
+    return rows[np.lexsort((rows[:, HopColumn.TIME], rows[:, HopColumn.MESSAGE]))]
+
+
+def _equally_often(sent: Numbers, received: Numbers) -> Numbers:
+    left, left_counts = np.unique(sent[:, HopColumn.MESSAGE], return_counts=True)
+    came, came_counts = np.unique(received[:, HopColumn.MESSAGE], return_counts=True)
+    common, of_left, of_came = np.intersect1d(left, came, assume_unique=True, return_indices=True)
+    return np.asarray(common[left_counts[of_left] == came_counts[of_came]])
+
+
+def _link_times(rows: Numbers) -> Numbers:
+    link_time = rows[:, HopColumn.LINK_TIME]
+    return np.where(link_time == UNKNOWN, rows[:, HopColumn.TIME], link_time)

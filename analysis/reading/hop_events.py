@@ -1,0 +1,117 @@
+"""Records of messages at the two ends of every link direction, as columns of numbers.
+
+1. A row is a `sent` or a `received` record of a message of any kind: eight-byte integers, in the order of `HopColumn`.
+2. The fields that many rows have in common are their *place*, which a row gives by number.
+3. All rows of the messages that a broker receives, and of their sending to it, are in one bucket, so that a link
+   direction, and the work of a broker, can be judged by looking at one bucket.
+"""
+
+from __future__ import annotations
+
+from array import array
+from enum import IntEnum
+from zlib import adler32, crc32
+
+import msgspec
+import numpy as np
+
+from analysis.reading.publication_events import UNKNOWN, bucket_of
+from record.log import Event, TraceRecord
+
+
+class HopColumn(IntEnum):
+    """The columns of a row."""
+
+    PLACE = 0
+    MESSAGE = 1
+    """Stands for kind and identifier: 63 bits made of them, the same in every log."""
+    TIME = 2
+    """Of `sent`, that of leaving the queue; of `received`, that of the turn. Nanoseconds."""
+    LINK_TIME = 3
+    """Of `sent`, that of writing; of `received`, that of arrival. `UNKNOWN` where the record states none."""
+    DURATION = 4
+    BYTES = 5
+    """Of body, header, identifier and label."""
+
+
+class HopPlace(msgspec.Struct, array_like=True, frozen=True):
+    """The fields that many rows have in common."""
+
+    variant: int
+    event: Event
+    """`sent` or `received`."""
+    node: str
+    peer: str | None
+    """The broker at the link's other end; None for a message of a client."""
+    kind: str
+
+
+class HopPart(msgspec.Struct, array_like=True):
+    """The rows that one share of the logs has for one bucket."""
+
+    places: list[HopPlace]
+    rows: bytes
+
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+class HopWriter:
+    """Collects the rows of one share of the logs, by bucket."""
+
+    def __init__(self, buckets: int) -> None:
+        self._places: list[HopPlace] = []
+        self._rows_at: list[array[int]] = []
+        """By place: the rows of its bucket."""
+        self._keys_at: list[dict[str, int]] = []
+        """By place: the numbers that stand for messages of its kind."""
+        self._keys: dict[str, dict[str, int]] = {}
+        self._buckets: list[array[int]] = [array("q") for _ in range(buckets)]
+
+    def number_of(self, place: HopPlace) -> int:
+        """The number by which rows name a place, which is given once."""
+        receiver = place.peer if place.event is Event.SENT else place.node
+        self._places.append(place)
+        self._rows_at.append(self._buckets[bucket_of(receiver or "", len(self._buckets))])
+        self._keys_at.append(self._keys.setdefault(place.kind, {}))
+        return len(self._places) - 1
+
+    def add(self, place: int, record: TraceRecord) -> None:
+        """Adds a record, given the number of its place. A record without id is left out."""
+        id = record.id
+        if id is None:
+            return
+        keys = self._keys_at[place]
+        key = keys.get(id)
+        if key is None:
+            key = keys[id] = message_key(self._places[place].kind, id)
+        link_time = record.written if record.arrived is None else record.arrived
+        duration, label = record.duration, record.label
+        self._rows_at[place].extend(
+            (
+                place,
+                key,
+                record.time,
+                UNKNOWN if link_time is None else link_time,
+                UNKNOWN if duration is None else duration,
+                (record.bytes or 0) + len(id) + (0 if label is None else len(label)),
+            )
+        )
+
+    def parts(self) -> dict[int, bytes]:
+        """The encoded rows by bucket; buckets without any are left out."""
+        return {number: _encoded(self._places, rows) for number, rows in enumerate(self._buckets) if rows}
+
+
+def message_key(kind: str, id: str) -> int:
+    """The number that stands for a message."""
+    name = f"{kind} {id}".encode()
+    return crc32(name) << 31 ^ adler32(name)
+
+
+def _encoded(places: list[HopPlace], bucket: array[int]) -> bytes:
+    rows = np.array(bucket, dtype=np.int64).reshape(-1, len(HopColumn))
+    occur = np.bincount(rows[:, HopColumn.PLACE], minlength=len(places)) > 0
+    rows[:, HopColumn.PLACE] = (np.cumsum(occur) - 1)[rows[:, HopColumn.PLACE]]
+    used = [places[number] for number in np.flatnonzero(occur).tolist()]
+    return _encoder.encode(HopPart(used, rows.tobytes()))
