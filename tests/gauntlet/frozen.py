@@ -5,6 +5,6 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-COMMIT: Final = "7de4a5c0f8411ae455e0893616e85bbd9d93b236"
+COMMIT: Final = "68be45d1e97f1c8e6dc5f1ff9d10cb102bb3d3ac"
 """The commit in which `mutants` and `hunting` came to be as they are."""
 MUTANTS_SEED: Final = int.from_bytes(hashlib.blake2b(COMMIT.encode(), digest_size=6).digest(), "big")
