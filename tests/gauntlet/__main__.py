@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -39,6 +40,7 @@ _WITHIN = 120.0
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     os.environ[VARIABLE] = "pure"  # plants replace methods of classes, which compiled ones do not allow
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, so that nothing is left
     with scratch_directory():
         return _run(options)
 
