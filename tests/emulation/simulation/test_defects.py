@@ -22,10 +22,10 @@ routing: {{protocol: {protocol}, fails_in: {fails_in}}}
 workload:
   operations:
     - {{at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}}
-    - {{at: 1s, client: S, broker: B3, id: s, subscribe: "[class,eq,'STOCK']"}}
+    - {{at: 200ms, client: S, broker: B3, id: s, subscribe: "[class,eq,'STOCK']"}}
     - {{at: 3s, client: P, broker: B1, id: p1, publish: "[class,'STOCK']"}}
     - {{at: 4s, client: P, broker: B1, id: p2, publish: "[class,'STOCK']"}}
-    - {{at: 5s, client: S, broker: B3, unsubscribe: s}}
+    - {{at: 6500ms, client: S, broker: B3, unsubscribe: s}}
 timeline: {{join: 2s, run: 5s, drain: 1s}}
 """
 
