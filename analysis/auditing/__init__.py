@@ -1,6 +1,6 @@
 """The audit of a run: its own logs, held against what was asked for. See `analysis.auditing.audit`."""
 
-from analysis.auditing.audit import audit
+from analysis.auditing.audit import COMPLETENESS, audit
 from analysis.auditing.evidence import Evidence
 
-__all__ = ["Evidence", "audit"]
+__all__ = ["COMPLETENESS", "Evidence", "audit"]

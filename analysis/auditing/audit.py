@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from analysis.auditing import log_ends, missing_logs
 from analysis.auditing.causes import causes
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.link_audit import link_audit
-from analysis.auditing.log_ends import log_ends
 from analysis.auditing.message_counts import message_counts
-from analysis.auditing.missing_logs import missing_logs
 from analysis.auditing.plan_audit import plan_audit
 from analysis.auditing.service_audit import service_audit
 from record.fidelity import Check
@@ -24,8 +23,8 @@ from record.fidelity import Check
 Audit = Callable[[Evidence], Iterable[Check]]
 
 AUDITS: Sequence[Audit] = (
-    missing_logs,
-    log_ends,
+    missing_logs.missing_logs,
+    log_ends.log_ends,
     message_counts,
     causes,
     plan_audit,
@@ -33,6 +32,9 @@ AUDITS: Sequence[Audit] = (
     service_audit,
 )
 """In the order in which reports show their checks."""
+
+COMPLETENESS = frozenset({missing_logs.NAME, log_ends.ENDS, log_ends.COUNTS, log_ends.LINES})
+"""The checks by which logs lack records, so that a loss cannot be told from a missing record."""
 
 
 def audit(evidence: Evidence) -> list[Check]:

@@ -13,6 +13,7 @@ from analysis.judging.detections.counts import DetectionCounts
 from analysis.judging.examples import MOST
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.judging.rights.standing import unconfirmed
+from analysis.pipeline.incomplete_logs import without_losses
 from analysis.pipeline.power import below_wanted, power_of, proves_nothing
 from analysis.pipeline.real_time import unjudged_starts
 from analysis.pipeline.stages import Findings
@@ -39,10 +40,15 @@ from record.promises import Completeness, Order
 from record.time_units import MILLISECOND, SECOND
 
 
-def delivery_of(number: int, variant: VariantRecord, findings: Findings, starving: Sequence[str]) -> Delivery:
-    """The delivery part of the summary of variant `number`; `starving` are the reasons why its host was starved."""
+def delivery_of(
+    number: int, variant: VariantRecord, findings: Findings, starving: Sequence[str], lacking: Sequence[str]
+) -> Delivery:
+    """The delivery part of the summary of variant `number`; `starving` are the reasons why its host was starved, and
+    `lacking` those why its logs are incomplete."""
     publications = findings.publications.counts.get(number, PublicationCounts())
     counts = findings.publishers.counts.get(number, DeliveryCounts())
+    if lacking and counts.lost:
+        counts = without_losses(counts, lacking)
     defects = [defect for defect in findings.logs.defects if defect.variant == number]
     problems = [*map(_defect_example, sorted(defects)), *map(_state_example, (variant.remaining_state or {}).items())]
     falls = list(findings.logs.streams.falls(number)) if variant.promises.order is Order.PUBLISHER else []
@@ -77,8 +83,13 @@ def delivery_of(number: int, variant: VariantRecord, findings: Findings, starvin
         unconfirmed=unconfirmed(lifetimes),
         detections=detections.figures(composites) if composites or detections.delivered else msgspec.UNSET,
         starts=start_figures(starts) if variant.promises.announces_starts else msgspec.UNSET,
-        examples=[*problems, *findings.publishers.examples.of(number), *findings.detections.examples.of(number)],
+        examples=[*problems, *_examples(number, findings, lacking), *findings.detections.examples.of(number)],
     )
+
+
+def _examples(number: int, findings: Findings, lacking: Sequence[str]) -> list[Example]:
+    found = findings.publishers.examples.of(number)
+    return [example for example in found if example.defect != Defect.LOST] if lacking else found
 
 
 def overall(verdicts: Iterable[list[str]]) -> list[str]:

@@ -14,6 +14,7 @@ from analysis.judging.delay_stage import DelayFigures
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.comparison import comparison_of
 from analysis.pipeline.delivery import delivery_of, overall
+from analysis.pipeline.incomplete_logs import incomplete
 from analysis.pipeline.real_time import starved
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
@@ -68,7 +69,9 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 fidelity=_fidelity(run, variant.name, audited),
                 audit=audited,
                 interrupted=variant.interrupted,
-                delivery=delivery_of(number, variant, findings, starved(run.fidelity, variant.name)),
+                delivery=delivery_of(
+                    number, variant, findings, starved(run.fidelity, variant.name), incomplete(audited)
+                ),
                 delay=_delay(findings.delays.of_all(number)),
                 delay_by_hops=_of(variant.name, hops),
                 sampled_logs=_sampled_logs(variant, publications),

@@ -39,8 +39,6 @@ class Mark(NamedTuple):
     """Of a start."""
     stated: int | None
     """Of an end: the records that the node says it wrote since its start; None where it does not say."""
-    program: str | None
-    """Of a start: the digest of the node's program; None where it reports none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +55,6 @@ class Incarnation:
     """In its file, from the start to the end, both included; without an end, up to the next start or the file's end."""
     stated: int | None
     """Records that the node says it wrote."""
-    program: str | None
 
 
 @dataclass(slots=True)
@@ -96,7 +93,6 @@ class FileExtent:
                 stopped=None if ended is None else ended.time,
                 records=end - begin + (ended is not None),
                 stated=None if ended is None else ended.stated,
-                program=mark.program,
             )
 
     def strays(self) -> int:
@@ -124,7 +120,7 @@ class LogExtents:
         self._of(file).marks.append(
             Mark(
                 offset, line, variant, record.node, starts, record.time,
-                (record.count or 0) if starts else 0, record.records, record.text if starts else None,
+                (record.count or 0) if starts else 0, record.records,
             )
         )  # fmt: skip
 

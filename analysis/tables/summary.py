@@ -124,7 +124,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     expected_judged: float | msgspec.UnsetType = msgspec.UNSET
     """The share that the scenario expects to be judged at least (`expect.judged`)."""
     unjudged: str | msgspec.UnsetType = msgspec.UNSET
-    """What could not be judged besides notifications, and why; only where there is such a thing."""
+    """Findings other than notifications that could not be judged, and the reason; only where there are any."""
     best_effort: BestEffort | msgspec.UnsetType = msgspec.UNSET
     """Only where routing promises best effort."""
     published: int

@@ -1,4 +1,4 @@
-"""What depends on real time is no router's fault on a starved host, nor where the drain phase was too short."""
+"""Delays of a starved host, and of a drain phase that was too short, are no fault of a router."""
 
 from __future__ import annotations
 
