@@ -66,9 +66,9 @@ class Evidence:
 
     def under_way(self, judged: JudgedPublication) -> bool:
         """True when the drain phase ended while a publication may have been on its way: it was seen shortly before, or
-        messages waited until then at a broker that it had come to."""
+        messages waited until then at a broker that it had come to. A broker that dropped a copy of it ended its way."""
         end = self.undrained
-        if end is None:
+        if end is None or judged.drops:
             return False
         waiting = any(self.backlogs.lasted(broker, judged.seen_last, end) for broker in judged.reached)
         return waiting or judged.seen_last >= end - self.settling.within
