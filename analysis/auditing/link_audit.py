@@ -3,8 +3,8 @@
 1. *Delay*: a tenth of the frames that found the link idle were quicker than they should be, or half of them slower.
    Between real brokers the slower half may have waited for a processor, so there only the quickest tenth must not be
    slow. None may be quicker than delay and jitter allow.
-2. *Jitter*: the distance of the first decile from the median, and between simulated brokers that of the median from
-   the last, is neither far smaller nor far larger than it should be.
+2. *Jitter*: the distance of the first decile from the last, and between real brokers from the median, is neither far
+   smaller nor far larger than it should be.
 3. *Loss*: as many frames as the loss makes TCP send again, and between simulated brokers no more.
 4. *Rate*: frames that wait for the rate arrive as far apart as it says.
 
@@ -27,7 +27,7 @@ from topology.link_properties import JitterDistribution, LinkProperties
 
 FEWEST = 10
 """Frames that found a link idle, below which its delay is not judged."""
-FEWEST_FOR_JITTER = 20
+FEWEST_FOR_JITTER = 30
 FEWEST_QUEUED = 20
 DELAY_SHARE = 0.02
 """Share of the delay by which it may be wrong: that of the probes before a run."""
@@ -38,6 +38,9 @@ REAL_ALLOWANCE = 1.0 * MILLISECOND
 RATE_SHARE = 0.05
 STANDARD_ERRORS = 4.5
 """Standard errors that a quantile may be off. A run of 3,000 directions then has a false alarm in 30."""
+_WHOLE_SPREAD, _OTHER_SPREAD = 8.0, 13.0
+"""Relative error of a spread, times the root of the number of messages: of normal and uniform jitter as a whole, and of
+the quicker half or of Pareto jitter. Chance exceeds it once in 50,000, by 200,000 samples of 30 to 300 messages."""
 _CHANCE = 1e-5
 """Probability of a number of messages below which it is no chance."""
 _COUNTED = 0.8
@@ -144,17 +147,16 @@ def _enough_for_jitter(reading: LinkReading) -> bool:
 
 def _jitter(reading: LinkReading, allowed: _Allowed) -> str | None:
     asked, found = reading.asked, reading.delay
-    quantiles = [quantile(asked.distribution, share) * asked.jitter * SECOND for share in (0.1, 0.5, 0.9)]
-    halves = [(found.median - found.low, quantiles[1] - quantiles[0])]
-    if allowed.modelled:
-        halves.append((found.high - found.median, quantiles[2] - quantiles[1]))
-    factor = 1.5 + 6.0 / math.sqrt(found.count)
-    for measured, wanted in halves:
-        # A frame of acknowledgements alone, which is in no log, may go before.
-        most = wanted * factor + allowed.besides + reading.acknowledgement
-        if not wanted / factor - allowed.besides <= measured <= most:
-            return f"messages spread over {_ms(measured)} where {_ms(wanted)} were asked for"
-    return None
+    last, end = (0.9, found.high) if allowed.modelled else (0.5, found.median)
+    wanted = (quantile(asked.distribution, last) - quantile(asked.distribution, 0.1)) * asked.jitter * SECOND
+    even = allowed.modelled and asked.distribution is not JitterDistribution.PARETO
+    factor = 1.1 + (_WHOLE_SPREAD if even else _OTHER_SPREAD) / math.sqrt(found.count)
+    measured = end - found.low
+    # A frame of acknowledgements alone, which is in no log, may go before.
+    most = wanted * factor + allowed.besides + reading.acknowledgement
+    if wanted / factor - allowed.besides <= measured <= most:
+        return None
+    return f"messages spread over {_ms(measured)} where {_ms(wanted)} were asked for"
 
 
 def _enough_for_loss(reading: LinkReading) -> bool:
