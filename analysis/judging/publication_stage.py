@@ -14,6 +14,7 @@ from analysis.judging.evidence.ways import WayTally
 from analysis.judging.fault_effects.baseline import Baselines
 from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.histories.history import History
+from analysis.judging.histories.settling import ALLOWANCE
 from analysis.judging.journeys.causes import CauseTally
 from analysis.judging.journeys.issued import IssueTally
 from analysis.judging.journeys.journey import Journey, Journeys
@@ -87,6 +88,9 @@ class PublicationTally:
     usage: UsageTally = field(default_factory=UsageTally)
     causes: CauseTally = field(default_factory=CauseTally)
     issued: IssueTally = field(default_factory=IssueTally)
+    oldest: Counter[int] = field(default_factory=Counter)
+    """By variant that was not drained: of the notifications that came shortly before the end of the drain phase, the
+    longest delay from publishing; nanoseconds."""
     part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
     """The number of publications that match each part of each composite subscription."""
     ways: WayTally = field(default_factory=WayTally)
@@ -110,6 +114,7 @@ class PublicationTally:
         self.usage.merge(other.usage)
         self.causes.merge(other.causes)
         self.issued.merge(other.issued)
+        self.oldest |= other.oldest
         self.part_matches.update(other.part_matches)
         self.ways.merge(other.ways)
 
@@ -127,6 +132,8 @@ class PublicationStage:
     """By variant, the publications that brokers logged; None: all."""
     resampled: Blocks
     """Of the first variant, with which the others are compared."""
+    undrained: Mapping[int, int]
+    """The end of the drain phase of each variant in which messages were still in flight then."""
     buckets: int
     """Of publishers."""
     composite_buckets: int = 0
@@ -158,6 +165,8 @@ class PublicationStage:
                 if variant in self.changing and journey.logged:
                     tally.spread.add(journey, journeys)
                 tally.baselines.add(variant, journey, self.faults[variant])
+                if variant in self.undrained:
+                    tally.oldest[variant] = max(tally.oldest[variant], _age(journey, self.undrained[variant]))
                 if self.histories[variant].losses:
                     _add_ways(variant, journey, tally.ways)
                 if journeys.measured:
@@ -203,6 +212,15 @@ def _add_ways(variant: int, journey: Journey, ways: WayTally) -> None:
         for receipt in receipts:
             if receipt.path is not None:
                 ways.add(variant, receipt.path)
+
+
+def _age(journey: Journey, end: int) -> int:
+    """The longest delay of the publication's notifications that came shortly before the end; 0 without any."""
+    if journey.published is None:
+        return 0
+    published = journey.published.time
+    times = (receipt.notified for receipts in journey.receipts.values() for receipt in receipts[:1])
+    return max((notified - published for notified in times if notified >= end - ALLOWANCE), default=0)
 
 
 def judged_publication(journey: Journey, verdict: Verdict, journeys: Journeys) -> JudgedPublication:

@@ -218,6 +218,7 @@ def _second(run: RunDirectory, found: _Histories, buckets: int, composite_bucket
         found.faults,
         samples,
         blocks_of(variants[0]),
+        {number: end for number, variant in enumerate(variants) if (end := variant.end) and variant.undrained},
         buckets,
         composite_buckets,
         changing,
@@ -263,6 +264,7 @@ def _evidence(
         settling=history.settling,
         promises=history.promises,
         undrained=undrained,
+        oldest=publications.oldest[number],
     )
 
 

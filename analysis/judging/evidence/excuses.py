@@ -63,12 +63,18 @@ class Evidence:
     promises: Promises
     undrained: int | None = None
     """The end of the drain phase, where messages were still in flight then; None where all had arrived."""
+    oldest: int = 0
+    """Of the notifications that came shortly before that end, the longest delay from publishing; nanoseconds."""
 
     def under_way(self, judged: JudgedPublication) -> bool:
         """True when the drain phase ended while a publication may have been on its way: it was seen shortly before, or
-        messages waited until then at a broker that it had come to. A broker that dropped a copy of it ended its way."""
-        end = self.undrained
-        if end is None or judged.drops:
+        messages waited until then at a broker that it had come to. A broker that dropped a copy of it ended its way.
+
+        It must have been published no earlier than the oldest of those that clients were notified of shortly before,
+        because a router that keeps a publication moving for ever would never lose one otherwise.
+        """
+        end, latest = self.undrained, max(self.oldest, self.settling.within)
+        if end is None or judged.drops or judged.published is None or judged.published < end - latest:
             return False
         waiting = any(self.backlogs.lasted(broker, judged.seen_last, end) for broker in judged.reached)
         return waiting or judged.seen_last >= end - self.settling.within

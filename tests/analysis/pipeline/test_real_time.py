@@ -99,10 +99,19 @@ def test_a_drain_that_was_long_enough_excuses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_publication_that_waits_until_the_end_is_on_its_way(tmp_path: Path) -> None:
-    """Messages wait at B1 from 120 s to the end, and the publication came there at 130 s."""
-    history = joined("waiting").publish("P:1", 130).receive("P:1", 130.01)
+    """Messages wait at B1 from 120 s to the end, and it came there at 130 s, after one of which S was told at last."""
+    history = joined("waiting").publish("P:0", 129).receive("P:0", 129.01).notify("P:0", at=169)
+    history.publish("P:1", 130).receive("P:1", 130.01)
     for second in range(120, 171):
         history.add("B1", Event.QUEUE, float(second), peer="B2", queue=7, count=1)
     found = judged(tmp_path, history, undrained=True)
     assert found.power.not_judged == {"the drain phase ended while they were on their way": 1}
     assert judged(tmp_path / "drained", history).verdicts == ["lost"]
+
+
+def test_a_publication_that_moves_for_ever_is_lost(tmp_path: Path) -> None:
+    """Those that were published later came long ago, so this one is not on its way but in circles."""
+    history = joined("circles").publish("P:1", 130).publish("P:2", 140).notify("P:2", at=140.1)
+    for second in range(130, 170):
+        history.receive("P:1", second + 0.5)
+    assert judged(tmp_path, history, undrained=True).verdicts == ["lost"]
