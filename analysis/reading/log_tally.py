@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from msgspec import UNSET
 
@@ -16,6 +17,15 @@ from analysis.reading.placements import DetectionReadings, PlacementEvent
 from analysis.reading.stream_positions import StreamPositions
 from analysis.reading.traffic import Traffic
 from analysis.run_files.logs import LogLoss
+
+
+class DeclarationArrival(NamedTuple):
+    """The message of a subscription or an advertisement at a broker."""
+
+    variant: int
+    message: str
+    """Its identifier, `<broker>.<incarnation>.<number>`."""
+    node: str
 
 
 @dataclass(slots=True)
@@ -39,9 +49,9 @@ class LogTally:
     changes: list[LinkChange] = field(default_factory=list)
     defects: list[BrokerDefect] = field(default_factory=list)
     streams: StreamPositions = field(default_factory=StreamPositions)
-    declared: dict[tuple[int, str], int] = field(default_factory=dict)
-    """By variant and broker of clients: the time at which another broker received the last message of a subscription or
-    an advertisement of theirs."""
+    declared: dict[DeclarationArrival, int] = field(default_factory=dict)
+    """The time at which each message of a subscription or an advertisement first arrived at each broker, however often
+    it is repeated; only of variants in which brokers still passed them on when the run phase began."""
     detections: int = 0
     """Notifications of detections."""
     placements: list[PlacementEvent] = field(default_factory=list)
@@ -64,11 +74,20 @@ class LogTally:
         self.changes += other.changes
         self.defects += other.defects
         self.streams.merge(other.streams)
-        for declaring, time in other.declared.items():
-            self.declared[declaring] = max(time, self.declared.get(declaring, time))
+        for arrival, time in other.declared.items():
+            self.declared[arrival] = min(time, self.declared.get(arrival, time))
         self.detections += other.detections
         self.placements += other.placements
         self.detected.merge(other.detected)
+
+    def last_declared(self, variant: int) -> dict[str, int]:
+        """By broker of clients: the time at which the last message of an operation of theirs came to another broker."""
+        latest: dict[str, int] = {}
+        for arrival, time in self.declared.items():
+            if arrival.variant == variant:
+                broker = arrival.message.rsplit(".", 2)[0]
+                latest[broker] = max(time, latest.get(broker, time))
+        return latest
 
     def loss(self, missing: Sequence[str]) -> LogLoss:
         """The losses of the logs; `missing` are the brokers that ran and have no log file."""

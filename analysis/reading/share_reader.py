@@ -15,7 +15,7 @@ from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
-from analysis.reading.log_tally import LogTally
+from analysis.reading.log_tally import DeclarationArrival, LogTally
 from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, Passed
 from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.placements import DetectingBroker, PlacementEvent
@@ -52,6 +52,8 @@ class LoggedVariants:
     stops: Sequence[int]
     """The time from which clients leave, by variant. Traffic from then on belongs to no experiment: not counted."""
     brokers: frozenset[str]
+    unsettled: frozenset[int] = frozenset()
+    """The variants in which brokers still passed on operations when the run phase began."""
 
 
 @dataclass(slots=True)
@@ -175,7 +177,7 @@ class ShareReader:
             return partial(self._read_notified, variant, peer, {} if _of_publications(kind) else None)
         if event in _OPERATIONS or (event in _ANSWERS and kind in _OPERATIONS):
             return partial(self._read_operation, variant, event.value if event in _OPERATIONS else str(kind))
-        if event is Event.RECEIVED and kind in _DECLARATIONS:
+        if event is Event.RECEIVED and kind in _DECLARATIONS and variant in self._variants.unsettled:
             return partial(self._read_declaration, variant)
         return self._reading_publication(variant, fields) if _of_publications(kind) else None
 
@@ -248,9 +250,9 @@ class ShareReader:
             )  # fmt: skip
 
     def _read_declaration(self, variant: int, record: TraceRecord, _position: int) -> None:
-        """Reads the message of an operation, whose identifier is `<broker>.<incarnation>.<number>`."""
-        declared, broker = self._tally.declared, (record.id or "").rsplit(".", 2)[0]
-        declared[variant, broker] = max(record.time, declared.get((variant, broker), record.time))
+        """Reads the message of an operation."""
+        arrival = DeclarationArrival(variant, record.id or "", intern(record.node))
+        self._tally.declared[arrival] = min(record.time, self._tally.declared.get(arrival, record.time))
 
     def _read_outage(self, variant: int, record: TraceRecord, position: int) -> None:
         """A broker's view of its neighbours excuses nothing; a driver's view of its session with a broker does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +42,7 @@ def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
         run_starts=tuple(variant.run_start for variant in variants),
         stops=tuple(FOREVER if variant.stop is None else variant.stop for variant in variants),
         brokers=frozenset(run.brokers),
+        unsettled=frozenset(number for number, variant in enumerate(variants) if variant.unsettled),
     )
     return LogStage(logged, buckets, run.dilations, run.clocks)
 
@@ -51,21 +52,14 @@ def histories_of(
     lifetimes: Sequence[Sequence[DeclarationLifetime]],
     events: Iterable[OutageEvent],
     changes: Sequence[OverlayChanges | None],
-    declared: Mapping[tuple[int, str], int],
+    joined: Callable[[int], Mapping[str, int]],
 ) -> list[History]:
     """The history that the oracle judges by, for each variant; `lifetimes` and `changes` are those of each variant, and
-    `declared` is that of `LogTally`."""
+    `joined` gives `History.joined` of a variant."""
     return [
-        replace(_history(run, number, lifetimes[number], events, changed), joined=_joined(run, number, declared))
+        replace(_history(run, number, lifetimes[number], events, changed), joined=joined(number))
         for number, changed in enumerate(changes)
     ]
-
-
-def _joined(run: RunDirectory, number: int, declared: Mapping[tuple[int, str], int]) -> dict[str, int]:
-    """`History.joined`: the last message of a subscription or an advertisement that was received, by its broker."""
-    if not run.manifest.variants[number].unsettled:
-        return {}
-    return {broker: time for (variant, broker), time in declared.items() if variant == number}
 
 
 def faults_of(
