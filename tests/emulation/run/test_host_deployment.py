@@ -78,6 +78,7 @@ class Overlay:
         self.unsettled = False
         self.looks = 0
         self.expected = MagicMock(running=["B1"])
+        self.addresses: dict[str, str] = {}
 
     def start(self) -> None: ...
 
