@@ -25,6 +25,7 @@ KNOWN_MISSED: Mapping[str, str] = {
     "faults/a link that is cut and comes back unplanned": _UNPLANNED,
     "logs/publications have another content than planned": _PLAN,
     "workload/a planned subscription is never issued": _PLAN,
-    "mutants/tid, composites 85: routing.tid.placement.units.Units.receive_detection, line 239, 0 is 1 [composites, dcsr]": _LATE_CRASH,
+    "mutants/tid, composites 85: routing.tid.placement.units.Units.receive_detection, line 239, "
+    "0 is 1 [composites, dcsr]": _LATE_CRASH,
 }
 """Reasons by the titles of trials, `area/name`."""
