@@ -112,7 +112,8 @@ class FileTrace:
 class NullTrace:
     """Keeps no records; it serves a broker without a log."""
 
-    lost = written = 0
+    lost = 0
+    written = 0
 
     def __init__(self, node: str, variant: str) -> None:
         self.node = node
