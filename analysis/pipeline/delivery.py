@@ -53,7 +53,7 @@ def delivery_of(
     problems = [*map(_defect_example, sorted(defects)), *map(_state_example, (variant.remaining_state or {}).items())]
     falls = list(findings.logs.streams.falls(number)) if variant.promises.order is Order.PUBLISHER else []
     problems += map(_fall_example, falls[:MOST])
-    problems += map(_operation_example, findings.operations[number][:MOST])
+    problems += [] if defects else map(_operation_example, findings.operations[number][:MOST])
     starts = findings.starts[number]
     missing = [start for start in starts if start.missing]
     problems += [] if starving else map(_start_example, missing[:MOST])

@@ -223,7 +223,7 @@ def test_ctrl_c_ends_the_run_in_order_analyses_it_and_leaves_nothing(
     assert running_for_spark.returncode == 130, output
     assert "Traceback" not in output
     assert "interrupted" in output
-    assert "delivery: correct" in output
+    assert "delivery: correct" in output or "delivery: unjudged" in output  # most was on its way
     manifest = read(run, "manifest.json")
     assert manifest["interrupted"] is True
     assert manifest["variants"][0]["interrupted"] is True

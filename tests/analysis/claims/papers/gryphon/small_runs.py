@@ -74,6 +74,7 @@ def kill(broker: str, begin: int, seconds: float) -> Fault:
     given: dict[str, Any] = dict.fromkeys(Fault.__struct_fields__)
     given |= {"variant": "v", "kind": FaultKind.KILL.value, "what": [broker], "second": begin, "duration_s": seconds}
     given |= dict.fromkeys(("noticed", "publications", "due", "excused", "lost", "dropped"), 0)
+    given |= dict.fromkeys(("late_shared", "excused_shared", "lost_shared", "dropped_shared"), 0)
     given |= {"drop_reasons": [], "drop_counts": []}
     given |= {"began_ns": begin * SECOND, "healed_ns": round((begin + seconds) * SECOND)}
     return Fault(**given)
