@@ -36,8 +36,9 @@ from record.faults import FaultKind
 from record.promises import Promises
 from record.time_units import SECOND
 
-HANDLING_SECONDS = 0.5
-"""The time for which a broker without a backlog may hold a publication, on a busy host."""
+HANDLING_SECONDS = 1.5
+"""The time before an outage for which nobody can tell whether a broker held a publication: gauges of its queues come
+once a second, and a broker that is killed takes the last one with it."""
 
 _HANDLING = int(HANDLING_SECONDS * SECOND)
 _ENDED: Mapping[str, str] = {FaultKind.KILL: "killed", FaultKind.STOP: "stopped"}
