@@ -49,12 +49,13 @@ class WayTally:
     def add(self, variant: int, path: tuple[BrokerId, ...]) -> None:
         """Adds the path of a notification, from the publisher's broker to the subscriber's."""
         ways = self.taken.setdefault((variant, (path[0], path[-1])), set())
-        if len(ways) < _MOST_WAYS:
-            ways.add(path)
+        ways.add(path)
+        if len(ways) > _MOST_WAYS:
+            ways.remove(max(ways))
 
     def merge(self, other: WayTally) -> None:
-        """Adds the ways of another part of the run. Which ways are kept beyond the most does not change verdicts of
-        parts, because ways are sorted before any is left out."""
+        """Adds the ways of another part of the run. The first ways by name are kept, so that they do not depend on the
+        order of parts."""
         for key, ways in other.taken.items():
             own = self.taken.setdefault(key, set())
             own |= ways

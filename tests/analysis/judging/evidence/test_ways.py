@@ -74,6 +74,16 @@ def test_tallies_merge_to_the_same_ways_in_any_order() -> None:
     assert both.taken == reverse.taken
 
 
+def test_the_ways_that_are_kept_do_not_depend_on_the_order_of_notifications() -> None:
+    paths = [("A", f"B{number:03}", "C") for number in range(100)]
+    forth, back = WayTally(), WayTally()
+    for path in paths:
+        forth.add(0, path)
+    for path in reversed(paths):
+        back.add(0, path)
+    assert forth.taken == back.taken
+
+
 @st.composite
 def connected(draw: st.DrawFn) -> nx.Graph:
     size = draw(st.integers(2, 7))
