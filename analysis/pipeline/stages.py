@@ -26,8 +26,9 @@ from analysis.judging.detections.counts import DetectionTally
 from analysis.judging.detections.events import CompositeName
 from analysis.judging.detections.placements import PlacementTables
 from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
-from analysis.judging.evidence.backlog import Backlogs, backlogs_of
+from analysis.judging.evidence.backlog import Backlogs, Explanations, backlogs_of, silences_of
 from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.evidence.paces import Paces
 from analysis.judging.evidence.ways import Ways
 from analysis.judging.fault_effects.tables import FaultTables
 from analysis.judging.histories.assembly import faults_of, histories_of, log_stage_of, session_breaks
@@ -43,7 +44,6 @@ from analysis.pipeline.progress import Progress, counted
 from analysis.pipeline.second_stage import SecondStage, SecondTally
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
 from analysis.reading.log_tally import LogTally
-from analysis.reading.outages import outages
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.placements import join_points
 from analysis.reading.traffic import TrafficTables
@@ -56,7 +56,6 @@ from analysis.tables.partitions import parts_directory, publish_parts
 from analysis.tables.results import remove_table
 from analysis.tables.starts import Start
 from record.errors import RunDirectoryError
-from record.faults import FaultKind
 from record.log import Event
 
 LARGEST_SHARE = 32 << 20
@@ -252,15 +251,20 @@ def _evidence(
     undrained = variant.end if variant.undrained else None
     if not history.losses and undrained is None:
         return Evidence((), Ways(history.overlay), Backlogs(), history.settling, history.promises)
-    frozen = (
-        outage
-        for outage in outages(event for event in logs.outages if event.variant == number and not event.node)
-        if outage.kind == FaultKind.PAUSE
-    )
+    sent = (found for found in logs.traffic.activities() if found[0].variant == number)
     return Evidence(
         losses=tuple(history.losses),
         ways=Ways(history.overlay, publications.ways.of(number), history.overlay_changes),
-        backlogs=backlogs_of((logs.traffic.gauges, logs.services), frozen, number, variant.run_start),
+        backlogs=backlogs_of(
+            number,
+            (logs.traffic.gauges, logs.services),
+            variant.run_start or 0,
+            Explanations(
+                struck=history.struck,
+                silences=silences_of(event for event in logs.outages if event.variant == number and not event.node),
+                paces=Paces.of(variant, history.overlay, sent),
+            ),
+        ),
         settling=history.settling,
         promises=history.promises,
         undrained=undrained,

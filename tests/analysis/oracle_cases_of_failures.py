@@ -144,6 +144,15 @@ BROKEN = [
         {"excused": 1},
     ),
     Case(
+        backlog(at_b2(across("died with what it kept though nothing held it up"), 110), "B2", 111, 118)
+        .fault(119)
+        .heal(120),
+        ["lost"],
+        1,
+        0,
+        {"lost": 1},
+    ),
+    Case(
         at_b2(across("died without anything that waited for a frozen neighbour").fault(109, "pause", "B3"), 110)
         .fault(119)
         .heal(120)

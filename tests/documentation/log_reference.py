@@ -20,7 +20,7 @@ from msgspec.structs import fields
 
 from analysis.judging import oracle
 from analysis.judging.detections import oracle as detection_oracle
-from analysis.judging.evidence import excuses
+from analysis.judging.evidence import backlog
 from analysis.judging.histories import history, settling
 from analysis.run_files.logs import LogLoss
 from analysis.tables import summary
@@ -101,7 +101,7 @@ def _blocks() -> Iterator[str]:
         yield from _members(values, sys.modules[values.__module__])
     yield _ORACLE
     yield (oracle.__doc__ or "").strip() + "\n"
-    constants = ((settling, "ALLOWANCE_SECONDS"), (excuses, "HANDLING_SECONDS"), (history, "CUT_SHORT_SECONDS"))
+    constants = ((settling, "ALLOWANCE_SECONDS"), (backlog, "HANDLING_SECONDS"), (history, "CUT_SHORT_SECONDS"))
     for module, constant in constants:
         yield f"- `{constant}` = {getattr(module, constant):g}: {_described(module)['', constant]}"
     yield ""

@@ -5,7 +5,7 @@ The evidence is a lossy outage (`analysis.judging.histories.losses`) of an eleme
 1. **in flight to it**: a copy was sent to the element and never recorded there, and the outage began before it can have
    been handled, or had begun.
 2. **held by it**: a copy had arrived at the broker, and none left it, within `HANDLING_SECONDS` before the outage, or
-   while messages waited there all the time until then.
+   while messages waited there all the time until then, which something explains (`analysis.judging.evidence.backlog`).
 3. **waiting for it**: a copy was dropped by a neighbour, or was last seen at one, while the element was down.
 4. **its tables recovering**: a copy arrived at the restarted broker, which may have sent it on for some of its
    destinations only, or was last seen anywhere before the element on a way that needs it, after the heal and before the
@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from analysis.judging.evidence.backlog import Backlogs
+from analysis.judging.evidence.backlog import HANDLING_SECONDS, Backlogs
 from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.ways import Passing, Ways
 from analysis.judging.histories.losses import LossyOutage
@@ -35,10 +35,7 @@ from analysis.reading.intervals import FOREVER
 from record.faults import FaultKind
 from record.promises import Promises
 from record.time_units import SECOND
-
-HANDLING_SECONDS = 1.5
-"""The time before an outage for which nobody can tell whether a broker held a publication: gauges of its queues come
-once a second, and a broker that is killed takes the last one with it."""
+from topology.link_properties import BrokerId
 
 _HANDLING = int(HANDLING_SECONDS * SECOND)
 _ENDED: Mapping[str, str] = {FaultKind.KILL: "killed", FaultKind.STOP: "stopped"}
@@ -67,7 +64,7 @@ class Evidence:
     oldest: int = 0
     """Of the notifications that came shortly before that end, the longest delay from publishing; nanoseconds."""
 
-    def under_way(self, judged: JudgedPublication) -> bool:
+    def under_way(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
         """True when the drain phase ended while a publication may have been on its way: it was seen shortly before, or
         messages waited until then at a broker that it had come to. A broker that dropped a copy of it ended its way.
 
@@ -77,8 +74,17 @@ class Evidence:
         end, latest = self.undrained, max(self.oldest, self.settling.within)
         if end is None or judged.drops or judged.published is None or judged.published < end - latest:
             return False
-        waiting = any(self.backlogs.lasted(broker, judged.seen_last, end) for broker in judged.reached)
+        waiting = any(self.waited(judged, outcome, broker, judged.seen_last, end) for broker in judged.reached)
         return waiting or judged.seen_last >= end - self.settling.within
+
+    def waited(
+        self, judged: JudgedPublication, outcome: PublicationOutcome, broker: BrokerId, begin: int, end: int
+    ) -> bool:
+        """True when a copy on its way to the client may have waited at a broker all the time, which is explained."""
+        ends = judged.origin, outcome.broker
+        return self.backlogs.lasted(
+            broker, begin, end, lambda element: self.ways.passing(*ends, element) > Passing.NEVER
+        )
 
     def excuse(self, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries) -> Excuse | None:
         """The excuse of a loss; None without evidence."""
@@ -147,7 +153,7 @@ class _Search:
         last = self._trace.last
         for broker in (outage.element, *(() if last is None else (last.broker,))):
             since = self._judged.seen_last
-            if self._evidence.backlogs.lasted(broker, since, outage.begin):
+            if self._lasted(broker, since, outage.begin):
                 return outage.begin - since
         return 0
 
@@ -189,14 +195,17 @@ class _Search:
 
     def _held(self, broker: str, since: int, begin: int) -> bool:
         """True when a broker may have held a copy from one time to the other."""
-        return begin - since <= _HANDLING or self._evidence.backlogs.lasted(broker, since, begin)
+        return begin - since <= _HANDLING or self._lasted(broker, since, begin)
+
+    def _lasted(self, broker: str, begin: int, end: int) -> bool:
+        return self._evidence.waited(self._judged, self._outcome, broker, begin, end)
 
     def _into(self, outage: LossyOutage) -> tuple[str, str] | None:
         """Evidence of a copy that was sent to the broker that failed, and never recorded there."""
         broker = outage.element
         for step in self._trace.into(broker):
             arrives = step.time + self._within
-            waited = self._evidence.backlogs.lasted(broker, step.time, outage.begin)
+            waited = self._lasted(broker, step.time, outage.begin)
             if (outage.begin <= arrives or waited) and step.time <= outage.recovered:
                 return f"in flight to {broker} when it failed", str(step)
         return None
@@ -223,9 +232,7 @@ class _Search:
     def _may_wait_for_it(self, outage: LossyOutage, seen: int) -> bool:
         """True when a copy that was seen last at this time may have needed the element after its outage began."""
         last = self._trace.last
-        return outage.begin - seen <= _HANDLING or (
-            last is not None and self._evidence.backlogs.lasted(last.broker, seen, outage.begin)
-        )
+        return outage.begin - seen <= _HANDLING or (last is not None and self._lasted(last.broker, seen, outage.begin))
 
     def _adjacent(self, broker: str, element: str) -> bool:
         return element in self._evidence.ways.overlay.neighbours(broker)

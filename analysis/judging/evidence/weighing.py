@@ -50,7 +50,7 @@ def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evi
         outcome.excuse, outcome.evidence = excuse
     elif outcome.struck and not judged.logged:
         outcome.not_judged = NOT_SAMPLED
-    elif evidence.under_way(judged):
+    elif evidence.under_way(judged, outcome):
         outcome.not_judged = UNDRAINED
 
 

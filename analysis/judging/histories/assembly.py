@@ -18,7 +18,7 @@ from analysis.judging.histories.faults import FaultTimes, fault_spans
 from analysis.judging.histories.history import History, Session, cut_short
 from analysis.judging.histories.losses import losses_of
 from analysis.judging.histories.own_clients import VariantOutages, own_clients_of
-from analysis.judging.histories.sessions import explained_sessions, struck_brokers
+from analysis.judging.histories.sessions import explained_sessions, struck_elements
 from analysis.judging.histories.settling import ALLOWANCE, settling_of
 from analysis.judging.histories.vanished_links import vanished_links
 from analysis.reading.intervals import FOREVER
@@ -88,7 +88,7 @@ def _history(
             sessions.setdefault((event.node, event.target), []).append(event)
     overlay = vanished.overlay or run.overlays[variant.name]
     settling = settling_of(variant, overlay)
-    struck = struck_brokers(faults, lingering, brokers)
+    struck = struck_elements(faults, lingering, brokers)
     explained, broken = explained_sessions(sessions, struck)
     happened = VariantOutages(faults=faults, sessions=explained, lingering=lingering)
     cutting = [*(cutting_outages(faults, brokers) if promises.spares_others else ()), *vanished.waited]

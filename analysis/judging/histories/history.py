@@ -98,7 +98,8 @@ class History:
     """Each with the time in which its clients' declarations settle again; only those that a fault of the session's
     broker explains."""
     struck: Mapping[str, Intervals] = field(default_factory=dict)
-    """By broker: the time from each fault of its own, of any kind, until it may have recovered."""
+    """By broker and direction of a link: the time from each fault of its own, of any kind, until the overlay may have
+    recovered."""
     broken_sessions: Sequence[BrokenSession] = ()
     """The others, which are defects."""
     cuts: Cuts = NO_CUTS

@@ -16,13 +16,12 @@ from analysis.reading.outages import lasting, outages
 Events = Sequence[OutageEvent]
 
 
-def struck_brokers(faults: Iterable[OutageEvent], lingering: int, brokers: Container[str]) -> dict[str, Intervals]:
-    """By broker: the time from each fault of its own until the overlay may have recovered from it."""
+def struck_elements(faults: Iterable[OutageEvent], lingering: int, brokers: Container[str]) -> dict[str, Intervals]:
+    """By broker and direction of a link: the time from each fault of its own until the overlay may have recovered."""
     times: dict[str, list[tuple[int, int]]] = {}
     for outage in outages(faults, brokers):
-        if outage.target in brokers:
-            times.setdefault(outage.target, []).append(lasting(outage, lingering))
-    return {broker: Intervals.of(of_broker) for broker, of_broker in times.items()}
+        times.setdefault(outage.target, []).append(lasting(outage, lingering))
+    return {element: Intervals.of(of_element) for element, of_element in times.items()}
 
 
 def explained_sessions(

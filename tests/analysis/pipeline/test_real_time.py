@@ -19,7 +19,7 @@ from record import manifest
 from record.fidelity import OF_A_STARVED_HOST, Check, Fidelity, FidelityVerdict, VariantFidelity
 from record.log import Event
 from tests.analysis.diamond import ANNOUNCING, DIAMOND, crossing
-from tests.analysis.history import History, joined, write_run
+from tests.analysis.history import History, across, joined, write_run
 
 
 def judged(directory: Path, history: History, *checks: Check, undrained: bool = False) -> Delivery:
@@ -98,15 +98,25 @@ def test_a_drain_that_was_long_enough_excuses_nothing(tmp_path: Path) -> None:
     assert (found.lost, found.not_judged) == (2, 0)
 
 
-def test_a_publication_that_waits_until_the_end_is_on_its_way(tmp_path: Path) -> None:
+def waiting_at_b1(name: str) -> History:
     """Messages wait at B1 from 120 s to the end, and it came there at 130 s, after one of which S was told at last."""
-    history = joined("waiting").publish("P:0", 129).receive("P:0", 129.01).notify("P:0", at=169)
+    history = across(name).publish("P:0", 129).receive("P:0", 129.01).notify("P:0", at=169)
     history.publish("P:1", 130).receive("P:1", 130.01)
     for second in range(120, 171):
         history.add("B1", Event.QUEUE, float(second), peer="B2", queue=7, count=1)
+    return history
+
+
+def test_a_publication_that_waits_for_a_slow_broker_until_the_end_is_on_its_way(tmp_path: Path) -> None:
+    history = waiting_at_b1("waiting").fault(119, "slow", "B2")
     found = judged(tmp_path, history, undrained=True)
     assert found.power.not_judged == {"the drain phase ended while they were on their way": 1}
     assert judged(tmp_path / "drained", history).verdicts == ["lost"]
+
+
+def test_a_publication_that_waits_for_nothing_until_the_end_is_lost(tmp_path: Path) -> None:
+    """Eight messages on a link that works take no minute, whatever the broker's gauges say."""
+    assert judged(tmp_path, waiting_at_b1("kept"), undrained=True).verdicts == ["lost"]
 
 
 def test_a_publication_that_moves_for_ever_is_lost(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import Kind
 from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.interface import Send
@@ -78,6 +79,23 @@ for _base, _router, _fault in (
     _during = _base.suffering(f"{_verb} elsewhere", _fault, run="9s")
     AREA.add(f"{_during.name}: loses a third", _during, lambda r=_router: plants.loses(r), LOST)
     AREA.add(f"{_during.name}: forgets to notify", _during, lambda r=_router: plants.forgets_to_notify(r), LOST)
+
+
+@AREA.row(scenarios.TID_LINE.suffering("a late crash", {"at": "run+6s", "kill": "B4"}, run="7s"), LOST)
+def a_broker_keeps_every_fourth_publication_until_it_crashes() -> None:
+    """They wait in a queue whose link is up all the time, as the broker's own gauges say."""
+    kept: dict[int, list[object]] = {}
+    keep = EveryNth(4)
+
+    def put(original, self, message):
+        if message.kind is Kind.PUBLISH and self.neighbour == "B5" and keep():
+            kept.setdefault(id(self), []).append(message)
+        else:
+            original(self, message)
+
+    around(OverlayLink, "put", put)
+    around(OverlayLink, "queue_length", lambda original, self: original(self) + len(kept.get(id(self), ())))
+    around(OverlayLink, "idle", lambda original, self: original(self) and id(self) not in kept)
 
 
 @AREA.row(scenarios.TID_FIXED.suffering("a crash", {"at": "run+500ms", "kill": "hub", "for": "500ms"}, run="14s"), LOST)
