@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from analysis.judging.evidence.excuses import last_seen
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.tables.deliveries import Cause, Defect
 from analysis.tables.summary import OVERTAKEN, Example
@@ -83,14 +82,15 @@ def _detail(judged: JudgedPublication, outcome: PublicationOutcome, kind: str) -
 
 
 def _where_it_ended(judged: JudgedPublication, outcome: PublicationOutcome) -> str:
+    ended = _last_seen(judged, outcome)
     if outcome.cause is Cause.GAP:
-        return f"a later publication of its publisher came, and its subscription had started; {_last_seen(judged)}"
+        return f"a later publication of its publisher came, and its subscription had started; {ended}"
     if outcome.cause is Cause.STARTED:
-        return f"its subscription had started; {_last_seen(judged)}"
-    return _last_seen(judged)
+        return f"its subscription had started; {ended}"
+    return ended
 
 
-def _last_seen(judged: JudgedPublication) -> str:
+def _last_seen(judged: JudgedPublication, outcome: PublicationOutcome) -> str:
     if judged.rejected:
         return "its broker refused the publication, which conforms to an advertisement of its client"
     if not judged.reached and judged.logged:
@@ -99,4 +99,4 @@ def _last_seen(judged: JudgedPublication) -> str:
         return f"dropped at {'; '.join(judged.drops)}"
     if not judged.logged:
         return "its way is unknown, because brokers logged a sample of publications without it"
-    return f"it arrived at {len(judged.reached)} broker(s), and never at the client; last {last_seen(judged)}"
+    return f"it arrived at {len(judged.reached)} broker(s), and never at the client; last {outcome.last_seen}"

@@ -68,6 +68,8 @@ class PublicationOutcome(msgspec.Struct, array_like=True):
     """The record, the fault and the promise."""
     not_judged: str | None = None
     """The reason why it cannot be judged that it did not get it."""
+    last_seen: str | None = None
+    """Where it was lost: the last record of the publication on its way to the client."""
     duties: list[Duty] = []
     """Only of a gapless protocol (`analysis.judging.deliveries.gaps`), where the client may get it and did not."""
 

@@ -16,7 +16,6 @@ from analysis.judging.delay_stage import DelaySamples
 from analysis.judging.deliveries.counts import DeliveryCounts
 from analysis.judging.deliveries.delivery_ratio import DueTally
 from analysis.judging.deliveries.gaps import Starts, with_gaps
-from analysis.judging.evidence.excuses import last_seen
 from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.weighing import weighed
 from analysis.judging.examples import FoundExamples
@@ -186,7 +185,7 @@ def _expectation(
         excuse=outcome.excuse,
         evidence=outcome.evidence,
         not_judged=outcome.not_judged,
-        last_seen=last_seen(judged) if defect is Defect.LOST else None,
+        last_seen=outcome.last_seen if defect is Defect.LOST else None,
         publisher=judged.publisher,
         published_ns=judged.published,
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _NOT_SETTLED = "a subscription that is repeated for ever never settles, and what never settles is owed nothing"
-_PLACE = "the place where a lost publication was seen last is the latest by time, and not that on the way to its client"
 _UNTIL_THE_END = "what a restarted broker's clients are not owed ends with no bound of its own"
 _TIMES = "the time at which a fault or its heal takes effect is not compared with its record"
 _UNPLANNED = "an outage of a link that no fault explains is not named where nothing is lost"
@@ -17,7 +16,6 @@ _PLAN = "the plan of the workload is not compared with the content and the subsc
 
 KNOWN_MISSED: Mapping[str, str] = {
     "routers/medym advertised ignores every other subscription": _NOT_SETTLED,
-    "links/a link goes down for good without a fault": _PLACE,
     "client library/clients do not subscribe again": _UNTIL_THE_END,
     "client library/sessions never come back after a crash": _UNTIL_THE_END,
     "faults/a cut that is not healed when its record says so": _TIMES,

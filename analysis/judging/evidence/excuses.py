@@ -30,7 +30,7 @@ from analysis.judging.evidence.ways import Passing, Ways
 from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.histories.settling import Settling
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
-from analysis.judging.trace import CopyTrace, StepKind
+from analysis.judging.trace import CopyTrace, Step, StepKind
 from analysis.reading.intervals import FOREVER
 from record.faults import FaultKind
 from record.promises import Promises
@@ -113,6 +113,27 @@ class Evidence:
         published = judged.published or 0
         until = max(published, judged.seen_last) + self.settling.within
         return (outage for outage in self.losses if outage.begin <= until and published <= outage.recovered)
+
+    def last_seen(self, judged: JudgedPublication, outcome: PublicationOutcome) -> str:
+        """The last record of a publication that was lost, on its way to the client: where no record is on a way that
+        notifications took, on one that the overlay allows."""
+        copies = [step for step in judged.steps if step.kind is not StepKind.DROPPED]
+        by_certainty: dict[Passing, list[Step]] = {}
+        for step in copies:
+            by_certainty.setdefault(self._passing(judged, outcome, step), []).append(step)
+        for certainty in (Passing.USUAL, Passing.IMAGINABLE, Passing.NEVER):
+            on_way = [step for passing, steps in by_certainty.items() if passing >= certainty for step in steps]
+            if on_way:
+                return str(max(on_way, key=lambda step: step.time))
+        return "no broker received it"
+
+    def _passing(self, judged: JudgedPublication, outcome: PublicationOutcome, step: Step) -> Passing:
+        """The certainty with which the way to the client passes a record of a copy."""
+        ends = judged.origin, outcome.broker
+        if step.peer is None:
+            return self.ways.passing(*ends, step.broker)
+        sent = step.kind is StepKind.SENT
+        return self.ways.passing(*ends, f"{step.broker}->{step.peer}" if sent else f"{step.peer}->{step.broker}")
 
     def outlived(self, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries) -> bool:
         """True when the client certainly had its subscription back after its broker had failed."""
@@ -244,9 +265,3 @@ class _Search:
             f"{outage.kind} of {outage.element} from {outage.begin / SECOND:.3f} s {until}; "
             f"the promises let it cost {cost}"
         )
-
-
-def last_seen(judged: JudgedPublication) -> str:
-    """The last record of a publication that was lost."""
-    copies = [step for step in judged.steps if step.kind is not StepKind.DROPPED]
-    return str(max(copies, key=lambda step: step.time)) if copies else "no broker received it"

@@ -30,6 +30,8 @@ def weighed(
         for outcome in judged.outcomes:
             if outcome.right not in _IN_FLIGHT or outcome.doubt is not None:
                 _weigh(judged, outcome, evidence, recoveries)
+            if outcome.is_lost:
+                outcome.last_seen = evidence.last_seen(judged, outcome)
         yield judged
 
 

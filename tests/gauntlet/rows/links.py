@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from broker_service.broker import Broker
@@ -134,14 +136,35 @@ def what_was_handled_before_a_reset_travels_again() -> None:
     around(OverlayLink, "put", put)
 
 
-@AREA.row(scenarios.TID_LINE, r"^lost: .*B3")
+@AREA.row(scenarios.TID_LINE, r"^lost: P\d:\d+ for S[456]: .* last (arrived at B3|sent from B3 to B4) ")
 def a_link_goes_down_for_good_without_a_fault() -> None:
-    """Nothing is lost for ever, because all waits: the link itself must be named, or what did not come."""
+    """Nothing is lost for ever, because all waits: the last place on the way must be named. The tenth publication that
+    B3 queues for it finds the link as it was, and the next ones do not."""
+    links: list[SimulatedLink] = []
+    tenth = EveryNth(10)
+    _watched(links.append)
+
+    def put(original, self, message):
+        if _is_publication(message) and links and self.neighbour == "B4" and tenth():
+            links.pop().cut("B3")
+        original(self, message)
+
+    around(OverlayLink, "put", put)
+
+
+@AREA.row(scenarios.TID_LINE, r"^lost: P2:\d+ for S[456]: .* last arrived at B2 ")
+def a_link_goes_down_before_subscriptions_pass_it() -> None:
+    """The broker of the publisher does not know them, and sends publications elsewhere."""
+    _watched(lambda link: link._after(4.0, lambda: link.cut("B3")))
+
+
+def _watched(found: Callable[[SimulatedLink], None]) -> None:
+    """Calls a function with the link between B3 and B4 whenever a stream is opened there."""
 
     def opened(original, self, stream):
         original(self, stream)
         if {self.a, self.b} == {"B3", "B4"}:
-            self._after(4.0, lambda: self.cut("B3"))
+            found(self)
 
     around(SimulatedLink, "_opened", opened)
 
