@@ -15,7 +15,7 @@ from analysis.judging.publication_stage import PublicationCounts
 from analysis.judging.rights.standing import unconfirmed
 from analysis.pipeline.incomplete_logs import without_losses
 from analysis.pipeline.power import below_wanted, power_of, proves_nothing
-from analysis.pipeline.real_time import unjudged_starts
+from analysis.pipeline.real_time import unjudged_times
 from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
 from analysis.reading.stream_positions import Fall
@@ -53,7 +53,8 @@ def delivery_of(
     problems = [*map(_defect_example, sorted(defects)), *map(_state_example, (variant.remaining_state or {}).items())]
     falls = list(findings.logs.streams.falls(number)) if variant.promises.order is Order.PUBLISHER else []
     problems += map(_fall_example, falls[:MOST])
-    problems += [] if defects else map(_operation_example, findings.operations[number][:MOST])
+    operations = [defect for defect in findings.operations[number] if not (starving and defect.late)]
+    problems += [] if defects else map(_operation_example, operations[:MOST])
     starts = findings.starts[number]
     missing = [start for start in starts if start.missing]
     problems += [] if starving else map(_start_example, missing[:MOST])
@@ -64,7 +65,7 @@ def delivery_of(
     power = power_of(counts)
     found = {problem.defect for problem in problems} | {defect.value for defect in detections.defects()}
     found |= {POWER_BELOW} if below_wanted(power, variant) else set()
-    late = bool(starving and missing)
+    late = bool(starving and (missing or len(operations) < len(findings.operations[number])))
     unknown = late or proves_nothing(power, detections) or _ratio_unknown(best_effort)
     return struct_from(
         Delivery,
@@ -73,7 +74,7 @@ def delivery_of(
         verdicts=_defects(counts, best_effort, found) or [UNJUDGED if unknown else CORRECT],
         power=power,
         expected_judged=variant.expected_judged,
-        unjudged=unjudged_starts(starving) if late else msgspec.UNSET,
+        unjudged=unjudged_times(starving) if late else msgspec.UNSET,
         excused=counts.excused.total(),
         not_judged=counts.not_judged.total(),
         settles_within_s=findings.settling[number].within / SECOND,

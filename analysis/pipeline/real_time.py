@@ -20,9 +20,9 @@ def starved(fidelity: Fidelity | None, variant: str) -> list[str]:
     return [] if judged is None else [_reason(check) for check in judged.checks if _starves(check)]
 
 
-def unjudged_starts(reasons: Iterable[str]) -> str:
-    """The reason why starts that were announced late, or not at all, are not judged."""
-    return f"starts that were not announced in time, because the host was starved ({'; '.join(reasons)})"
+def unjudged_times(reasons: Iterable[str]) -> str:
+    """The reason why starts that were announced late, or not at all, and late confirmations are not judged."""
+    return f"starts and confirmations that did not come in time, because the host was starved ({'; '.join(reasons)})"
 
 
 def _starves(check: Check) -> bool:

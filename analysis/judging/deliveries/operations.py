@@ -2,7 +2,8 @@
 
 1. **session broken**: a session broke, and no fault of its broker explains it.
 2. **not confirmed**: a broker answered an operation neither with a confirmation nor with a rejection, within the time
-   in which it would have settled, though no fault of the broker and no outage of the session concerned it.
+   in which it would have settled together with all that clients did in the join phase, though no fault of the broker
+   and no outage of the session concerned it.
 3. **rejected**: a broker rejected an advertisement, a subscription or a composite subscription that the language
    allows, and gave no limit as its reason.
 
@@ -40,6 +41,8 @@ class OperationDefect(NamedTuple):
     broker: str
     time: int
     detail: str
+    late: bool = False
+    """True of an answer that came in the end, so that only time is against the broker."""
 
 
 def operation_defects(
@@ -61,13 +64,16 @@ def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[Operation
     end = min((time for time in ends if time is not None), default=FOREVER)
     for lifetime in history.lifetimes:
         for issued, answered, verb in _operations(lifetime):
-            until = issued + history.settling.within
-            if answered is None and until <= end and not _is_explained(lifetime, history, issued, until):
+            until = issued + history.settling.of_many(history.joining)
+            unanswered = answered is None or answered > until
+            if unanswered and until <= end and not _is_explained(lifetime, history, issued, until):
+                after = "" if answered is None else f" for {(answered - issued) / SECOND:.3f} s"
                 detail = (
-                    f"{lifetime.broker} answered neither yes nor no when {lifetime.client} {verb} "
+                    f"{lifetime.broker} answered neither yes nor no{after} when {lifetime.client} {verb} "
                     f"{lifetime.made.value} {lifetime.name} at {issued / SECOND:.3f} s"
                 )
-                yield OperationDefect(NOT_CONFIRMED, lifetime.client, lifetime.broker or "", issued, detail)
+                late = answered is not None
+                yield OperationDefect(NOT_CONFIRMED, lifetime.client, lifetime.broker or "", issued, detail, late)
 
 
 def _operations(lifetime: DeclarationLifetime) -> Sequence[tuple[int, int | None, str]]:

@@ -71,11 +71,11 @@ class Evidence:
         It must have been published no earlier than the oldest of those that clients were notified of shortly before,
         because a router that keeps a publication moving for ever would never lose one otherwise.
         """
-        end, latest = self.undrained, max(self.oldest, self.settling.within)
+        end, latest = self.undrained, max(self.oldest, self.settling.crossing)
         if end is None or judged.drops or judged.published is None or judged.published < end - latest:
             return False
         waiting = any(self.waited(judged, outcome, broker, judged.seen_last, end) for broker in judged.reached)
-        return waiting or judged.seen_last >= end - self.settling.within
+        return waiting or judged.seen_last >= end - self.settling.crossing
 
     def waited(
         self, judged: JudgedPublication, outcome: PublicationOutcome, broker: BrokerId, begin: int, end: int

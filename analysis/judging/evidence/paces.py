@@ -7,18 +7,15 @@ from dataclasses import dataclass, field
 
 from msgspec import UNSET
 
+from analysis.judging.histories.settling import VARIATION, WORK_SECONDS
 from analysis.reading.traffic import Activity, Amount
 from record.log import Event
 from record.manifest import VariantRecord
 from topology.link_properties import BrokerId, LinkProperties
 from topology.model import Overlay
 
-WORK_SECONDS = 0.001
-"""The most that a broker may need for each message that waits, beyond modelled work: ten times what it does need."""
 RETRANSMISSION_SECONDS = 1.0
 """The most that TCP waits, as a mean over lost packets, before it sends one again."""
-VARIATION = 4
-"""Ratio of the longest mean of modelled times, over the messages of a queue, to the mean that was asked for."""
 _LEAST_WINDOW = 8
 """Messages that may be in flight on a link, at least: the others wait for an acknowledgement."""
 _BITS = 8

@@ -30,6 +30,7 @@ from analysis.reading.overlay_changes import OverlayChanges
 from analysis.reading.share_reader import LoggedVariants
 from analysis.run_files.logs import scenario_time
 from analysis.run_files.run_directory import RunDirectory
+from record.log import Event
 from record.manifest import VariantRecord
 from record.time_units import SECOND
 
@@ -100,6 +101,7 @@ def _history(
         overlay_changes=changed is not None,
         settling=settling,
         run_start=variant.run_start,
+        joining=_joining(lifetimes, variant.run_start),
         cut_short=cut_short(variant.end, variant.interrupted),
         losses=losses_of(faults, promises, lingering, brokers),
         crashes=crash_intervals(faults, promises, lingering, brokers),
@@ -118,6 +120,13 @@ def _history(
             for file, clock in run.clocks.items()
         },
     )
+
+
+def _joining(declared: Iterable[DeclarationLifetime], run_start: int | None) -> int:
+    """`History.joining`."""
+    made = [lifetime.made is Event.ADVERTISE for lifetime in declared if lifetime.issued <= (run_start or 0)]
+    advertisements = sum(made)
+    return len(made) + advertisements * (len(made) - advertisements)
 
 
 def session_breaks(history: History) -> dict[str, tuple[int, ...]]:

@@ -82,6 +82,9 @@ class History:
     joined: Mapping[str, int] = field(default_factory=dict)
     """By broker: the time by which its clients' operations of the join phase had settled, where brokers still passed on
     such operations when that phase ended."""
+    joining: int = 0
+    """The messages that the operations of the join phase may make each broker handle: one for each of them, and one for
+    each subscription and advertisement together."""
     cut_short: int | None = None
     """The time after which publications of an interrupted run may not have been delivered; None of a whole run."""
     losses: Sequence[LossyOutage] = ()

@@ -5,7 +5,9 @@
 2. Each broker on the way serves it: modelled work, and the modelled time of sending, with `BACKLOG` messages before it.
 3. A protocol may hold it back at brokers on its way, for the intervals that it declares (the manifest's
    `settles_within`).
-4. `ALLOWANCE_SECONDS` are added for the work of brokers and host, where nothing but time shows that it has settled.
+4. Of operations that are made together, each waits for the others: `WORK_SECONDS`, and modelled work with a factor of
+   `VARIATION`.
+5. `ALLOWANCE_SECONDS` are added for the work of brokers and host, where nothing but time shows that it has settled.
 """
 
 from __future__ import annotations
@@ -27,6 +29,10 @@ DETOURS = 4
 """Ratio of the longest way that an operation may take to the longest of the fastest paths."""
 BACKLOG = 8
 """Messages that a modelled server may have to serve before an operation, as a mean over the brokers on its way."""
+WORK_SECONDS = 0.001
+"""The most that a broker may need for each message that waits, beyond modelled work: ten times what it does need."""
+VARIATION = 4
+"""Ratio of the longest mean of modelled times, over the messages of a queue, to the mean that was asked for."""
 _SPREAD_OF_JITTER = 3.0
 """Standard deviations by which jitter may prolong the delay of every link on a way."""
 
@@ -39,18 +45,35 @@ class Settling:
 
     spread: int = 0
     """The time that links, modelled work and declared intervals take, with the margins of the rules above."""
+    declared: int = 0
+    """The part of it for which operations, but no publications, may wait at brokers."""
+    pace: int = 0
+    """The time that each of many operations keeps the next one waiting at a broker."""
 
     @property
     def within(self) -> int:
         """The longest time that an operation takes to reach every broker, or a publication to be matched."""
         return self.spread + ALLOWANCE
 
+    @property
+    def crossing(self) -> int:
+        """The longest time between the last record of a publication that nothing holds up and its arrival."""
+        return self.within - self.declared
+
+    def of_many(self, operations: int) -> int:
+        """The longest time in which this many operations reach every broker that are made together."""
+        return self.within + operations * self.pace
+
 
 def settling_of(variant: VariantRecord, overlay: Overlay) -> Settling:
     """The settling of operations in one variant, whose overlay has all links that it ever has."""
     declared = 0.0 if variant.settles_within is UNSET else variant.settles_within
     service = 0.0 if variant.service_time is UNSET else variant.service_time
-    return Settling(round((DETOURS * _longest_path(overlay, service) + declared) * SECOND))
+    return Settling(
+        spread=round((DETOURS * _longest_path(overlay, service) + declared) * SECOND),
+        declared=round(declared * SECOND),
+        pace=round((WORK_SECONDS + VARIATION * (service + _longest_sending(overlay))) * SECOND),
+    )
 
 
 def _longest_path(overlay: Overlay, service: float) -> float:
@@ -69,3 +92,9 @@ def _longest_path(overlay: Overlay, service: float) -> float:
             edges.append((number[source], number[target], asked.delay + _SPREAD_OF_JITTER * asked.jitter + work))
     delays = path_delays(len(names), edges, range(len(names)))
     return float(delays[np.isfinite(delays)].max())
+
+
+def _longest_sending(overlay: Overlay) -> float:
+    """Mean seconds of the longest modelled sending of a message; of a mesh, those of its first link."""
+    links = overlay.links[:1] if isinstance(overlay.links, MeshLinks) else overlay.links
+    return max((end.send_time.mean for link in links for end in (link.forward, link.backward)), default=0.0)

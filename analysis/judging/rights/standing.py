@@ -144,12 +144,14 @@ def _settled(confirmed: int, history: History, joined: int) -> int:
 
     The emulator waits until the overlay is quiet before the run phase begins. That takes the place of the allowance for
     the work of brokers and host, and of nothing else: intervals for which the protocol waits are quiet, too. `joined`
-    is `History.joined` of its broker.
+    is `History.joined` of its broker, which counts for no longer than the operations of the join phase may take
+    together: a protocol that repeats them for ever is owed no patience.
     """
     if history.run_start is None or confirmed > history.run_start:
         return confirmed + history.settling.within
     spread = confirmed + history.settling.spread
-    return max(min(confirmed + history.settling.within, max(history.run_start, spread)), joined)
+    latest = confirmed + history.settling.of_many(history.joining)
+    return max(min(confirmed + history.settling.within, max(history.run_start, spread)), min(joined, latest))
 
 
 def _or_never(time: int | None) -> int:

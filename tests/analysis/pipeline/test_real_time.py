@@ -59,7 +59,7 @@ def test_it_is_not_judged_on_a_starved_host(tmp_path: Path, threshold: threshold
     found = judged(tmp_path, silent(), failed(threshold))
     assert found.verdicts == ["unjudged"]
     assert found.examples == []
-    reason = "starts that were not announced in time, because the host was starved"
+    reason = "starts and confirmations that did not come in time, because the host was starved"
     assert f"not judged: {reason} ({threshold.name}: too much)" in found.power_in_words()
     owing = msgspec.structs.replace(found, power=Power(owed=9, excused={}, not_judged={}, implied=0))
     assert delivery_sentence(owing).startswith(f"Not all could be judged: {reason}")

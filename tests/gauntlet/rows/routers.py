@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import msgspec
 import numpy as np
 
+from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import Kind
 from broker_service.routing.cbf import sums as cbf_sums
 from broker_service.routing.cbf.router import CbfRouter
@@ -241,6 +244,27 @@ def medym_advertised_ignores_every_other_subscription() -> None:
         wrong = message.kind is Kind.SUBSCRIBE and plants.drawn(message.id, 1 / 2)
         return [] if wrong else original(self, neighbour, message)
 
+    around(MedymRouter, "receive", receive)
+
+
+@AREA.row(scenarios.MEDYM_ADVERTISED.but("medym, advertised, longer", {"timeline.run": "9s"}), LOST)
+def medym_advertised_repeats_what_is_ignored_under_new_names() -> None:
+    """Each repetition looks like a subscription of its own that is still spreading."""
+    names: dict[str, str] = {}
+    again = itertools.count(1000)
+
+    def put(original, self, message):
+        if message.kind is Kind.SUBSCRIBE:
+            name = f"{message.id.rpartition('.')[0]}.{next(again)}"
+            names[name] = message.id
+            message = msgspec.structs.replace(message, id=name)
+        original(self, message)
+
+    def receive(original, self, neighbour, message):
+        wrong = message.kind is Kind.SUBSCRIBE and plants.drawn(names[message.id], 1 / 2)
+        return [] if wrong else original(self, neighbour, message)
+
+    around(OverlayLink, "put", put)
     around(MedymRouter, "receive", receive)
 
 

@@ -12,12 +12,14 @@ from broker_service.clients.publishing import Publishing
 from broker_service.errors import RejectedError
 from broker_service.messages import Operation, Outcome
 from broker_service.routing.cbf.router import CbfRouter
+from broker_service.routing.tid.router import TidRouter
 from broker_service.sessions.session import Session
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
 from tests.gauntlet import scenarios
 from tests.gauntlet.model import Area
 from tests.gauntlet.planting import EveryNth, around
+from tests.gauntlet.rows import plants
 from tests.gauntlet.rows.routers import DUPLICATED, LOST, REORDERED, SPURIOUS
 
 SESSIONS = Area("sessions")
@@ -113,6 +115,31 @@ def subscriptions_are_never_confirmed() -> None:
             original(self, session, request)
 
     around(ClientOperations, "_confirm", confirm)
+
+
+@SESSIONS.row(scenarios.TID_FIXED, _UNCONFIRMED)
+def subscriptions_are_confirmed_so_late_that_little_is_owed() -> None:
+    """Ninety other operations are carried out before, and clients get four fifths of what they should."""
+    waiting: list[list[object]] = []
+
+    def confirm(original, self, session, request):
+        if request.operation is Operation.SUBSCRIBE:
+            waiting.append([0, original, self, session, request])
+        else:
+            original(self, session, request)
+
+    def carry_out(original, self, session, request):
+        original(self, session, request)
+        for held in waiting.copy():
+            held[0] += 1
+            if held[0] > 90:
+                waiting.remove(held)
+                _, confirmed, *arguments = held
+                confirmed(*arguments)
+
+    around(ClientOperations, "_confirm", confirm)
+    around(ClientOperations, "carry_out", carry_out)
+    plants.forgets_to_notify(TidRouter)
 
 
 @SESSIONS.row(scenarios.OCTOPIA, _UNCONFIRMED)

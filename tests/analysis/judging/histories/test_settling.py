@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.judging.histories.settling import ALLOWANCE, BACKLOG, DETOURS, settling_of
+from analysis.judging.histories.settling import ALLOWANCE, BACKLOG, DETOURS, VARIATION, WORK_SECONDS, settling_of
 from record.manifest import VariantRecord
 from record.service_time import ServiceTime
 from record.time_units import SECOND
@@ -49,3 +49,29 @@ def test_intervals_and_modelled_work_count(record: VariantRecord, asked: LinkPro
 
 def test_a_single_broker_needs_the_allowance_alone() -> None:
     assert settling_of(VariantRecord(name="base"), line()).within == ALLOWANCE
+
+
+def test_publications_do_not_wait_for_declared_intervals() -> None:
+    settling = settling_of(VariantRecord(name="base", settles_within=5.0), line(LinkProperties(delay=0.5)))
+    assert settling.crossing == DETOURS * SECOND // 2 + ALLOWANCE
+    assert settling.within == settling.crossing + 5 * SECOND
+
+
+@pytest.mark.parametrize(
+    ("record", "asked", "each"),
+    [
+        (VariantRecord(name="base"), LinkProperties(), WORK_SECONDS),
+        (VariantRecord(name="base", service_time=0.01), LinkProperties(), WORK_SECONDS + VARIATION * 0.01),
+        (
+            VariantRecord(name="base"),
+            LinkProperties(send_time=ServiceTime(mean=0.02)),
+            WORK_SECONDS + VARIATION * 0.02,
+        ),
+    ],
+    ids=["real", "service", "sending"],
+)
+def test_operations_that_are_made_together_wait_for_each_other(
+    record: VariantRecord, asked: LinkProperties, each: float
+) -> None:
+    settling = settling_of(record, line(asked))
+    assert settling.of_many(100) == settling.within + round(100 * each * SECOND)
