@@ -95,6 +95,9 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     recovery: float = RECOVERY_SECONDS
     """Seconds that the overlay may take to recover once a fault is healed: until a failed neighbour is detected, the
     link is open again, and routing tables are reconciled."""
+    reconnects_within: float | msgspec.UnsetType = msgspec.UNSET
+    """Seconds after which a broken session, or the stream of a link, is tried again at the latest
+    (`brokers.limits.reconnect_last`); not set by older versions."""
     settles_within: float | msgspec.UnsetType = msgspec.UNSET
     """Seconds for which a client's operation may wait at brokers on its way through the overlay, by the intervals that
     the routing declares; not set where it declares none."""

@@ -28,6 +28,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         expected_judged=UNSET if expect.judged is None else expect.judged,
         sample=scenario.sample or UNSET,
         recovery=detected + limits.reconnect_last + routing.reconciles_within,
+        reconnects_within=limits.reconnect_last,
         settles_within=routing.settles_within or UNSET,
         service_time=scenario.brokers.work().mean or UNSET,
     )

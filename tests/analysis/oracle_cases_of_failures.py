@@ -213,7 +213,27 @@ BROKEN = [
     ),
     Case(across("its session down by itself").break_session(105, broker="B3").publish(), [*BROKE], 1, 0, {"lost": 1}),
     Case(
-        across("its session down, as its broker was frozen").session(105, broker="B3").publish(),
+        across("its session down, as its broker was frozen").session(105, 110.5, broker="B3").publish(),
+        ["correct"],
+        1,
+        0,
+        {"excused": 1},
+    ),
+    Case(
+        across("its session not back in time, though its broker was")
+        .session(105, broker="B3")
+        .publish(at=110.9)
+        .publish("P:2", 114),
+        [*BROKE],
+        2,
+        0,
+        {"excused": 1, "lost": 1},
+    ),
+    Case(
+        across("its session not back as long as its broker is down")
+        .fault(105, peer="B3")
+        .break_session(105.1, broker="B3")
+        .publish(at=130),
         ["correct"],
         1,
         0,

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_UNTIL_THE_END = "what a restarted broker's clients are not owed ends with no bound of its own"
 _TIMES = "the time at which a fault or its heal takes effect is not compared with its record"
 _UNPLANNED = "an outage of a link that no fault explains is not named where nothing is lost"
 _LATE_CRASH = "a late crash excuses detections that were lost before it"
 _PLAN = "the plan of the workload is not compared with the content and the subscriptions that were issued"
 
 KNOWN_MISSED: Mapping[str, str] = {
-    "client library/clients do not subscribe again": _UNTIL_THE_END,
-    "client library/sessions never come back after a crash": _UNTIL_THE_END,
     "faults/a cut that is not healed when its record says so": _TIMES,
     "faults/a kill that comes half a second after its record": _TIMES,
     "faults/a link that is cut and comes back unplanned": _UNPLANNED,

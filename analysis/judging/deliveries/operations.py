@@ -1,6 +1,7 @@
 """Defects of sessions and of clients' operations, which no delivery shows.
 
-1. **session broken**: a session broke, and no fault of its broker explains it.
+1. **session broken**: a session broke, and no fault of its broker explains it; or it did not come back in time after
+   such a fault.
 2. **not confirmed**: a broker answered an operation neither with a confirmation nor with a rejection, within the time
    in which it would have settled together with all that clients did in the join phase, though no fault of the broker
    and no outage of the session concerned it.
@@ -57,6 +58,12 @@ def _broken(history: History) -> Iterator[OperationDefect]:
     for node, broker, time in history.broken_sessions:
         detail = f"the session of {node} with {broker} broke at {time / SECOND:.3f} s without a fault of {broker}"
         yield OperationDefect(SESSION_BROKEN, "", broker, time, detail)
+    for node, broker, broke, due in history.missing_sessions:
+        detail = (
+            f"the session of {node} with {broker} broke at {broke / SECOND:.3f} s, and was not back at "
+            f"{due / SECOND:.3f} s, though {broker} worked again"
+        )
+        yield OperationDefect(SESSION_BROKEN, "", broker, due, detail, late=True)
 
 
 def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[OperationDefect]:

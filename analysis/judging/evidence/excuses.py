@@ -158,12 +158,15 @@ class _Search:
 
     def by(self, outage: LossyOutage) -> Excuse | None:
         """The excuse by one outage."""
+        if self._is_recovered(outage):
+            return None
+        outage = outage.towards(self._outcome.broker)
         if outage.begin > max(self._published, self._judged.seen_last) + self._within + self._waited(outage):
             return None
         if self._published > outage.recovered:
             return None
         passing = self._evidence.ways.passing(self._judged.origin, self._outcome.broker, outage.element)
-        if passing is Passing.NEVER or self._is_recovered(outage):
+        if passing is Passing.NEVER:
             return None
         found = self._at_link(outage, passing) if outage.ends else self._at_broker(outage, passing)
         return None if found is None else Excuse(found[0], f"{found[1]}; {self._fault(outage)}")

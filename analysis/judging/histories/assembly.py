@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import UNSET
+
 from analysis.judging.histories.adjacency import adjacency_of
 from analysis.judging.histories.cuts import cuts_of
 from analysis.judging.histories.fault_costs import (
@@ -18,14 +20,15 @@ from analysis.judging.histories.faults import FaultTimes, fault_spans
 from analysis.judging.histories.history import History, Session, cut_short
 from analysis.judging.histories.losses import losses_of
 from analysis.judging.histories.own_clients import VariantOutages, own_clients_of
+from analysis.judging.histories.returning import Returning
 from analysis.judging.histories.sessions import explained_sessions, struck_elements
 from analysis.judging.histories.settling import ALLOWANCE, settling_of
 from analysis.judging.histories.vanished_links import vanished_links
-from analysis.reading.intervals import FOREVER
+from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.log_stage import LogStage
-from analysis.reading.outages import outage_intervals
+from analysis.reading.outages import lasting, outage_intervals, outages
 from analysis.reading.overlay_changes import OverlayChanges
 from analysis.reading.share_reader import LoggedVariants
 from analysis.run_files.logs import scenario_time
@@ -91,9 +94,11 @@ def _history(
     settling = settling_of(variant, overlay)
     struck = struck_elements(faults, lingering, brokers)
     explained, broken = explained_sessions(sessions, struck)
-    happened = VariantOutages(faults=faults, sessions=explained, lingering=lingering)
-    cutting = [*(cutting_outages(faults, brokers) if promises.spares_others else ()), *vanished.waited]
     run_end = FOREVER if variant.end is None else variant.end
+    returning = Returning(within=_returns_within(variant), settled=settling.within, struck=struck)
+    returned, missing = returning.bounded(explained, outages(faults, brokers), run_end)
+    happened = VariantOutages(faults=faults, sessions=returned, lingering=lingering)
+    cutting = [*(cutting_outages(faults, brokers) if promises.spares_others else ()), *vanished.waited]
     return History(
         promises=promises,
         lifetimes=lifetimes,
@@ -103,14 +108,18 @@ def _history(
         run_start=variant.run_start,
         joining=_joining(lifetimes, variant.run_start),
         cut_short=cut_short(variant.end, variant.interrupted),
-        losses=losses_of(faults, promises, lingering, brokers),
+        losses=[returning.served(loss, returned) for loss in losses_of(faults, promises, lingering, brokers)],
         crashes=crash_intervals(faults, promises, lingering, brokers),
         lossy_elsewhere=other_losses(faults, promises, lingering, brokers),
         silent=silent_intervals(faults, promises, lingering, brokers),
         unsettled=outage_intervals(faults, lingering, brokers),
-        session_outages={session: outage_intervals(found, settling.within) for session, found in explained.items()},
+        session_outages={
+            session: Intervals.of(lasting(outage, settling.within) for outage in found)
+            for session, found in returned.items()
+        },
         struck=struck,
         broken_sessions=broken,
+        missing_sessions=missing,
         cuts=cuts_of(overlay, cutting, lingering, run_end),
         parted=cuts_of(overlay, vanished.lost, lingering, run_end),
         adjacency=adjacency_of(promises, run.overlays[variant.name], changed, settling.within),
@@ -162,3 +171,9 @@ def _heals(event: OutageEvent) -> bool:
 def _lingering(variant: VariantRecord) -> int:
     """Nanoseconds after its heal for which a fault may still have effects."""
     return round(variant.recovery * SECOND) + ALLOWANCE
+
+
+def _returns_within(variant: VariantRecord) -> int:
+    """Nanoseconds from the heal of a broker until sessions with it, and its links, are back."""
+    stated = variant.recovery if variant.reconnects_within is UNSET else variant.reconnects_within
+    return round(stated * SECOND) + ALLOWANCE

@@ -34,6 +34,16 @@ class BrokenSession(NamedTuple):
     """Nanoseconds."""
 
 
+class MissingSession(NamedTuple):
+    """A session of a driver with a broker that did not come back, though the broker worked again."""
+
+    node: str
+    broker: str
+    broke: int
+    due: int
+    """Nanoseconds, both: when it broke, and by when it should have been back."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnClients:
     """Faults that cost only what clients of the failed broker publish or should get. They cost nothing else, so they
@@ -105,6 +115,8 @@ class History:
     recovered."""
     broken_sessions: Sequence[BrokenSession] = ()
     """The others, which are defects."""
+    missing_sessions: Sequence[MissingSession] = ()
+    """Those that a fault explains, but not for so long. They count as back from the time at which they were due."""
     cuts: Cuts = NO_CUTS
     """The time in which brokers were cut off from each other, and publications between them waited."""
     parted: Cuts = NO_CUTS

@@ -7,13 +7,14 @@
 3. It lasts from the fault to the heal, and on until the overlay has recovered: for as long as the manifest's `recovery`
    allows at most, and longer while another fault silences brokers, because what they must send again waits. For a pair
    of clients recovery ends earlier, once a publication has passed the element between them
-   (`analysis.judging.evidence.recovery`).
+   (`analysis.judging.evidence.recovery`). Clients of the failed broker have their subscriptions back when their
+   sessions have come back and these operations have settled (`analysis.judging.histories.returning`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.judging.histories.fault_costs import LOSSY, silent_intervals
 from analysis.reading.intervals import FOREVER
@@ -35,6 +36,15 @@ class LossyOutage:
     """The heal; `FOREVER` for an outage that never ended."""
     recovered: int
     """The latest time by which the overlay has recovered."""
+    served: int = FOREVER
+    """The latest time by which the subscriptions of the element's own clients hold again, where it is a broker."""
+
+    def towards(self, broker: str | None) -> LossyOutage:
+        """The same outage as it concerns notifications of a broker's clients: those of the broker that failed have
+        their subscriptions back before the whole overlay has recovered."""
+        if broker != self.element or self.served >= self.recovered:
+            return self
+        return replace(self, recovered=self.served)
 
     @property
     def ends(self) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from analysis.judging.histories.history import OwnClients, Session
 from analysis.reading.intervals import Intervals
 from analysis.reading.log_events import OutageEvent
-from analysis.reading.outages import Outage, lasting, outage_intervals, outages
+from analysis.reading.outages import Outage, lasting, outages
 from record.promises import Loss, Promises
 
 
@@ -22,7 +22,7 @@ class VariantOutages:
     """All outages of one variant, and the time of recovery from each, in nanoseconds."""
 
     faults: Sequence[OutageEvent]
-    sessions: Mapping[Session, Sequence[OutageEvent]]
+    sessions: Mapping[Session, Sequence[Outage]]
     lingering: int
 
 
@@ -39,7 +39,9 @@ def own_clients_of(promises: Promises, brokers: Container[str], happened: Varian
         unaccepted=_by_broker(costs[Loss.UNACCEPTED], lingering),
         unsettled=Intervals.of(lasting(outage, lingering) for outage in found if outage not in sparing),
         brokers_down=_by_broker(sparing, 0),
-        sessions_down={session: outage_intervals(events, 0) for session, events in happened.sessions.items()},
+        sessions_down={
+            session: Intervals.of(lasting(outage, 0) for outage in down) for session, down in happened.sessions.items()
+        },
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from analysis.judging.histories.history import BrokenSession, Session
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.log_events import OutageEvent
-from analysis.reading.outages import lasting, outages
+from analysis.reading.outages import Outage, lasting, outages
 
 Events = Sequence[OutageEvent]
 
@@ -26,9 +26,9 @@ def struck_elements(faults: Iterable[OutageEvent], lingering: int, brokers: Cont
 
 def explained_sessions(
     sessions: Mapping[Session, Events], struck: Mapping[str, Intervals]
-) -> tuple[dict[Session, Events], list[BrokenSession]]:
+) -> tuple[dict[Session, Sequence[Outage]], list[BrokenSession]]:
     """The outages of sessions that faults explain, by session, and those that none does, in order of time."""
-    explained: dict[Session, Events] = {}
+    explained: dict[Session, Sequence[Outage]] = {}
     broken: list[BrokenSession] = []
     for (node, broker), events in sessions.items():
         found: list[OutageEvent] = []
@@ -39,5 +39,5 @@ def explained_sessions(
             else:
                 found.append(event)
         if any(event.begins for event in found):
-            explained[node, broker] = found
+            explained[node, broker] = outages(found)
     return explained, sorted(broken, key=lambda session: session.time)

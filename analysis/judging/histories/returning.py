@@ -1,0 +1,66 @@
+"""The return of clients to a broker that works again: their sessions, and the subscriptions that they make anew.
+
+1. A session is back when the broker has started again and the driver has tried once more: after the interval that the
+   manifest states (`reconnects_within`), with an allowance for the work of brokers and host. Another fault of the same
+   broker delays it. A session that is not back by then is a defect; from then on its clients are owed what they would
+   be if it had come back.
+2. The clients of a failed broker have their subscriptions back when all of its sessions are, or should be, its links
+   have had the same time, and what they subscribed to again has settled. A fault elsewhere delays that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from analysis.judging.histories.history import MissingSession, Session
+from analysis.judging.histories.losses import LossyOutage
+from analysis.reading.intervals import FOREVER, NONE, Intervals
+from analysis.reading.outages import Outage, lasting
+
+Sessions = Mapping[Session, Sequence[Outage]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returning:
+    """The times that one variant's clients and brokers have to return. Nanoseconds."""
+
+    within: int
+    """From the heal of a broker to the return of a session with it, or of a link."""
+    settled: int
+    """From there until a subscription has settled."""
+    struck: Mapping[str, Intervals]
+    """As `History.struck`."""
+
+    def bounded(
+        self, sessions: Sessions, faults: Iterable[Outage], end: int
+    ) -> tuple[dict[Session, Sequence[Outage]], list[MissingSession]]:
+        """The outages of sessions, each no longer than the faults of its broker explain, and the sessions that were not
+        back by then, if that was before the end of the run."""
+        times: dict[str, list[tuple[int, int]]] = {}
+        for fault in faults:
+            times.setdefault(fault.target, []).append(lasting(fault, self.within))
+        back = {broker: Intervals.of(of_broker) for broker, of_broker in times.items()}
+        bounded: dict[Session, Sequence[Outage]] = {}
+        missing: list[MissingSession] = []
+        for (node, broker), down in sessions.items():
+            found = []
+            for outage in down:
+                due = back.get(broker or "", NONE).settled(outage.begin, outage.begin + self.within)
+                if outage.end > due and due < end:
+                    missing.append(MissingSession(node, broker or "", outage.begin, due))
+                    found.append(Outage(outage.begin, outage.kind, outage.target, due))
+                else:
+                    found.append(outage)
+            bounded[node, broker] = found
+        return bounded, sorted(missing, key=lambda session: session.due)
+
+    def served(self, loss: LossyOutage, sessions: Sessions) -> LossyOutage:
+        """A lossy outage with the time by which the subscriptions of a failed broker's clients hold again."""
+        if loss.end == FOREVER or loss.ends:
+            return loss
+        own = [down for (_, broker), found in sessions.items() if broker == loss.element for down in found]
+        returned = [down.end for down in own if down.begin <= loss.end and down.end < FOREVER]
+        back = max(loss.end + self.within, *returned) if returned else loss.end + self.within
+        others = Intervals.union(*(times for element, times in self.struck.items() if element != loss.element))
+        return replace(loss, served=others.settled(loss.begin, back + self.settled))
