@@ -125,7 +125,7 @@ class Event(enum.StrEnum):
     composite; publications: the set."""
 
     QUEUE = "queue"
-    """A gauge, once a second and link, unless all values are zero as before. queue: messages waiting; count: in flight.
+    """A gauge, once a second and link, unless both numbers are as before. queue: messages waiting; count: in flight.
 
     Without peer: messages waiting for service (`BrokerConfig.service_time`); duration: the longest wait since the last.
     """

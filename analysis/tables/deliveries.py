@@ -122,7 +122,7 @@ class Expectation(Struct, frozen=True, kw_only=True):
     not_judged: str | None = None
     """The reason why it cannot be judged that the notification did not come."""
     last_seen: str | None = None
-    """Of a lost one: the last record of the publication at a broker."""
+    """Of a lost one: the last record of the publication on its way to the client."""
     publisher: str | None
     published_ns: int | None
 
