@@ -17,6 +17,7 @@ from analysis.auditing.evidence import Evidence
 from analysis.auditing.link_audit import link_audit
 from analysis.auditing.message_counts import message_counts
 from analysis.auditing.plan_audit import plan_audit
+from analysis.auditing.processor_waits import processor_waits
 from analysis.auditing.service_audit import service_audit
 from record.fidelity import Check
 
@@ -30,6 +31,7 @@ AUDITS: Sequence[Audit] = (
     plan_audit,
     link_audit,
     service_audit,
+    processor_waits,
 )
 """In the order in which reports show their checks."""
 

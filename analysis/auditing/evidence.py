@@ -10,6 +10,7 @@ from analysis.auditing.hops.readings import HopTally
 from analysis.judging.journeys.causes import CauseTally
 from analysis.judging.journeys.issued import IssueTally
 from analysis.reading.log_tally import LogTally
+from analysis.run_files.processor_times import NodeTimes
 from record.manifest import VariantRecord
 from record.service_time import ServiceTime
 from topology.model import Overlay
@@ -38,5 +39,7 @@ class Evidence:
     """That was asked for; None where the manifest does not state it."""
     costs: Costs = field(default_factory=Costs)
     """The costs that a simulated run charges by its calibration."""
+    processors: NodeTimes = field(default_factory=dict)
+    """The times for which nodes waited for a processor; empty where they were not sampled."""
     clock_error: int = 0
     """The largest possible error of times between hosts, in nanoseconds."""

@@ -11,13 +11,15 @@ from collections.abc import Iterable
 from record.fidelity import OF_A_STARVED_HOST, Check, Fidelity, FidelityVerdict
 
 
-def starved(fidelity: Fidelity | None, variant: str) -> list[str]:
-    """The reasons why a variant's brokers did not run in time: checks of the host that are INVALID.
+def starved(fidelity: Fidelity | None, variant: str, waited: str = "") -> list[str]:
+    """The reasons why a variant's brokers did not run in time: checks of the host that are INVALID, and `waited`, the
+    nodes that waited longest for a processor.
 
     Empty without a verdict on fidelity.
     """
     judged = None if fidelity is None else fidelity.of(variant)
-    return [] if judged is None else [_reason(check) for check in judged.checks if _starves(check)]
+    reasons = [] if judged is None else [_reason(check) for check in judged.checks if _starves(check)]
+    return [*reasons, f"waited longest for a processor: {waited}"] if reasons and waited else reasons
 
 
 def unjudged_times(reasons: Iterable[str]) -> str:

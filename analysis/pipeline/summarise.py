@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from analysis.auditing import Evidence, audit
+from analysis.auditing.processor_waits import waits_in_words
 from analysis.auditing.request import costs_of, service_time_of
 from analysis.judging.delay_stage import DelayFigures
 from analysis.judging.publication_stage import PublicationCounts
@@ -69,9 +70,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 fidelity=_fidelity(run, variant.name, audited),
                 audit=audited,
                 interrupted=variant.interrupted,
-                delivery=delivery_of(
-                    number, variant, findings, starved(run.fidelity, variant.name), incomplete(audited)
-                ),
+                delivery=delivery_of(number, variant, findings, _starved(run, variant.name), incomplete(audited)),
                 delay=_delay(findings.delays.of_all(number)),
                 delay_by_hops=_of(variant.name, hops),
                 sampled_logs=_sampled_logs(variant, publications),
@@ -84,6 +83,10 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
             )
         )
     return summaries
+
+
+def _starved(run: RunDirectory, variant: str) -> list[str]:
+    return starved(run.fidelity, variant, waits_in_words(run.processor_times.get(variant, {})))
 
 
 def _fidelity(run: RunDirectory, variant: str | None, audit: Iterable[Check]) -> str:
@@ -106,6 +109,7 @@ def _evidence(run: RunDirectory, number: int, findings: Findings) -> Evidence:
         causes=findings.publications.causes,
         issued=findings.publications.issued,
         hops=findings.hops,
+        processors=run.processor_times.get(variant.name, {}),
         modelled=run.manifest.links.name == MODELLED.name,
         service_time=service_time_of(run.manifest, variant),
         costs=costs_of(run.manifest, variant),

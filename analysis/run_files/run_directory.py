@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +14,7 @@ from msgspec import structs
 
 from analysis.run_files.clocks import Clocks, HostClock
 from analysis.run_files.logs import Dilations, scenario_time
+from analysis.run_files.processor_times import NodeTimes, read_processor_times
 from analysis.run_files.soundness import readable_logs, require_sound_manifest, require_this_format
 from record.errors import RunDirectoryError
 from record.fidelity import Fidelity
@@ -94,6 +95,14 @@ class RunDirectory:
     def clocks(self) -> Clocks:
         """The clock of each log file whose times are not of the run's clock."""
         return {log: HostClock(host.offsets) for host in self.manifest.hosts if host.offsets for log in host.logs}
+
+    @cached_property
+    def processor_times(self) -> Mapping[str, NodeTimes]:
+        """The times for which nodes waited for a processor, by variant; none of variants that were not sampled.
+
+        Raises `RunDirectoryError`.
+        """
+        return read_processor_times(self.path, self.dilations)
 
     @cached_property
     def log_files(self) -> tuple[Path, ...]:

@@ -70,6 +70,8 @@ class Measurements:
     """Questions about planned faults that the logs are to answer."""
     intervals: list[ObservedInterval] = field(default_factory=list)
     """The run phase, second by second."""
+    no_processor_times: str = ""
+    """The reason why it is not known how long processes waited for a processor; empty where it is."""
 
 
 def judge(measured: Measurements) -> VariantFidelity:
@@ -84,6 +86,7 @@ def judge(measured: Measurements) -> VariantFidelity:
         *_host(measured.host, measured.own_cpu, quotas=measured.quotas),
         _host_throttling(measured.host_throttled),
         *_throttling(measured.throttling),
+        *_processor_times(measured.no_processor_times),
         _clocks(measured.logs),
         _losses(measured.logs),
         _unended(measured.logs),
@@ -102,10 +105,23 @@ def judge(measured: Measurements) -> VariantFidelity:
     )
 
 
+def _processor_times(why_not: str) -> list[Check]:
+    """The statement that it is not known how long processes waited for a processor; it is no verdict."""
+    if not why_not:
+        return []
+    detail = f"not measured: {why_not}"
+    return [
+        Check(
+            name="waits for a processor", value=None, unit="s", limit=None, verdict=FidelityVerdict.VALID, detail=detail
+        )
+    ]
+
+
 def judge_modelled(measured: Measurements) -> VariantFidelity:
     """The verdict on one variant in virtual time: its worst check. The audit judges its links and its brokers' work."""
     checks = [
         _lateness(measured.logs, measured.time_dilation),
+        *_processor_times("simulated brokers wait for none"),
         _clocks(measured.logs),
         _losses(measured.logs),
         _unended(measured.logs),

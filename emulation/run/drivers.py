@@ -19,6 +19,8 @@ from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE
 from record.errors import HostError
 
+DRIVER_PROGRAM = "emulation.drivers.driver"
+"""The module that drivers execute."""
 _END_WITHIN = 10.0
 """Seconds that a driver gets to write its log down."""
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +40,7 @@ class DriverProcess:
         journal.creating(Resource.PROCESS, self._resource)
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "emulation.drivers.driver", str(config.absolute())],
+                [sys.executable, "-m", DRIVER_PROGRAM, str(config.absolute())],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=_SOURCE_ROOT,
                 env=os.environ | {RUN_VARIABLE: run_id}, start_new_session=True,
             )  # fmt: skip

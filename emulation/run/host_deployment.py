@@ -24,6 +24,7 @@ from emulation.run.drivers import Drivers
 from emulation.run.host_fault_observer import HostObserver, RegularLooks
 from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_stage
 from emulation.run.observation import LoadObserver, link_checks, probed_under_load
+from emulation.run.processor_sampling import ProcessorSampler, no_sampling, sampling_request
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
 from emulation.verification.verifier import FaultVerifier
 from record.errors import HostError
@@ -104,6 +105,7 @@ class HostDeployment:
         self._context.interrupt.check()
         self._overlay = self._started_brokers()
         self._drivers = self._started_drivers()
+        self._sample_processors()
         self._observer = HostObserver(self._network, self._overlay.addresses, self._context.paths.run_id)
         self._exits.callback(self._observer.close)
 
@@ -223,6 +225,16 @@ class HostDeployment:
                 self._context.announce(f"{self._plan.name}: {ending}")
                 raise ending.defect()
             self._context.announce("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
+
+    def _sample_processors(self) -> None:
+        """Samples processors until brokers stop, on a kernel that can tell and where one host has all brokers."""
+        reason = no_sampling(self._share.suffix)
+        self._measured.no_processor_times = reason
+        if reason:
+            return
+        pids = {broker: self._network.pid(broker) for broker in self._brokers}
+        request = sampling_request(self._context.paths, self._plan.name, pids)
+        self._exits.enter_context(ProcessorSampler(request, self._context.paths.run_id, self._context.journal))
 
     # Network, brokers, clients
 

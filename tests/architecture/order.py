@@ -31,7 +31,7 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "callbacks exit_codes faults file_lock files log sample time_units",
+        "callbacks exit_codes faults file_lock files log processors sample time_units",
         "errors fidelity promises scratch service_time",
         "manifest",
     ),
@@ -71,7 +71,7 @@ ROOMS: Mapping[str, Floors] = {
         "ansible host live_overlay",
         "faults motion network",
         "runtimes verification",
-        "drivers fidelity planning upkeep",
+        "drivers fidelity planning processors upkeep",
         "run",
         "multi_host simulation",
     ),

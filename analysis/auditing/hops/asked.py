@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.auditing.hops.table import Numbers
+from analysis.run_files.processor_times import NodeTimes
 from topology.link_properties import LinkProperties
 
 Times = Sequence[tuple[int, int]]
@@ -49,6 +50,9 @@ class AskedVariant:
     costs: Costs = field(default_factory=Costs)
     struck: Mapping[str, Times] = field(default_factory=dict)
     """By broker, and by `A->B` for directions: the times of faults on it, and a while after."""
+
+    processors: NodeTimes = field(default_factory=dict)
+    """By node, where it was sampled how long they waited for a processor."""
 
     def struck_on_link(self, source: str, target: str) -> Times:
         """The times of faults on a direction or on a broker at its ends; both directions of a link carry TCP."""

@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 from analysis.auditing.hops.asked import AskedVariant, untouched
 from analysis.auditing.hops.readings import QUANTILES, LinkReading, Spread
 from analysis.auditing.hops.table import Direction, Hops, Numbers, paired
+from analysis.auditing.hops.waits import Waits, waits_of
+from analysis.run_files.processor_times import ProcessorTimes
 from record.time_units import MILLISECOND, SECOND
 from topology.link_properties import LinkProperties
 
 _FRAME, _MESSAGE, _SEGMENT, _PACKET = 16, 13, 1448, 66
+FEWEST_UNDISTURBED = 30
+"""Undisturbed frames that found the link idle, from which on the others are left out."""
 SENT_AGAIN = 150 * MILLISECOND
 """Lateness in real time from which a frame that found the link idle was sent again by TCP."""
 
@@ -40,9 +44,12 @@ def link_reading(direction: Direction, sent: Numbers, received: Numbers, asked: 
     idle = frames.idle() if asked.whole_log else np.zeros(len(frames.arrived), dtype=np.bool_)
     travelled = frames.travelled()
     furthest = (properties.delay + 6 * properties.jitter) * SECOND + SENT_AGAIN / asked.time_dilation
-    late = idle & (travelled > furthest)
+    waits = waits_of(direction.source, direction.target, frames.written, frames.arrived, asked)
+    late = idle & (travelled - waits.at_most > furthest)
     again = 1 - (1 - properties.loss) ** frames.segments[idle]
-    queued, stretch = frames.queued() if asked.whole_log and not properties.loss and not opposite.loss else (0, 1.0)
+    chosen = _undisturbed(idle & ~late, waits)
+    judges_rate = asked.whole_log and not properties.loss and not opposite.loss
+    queued, stretch = frames.queued(waits.disturbed) if judges_rate else (0, 1.0)
     took = (hops.written - hops.left)[free & (hops.written > hops.left)]
     return LinkReading(
         variant=direction.variant,
@@ -51,7 +58,9 @@ def link_reading(direction: Direction, sent: Numbers, received: Numbers, asked: 
         asked=properties,
         sent=len(sent),
         paired=int(np.count_nonzero(free)),
-        delay=spread_of(travelled[idle & ~late]),
+        delay=spread_of(travelled[chosen]),
+        disturbed=int(np.count_nonzero(waits.disturbed & idle)),
+        cleared=spread_of((travelled - waits.at_most)[chosen]),
         idle=int(np.count_nonzero(idle)),
         late=int(np.count_nonzero(late)),
         late_expected=float(again.sum()),
@@ -59,8 +68,23 @@ def link_reading(direction: Direction, sent: Numbers, received: Numbers, asked: 
         queued_stretch=stretch,
         acknowledgement=0.0 if properties.rate is None else 8 * SECOND * (_FRAME + _PACKET) / properties.rate,
         sending=spread_of(took.astype(np.float64)),
-        overlapping=int(np.count_nonzero((hops.left[1:] < hops.written[:-1]) & free[1:] & free[:-1])),
+        overlapping=int(np.count_nonzero(_overlaps(hops, free, asked.processors.get(direction.source)))),
     )
+
+
+def _overlaps(hops: Hops, free: NDArray[np.bool_], sender: ProcessorTimes | None) -> NDArray[np.bool_]:
+    """True for each message that left the queue before the one ahead was written, though its sender did not wait."""
+    left, written = hops.left[1:], hops.written[:-1]
+    overlaps = (left < written) & free[1:] & free[:-1]
+    if sender is not None:
+        overlaps[overlaps] = sender.touched_by_waits(left[overlaps], written[overlaps]) == 0
+    return overlaps
+
+
+def _undisturbed(frames: NDArray[np.bool_], waits: Waits) -> NDArray[np.bool_]:
+    """The frames that show the link alone, or all of them where these are too few to tell."""
+    alone = frames & ~waits.disturbed
+    return alone if np.count_nonzero(alone) >= FEWEST_UNDISTURBED else frames
 
 
 def spread_of(times: Times) -> Spread:
@@ -103,8 +127,11 @@ class _Frames:
         """Time from writing to arrival, less the time for which the rate serialises the frame alone."""
         return np.asarray((self.arrived - self.written) - self._serialised, dtype=np.float64)
 
-    def queued(self) -> tuple[int, float]:
-        """The number of frames that the rate makes wait for the frame before, and the stretch of their arrivals."""
+    def queued(self, disturbed: NDArray[np.bool_]) -> tuple[int, float]:
+        """The number of frames that the rate makes wait for the frame before, and the stretch of their arrivals.
+
+        Frames that were disturbed, and those behind them, are left out.
+        """
         if self._jitter or not self._serialised.any() or len(self.written) < 2:
             return 0, 1.0
         # Lindley's recursion: a frame has left when the rate has served it and all that came before it.
@@ -112,7 +139,7 @@ class _Frames:
         begun = np.maximum.accumulate(self.written - np.concatenate(([0.0], served[:-1])))
         starts = begun + np.concatenate(([0.0], served[:-1]))
         waits = (starts - self.written)[1:] > self._serialised[1:]
-        waits &= self._free[1:] & self._free[:-1]
+        waits &= self._free[1:] & self._free[:-1] & ~disturbed[1:] & ~disturbed[:-1]
         if not waits.any():
             return 0, 1.0
         gaps = np.diff(self.arrived)[waits]

@@ -35,7 +35,11 @@ class LinkReading:
     paired: int
     delay: Spread
     """From writing to arrival, less the time for which the rate serialises, over frames that found the link idle and
-    were not sent again by TCP."""
+    were not sent again by TCP. Where enough of them were undisturbed by waits for a processor, over those alone."""
+    disturbed: int
+    """Frames that found the link idle and were disturbed by such waits."""
+    cleared: Spread
+    """As `delay`, less the most that can have been waiting for a processor."""
     idle: int
     """Frames that found the link idle."""
     late: int
@@ -54,6 +58,29 @@ class LinkReading:
     """Messages that left the queue before the one ahead was written."""
 
 
+@dataclass(frozen=True, slots=True)
+class TurnTimes:
+    """From arrival to the router's turn, in nanoseconds of all messages from neighbours together."""
+
+    messages: int = 0
+    whole: float = 0.0
+    earlier: float = 0.0
+    """Behind the broker's own earlier work."""
+    service: float = 0.0
+    """The modelled service of the message itself."""
+    waiting: float = 0.0
+    """For a processor, as the kernel counts it."""
+
+    def __add__(self, other: TurnTimes) -> TurnTimes:
+        return TurnTimes(
+            self.messages + other.messages,
+            self.whole + other.whole,
+            self.earlier + other.earlier,
+            self.service + other.service,
+            self.waiting + other.waiting,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceReading:
     """The work of one broker, by the turns of its messages while no fault was on it. Work that the calibration charges
@@ -65,6 +92,7 @@ class ServiceReading:
     """From one turn to the next, of pieces of work that had come before the former was done."""
     idle: Spread
     """From arrival to turn, of pieces of work that found the broker idle."""
+    turns: TurnTimes
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from analysis.auditing.hops.asked import AskedVariant, untouched
 from analysis.auditing.hops.links import spread_of
-from analysis.auditing.hops.readings import ServiceReading
+from analysis.auditing.hops.readings import ServiceReading, TurnTimes
 from analysis.auditing.hops.table import Turns
 from analysis.reading.publication_events import UNKNOWN
 
@@ -40,4 +40,26 @@ def service_reading(variant: int, broker: str, turns: Turns, asked: AskedVariant
         broker=broker,
         busy=spread_of((time - before - cost)[busy].astype(np.float64)),
         idle=spread_of((time - arrived - cost)[idle].astype(np.float64)),
+        turns=_turn_times(broker, turns, asked),
+    )
+
+
+def _turn_times(broker: str, turns: Turns, asked: AskedVariant) -> TurnTimes:
+    """The parts of the time from arrival to turn. The kernel's waits come first, so that no time is in two parts."""
+    known = (turns.arrived != UNKNOWN) & untouched(turns.arrived, turns.time, asked.struck.get(broker, ()))
+    before = np.concatenate((turns.time[:1] * 0, turns.time[:-1]))
+    time, arrived = turns.time[known], turns.arrived[known]
+    begun = np.clip(before[known], arrived, np.maximum(arrived, time))
+    times = asked.processors.get(broker)
+    waited_before, waited_after = (
+        (np.zeros(len(time)), np.zeros(len(time)))
+        if times is None
+        else (times.waited_in(arrived, begun), times.waited_in(begun, np.maximum(begun, time)))
+    )
+    return TurnTimes(
+        messages=len(time),
+        whole=float((time - arrived).sum()),
+        earlier=float((begun - arrived - waited_before).sum()),
+        service=float(np.minimum(asked.service_mean, time - begun - waited_after).sum()),
+        waiting=float((waited_before + waited_after).sum()),
     )

@@ -27,6 +27,8 @@ from emulation.network.relay.messages import (
     Request,
 )
 
+RELAY_PROGRAM = "emulation.network.relay.process"
+"""The module that relays execute."""
 REPLY_TIMEOUT = 60.0
 """Seconds after which a relay that has not replied counts as dead."""
 _END_TIMEOUT = 5.0
@@ -44,7 +46,7 @@ class RelayProcess:
         self._decoder = msgspec.json.Decoder(Reply)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in stop()
         control = str(theirs.fileno())
-        command = [sys.executable, "-m", "emulation.network.relay.process", "--seed", str(seed), "--control", control]
+        command = [sys.executable, "-m", RELAY_PROGRAM, "--seed", str(seed), "--control", control]
         with theirs:
             self._process = subprocess.Popen(
                 command,

@@ -1,0 +1,21 @@
+"""The request to the sampler: which run it samples, which process is which node, and where it writes."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class SamplingRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One variant's sampling; it is the only argument of the process, as JSON."""
+
+    mark: str
+    """`NAME=VALUE`, which every process of the run has in its environment."""
+    variant: str
+    file: str
+    """Lines are added to its end."""
+    brokers: dict[int, str]
+    """Brokers by the number of their network namespace."""
+    broker_program: str
+    driver_program: str
+    relay_program: str
+    """Arguments that commands of these programs have; that of a driver has its configuration's path as the last."""

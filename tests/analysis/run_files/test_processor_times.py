@@ -1,0 +1,61 @@
+"""Times for which nodes waited for a processor, held against spans whose waiting is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from analysis.run_files.processor_times import ProcessorTimes, read_processor_times
+from record.errors import RunDirectoryError
+from record.files import PROCESSORS
+from record.processors import ProcessorBlock, ProcessorLine, ProcessorSampling
+
+
+def numbers(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array(values, dtype=np.int64)
+
+
+TIMES = ProcessorTimes.of(numbers(100, 0, 300), numbers(110, 10, 310), numbers(5, 0, 40))
+"""Waits of 5 in [100, 110] and of 40 that ended in [300, 310], so that it began before it."""
+
+
+def test_a_span_has_all_waiting_of_the_intervals_that_it_touches() -> None:
+    begins, ends = numbers(0, 105, 90, 111, 280, 271), numbers(99, 106, 200, 260, 290, 400)
+    assert TIMES.touched_by_waits(begins, ends).tolist() == [0, 5, 5, 0, 40, 40]
+    assert TIMES.waited_at_most(begins, ends).tolist() == [0, 1, 5, 0, 10, 40]
+    assert TIMES.waited == 45
+
+
+def test_waiting_is_spread_over_its_interval() -> None:
+    assert TIMES.waited_in(numbers(0, 0), numbers(110, 400)).tolist() == [5, 45]
+
+
+def write(directory: Path, *lines: ProcessorLine) -> None:
+    content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    (directory / PROCESSORS).write_bytes(content + b'{"type":"intervals","var')
+
+
+def test_blocks_are_read_by_variant_and_node_in_the_scenarios_time(tmp_path: Path) -> None:
+    last = ProcessorSampling(variant="slow", seconds=1, looks=2, used=0.0, processes=2, unread=0)
+    write(
+        tmp_path,
+        ProcessorBlock("slow", 1_000_000, ["B1", "B2"], [1, 0, 10, 4, 6, 0, 0, 10, 8, 2]),
+        ProcessorBlock("slow", 2_000_000, ["B1", "B2"], [1, 0, 10, 6, 4]),
+        last,
+    )
+    (found,) = read_processor_times(tmp_path, {"slow": 2.0}).values()
+    assert {node: times.waited for node, times in found.items()} == {"B1": 4_000, "B2": 5_000}
+    assert found["B2"].ends.tolist() == [505_000, 1_005_000]
+
+
+def test_a_run_without_samples_has_none(tmp_path: Path) -> None:
+    assert read_processor_times(tmp_path, {}) == {}
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / PROCESSORS).write_text("{}\n")
+    with pytest.raises(RunDirectoryError, match=rf"{PROCESSORS}:1: "):
+        read_processor_times(tmp_path, {})
