@@ -105,7 +105,7 @@ class NetworkUsage(Struct, frozen=True, kw_only=True):
 class QueueLength(Struct, frozen=True, kw_only=True):
     """One row per variant, output queue and second until clients left: the largest values of the gauge in that second.
 
-    The gauge is silent while all values stay zero, so a second without a row is like the one before.
+    The gauge is silent while its values stay as they are, so a second without a row is like the one before.
     """
 
     variant: str

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 _TIMES = "the time at which a fault or its heal takes effect is not compared with its record"
 _UNPLANNED = "an outage of a link that no fault explains is not named where nothing is lost"
-_LATE_CRASH = "a late crash excuses detections that were lost before it"
 _PLAN = "the plan of the workload is not compared with the content and the subscriptions that were issued"
 
 KNOWN_MISSED: Mapping[str, str] = {
@@ -18,7 +17,5 @@ KNOWN_MISSED: Mapping[str, str] = {
     "faults/a link that is cut and comes back unplanned": _UNPLANNED,
     "logs/publications have another content than planned": _PLAN,
     "workload/a planned subscription is never issued": _PLAN,
-    "mutants/tid, composites 85: routing.tid.placement.units.Units.receive_detection, line 239, "
-    "0 is 1 [composites, dcsr]": _LATE_CRASH,
 }
 """Reasons by the titles of trials, `area/name`."""

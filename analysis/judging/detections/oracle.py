@@ -61,6 +61,15 @@ class ComposedLifetime:
     """As `History.silent`."""
     error: int = 0
     """The largest possible error of the difference of two stamps, in nanoseconds."""
+    disturbed: Intervals = NONE
+    """The time from each fault of any kind until the overlay may have recovered."""
+    calm: int = 0
+    """Nanoseconds by which a flight ends earlier than `PartMatch.until` where nothing disturbed it."""
+
+    def until(self, match: PartMatch) -> int:
+        """The end of the flight of a publication that matches a part."""
+        undisturbed = match.until - self.calm
+        return match.until if self.disturbed.overlaps(match.stamp, undisturbed) else undisturbed
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +244,8 @@ class DetectionSweep:
         if last.stamp - first.stamp > lifetime.within - lifetime.error:
             return False
         if lifetime.risks is not None and any(
-            lifetime.risks.of(match.origin).overlaps(match.stamp, match.until) for match in matches
+            lifetime.risks.of(match.origin).overlaps(match.stamp, lifetime.until(match)) for match in matches
         ):
             return False
-        until = max(match.until for match in matches)
+        until = max(map(lifetime.until, matches))
         return not lifetime.outages.overlaps(first.stamp, lifetime.silent.settled(first.stamp, until))

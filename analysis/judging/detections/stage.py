@@ -152,5 +152,7 @@ def lifetimes_of(
                 risks=Risks(history.losses, ways[variant], lifetime.broker, points[name]) if history.losses else None,
                 silent=history.silent,
                 error=error,
+                disturbed=Intervals.union(*history.struck.values()),
+                calm=history.settling.calm,
             )
     return found

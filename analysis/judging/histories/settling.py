@@ -36,7 +36,12 @@ VARIATION = 4
 _SPREAD_OF_JITTER = 3.0
 """Standard deviations by which jitter may prolong the delay of every link on a way."""
 
+CALM_SECONDS = 0.5
+"""The time that takes the place of the allowance for the handling of a message by brokers that nothing disturbs."""
+
 ALLOWANCE = int(ALLOWANCE_SECONDS * SECOND)
+CALM = int(CALM_SECONDS * SECOND)
+WORK = int(WORK_SECONDS * SECOND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,12 @@ class Settling:
     def within(self) -> int:
         """The longest time that an operation takes to reach every broker, or a publication to be matched."""
         return self.spread + ALLOWANCE
+
+    @property
+    def calm(self) -> int:
+        """The part of the allowance that no message needs where no fault was and brokers have no modelled work, in
+        whose queues it might wait."""
+        return ALLOWANCE - CALM if self.pace <= WORK else 0
 
     @property
     def crossing(self) -> int:

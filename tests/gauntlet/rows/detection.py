@@ -128,6 +128,16 @@ def join_points_report_sets_twice() -> None:
     )
 
 
+@AREA.row(
+    scenarios.COMPOSITES_DCSR.suffering(
+        "a late crash", {"at": "run+4500ms", "kill": "random", "for": "500ms"}, run="5s"
+    ),
+    _LOST,
+)
+def detections_that_join_points_pass_on_are_lost_before_a_late_crash() -> None:
+    around(Units, "receive_detection", lambda original, self, neighbour, message: [])
+
+
 @AREA.row(scenarios.COMPOSITES_WITHDRAWN, _SPURIOUS)
 def withdrawn_composites_are_detected() -> None:
     around(Composites, "remove", lambda original, self, client, name: ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from analysis.judging.detections.oracle import ComposedLifetime, DetectionSweep
 from analysis.judging.detections.spurious import cause_of, matches_of
 from analysis.judging.rights.composite_rights import PartMatch
 from analysis.reading.detections import DetectionLoss, NotifiedDetection
+from analysis.reading.intervals import Intervals
 from analysis.tables.deliveries import Cause, Right
 from analysis.tables.detections import DetectionDefect
 from broker_service.language.composite import And, Atomic, Composite, Or
@@ -133,3 +135,13 @@ def test_memory_holds_the_events_of_two_windows() -> None:
     held = [sweep.held for _ in sweep.judged(matches)]
     assert len(held) == 3_999
     assert max(held) < 20
+
+
+def test_an_undisturbed_flight_ends_earlier() -> None:
+    """A publication of 100 that may have been in flight until 300, less 80 where no fault was meanwhile."""
+    match = PartMatch(100, "P:1", 100, 0, Right.MUST, None, 300, "B1", [0], [])
+    lifetime = ComposedLifetime(pattern=pattern_of(PAIR), within=10, matches=[1, 1], calm=80)
+    assert lifetime.until(match) == 220
+    assert replace(lifetime, disturbed=Intervals.of([(221, 500)])).until(match) == 220
+    assert replace(lifetime, disturbed=Intervals.of([(200, 500)])).until(match) == 300
+    assert replace(lifetime, disturbed=Intervals.of([(0, 100)])).until(match) == 300

@@ -75,3 +75,9 @@ def test_operations_that_are_made_together_wait_for_each_other(
 ) -> None:
     settling = settling_of(record, line(asked))
     assert settling.of_many(100) == settling.within + round(100 * each * SECOND)
+
+
+def test_without_modelled_work_messages_need_no_more_than_half_a_second_of_the_allowance() -> None:
+    calm = settling_of(VariantRecord(name="base"), line(LinkProperties(delay=0.5)))
+    assert calm.within - calm.calm == calm.spread + SECOND // 2
+    assert settling_of(VariantRecord(name="base", service_time=0.01), line(LinkProperties())).calm == 0
