@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from emulation.fidelity import thresholds
 from emulation.fidelity.advice import advice, remedies
+from emulation.fidelity.carried_frames import CarriedDirection, loss_during
 from emulation.fidelity.host import HostUse
 from emulation.fidelity.loaded_links import wrong_directions
 from emulation.fidelity.logs import LogFindings
@@ -52,6 +53,8 @@ class Measurements:
     logs: LogFindings = field(default_factory=LogFindings)
     relay: Relayed | None = None
     """None when no relay ran."""
+    carried: list[CarriedDirection] = field(default_factory=list)
+    """The frames of each direction whose properties were not to change in the run phase."""
     endings: list[Ending] = field(default_factory=list)
     """Brokers that ended unexpectedly."""
     defect: str = ""
@@ -79,6 +82,7 @@ def judge(measured: Measurements) -> VariantFidelity:
     checks = [
         _links_before(measured.links),
         *_links_during(measured.links),
+        *loss_during(measured.carried),
         *_relay(measured.relay, measured.time_dilation),
         _lag(measured.logs, measured.time_dilation, measured.throttling),
         _lateness(measured.logs, measured.time_dilation),

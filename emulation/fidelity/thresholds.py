@@ -53,6 +53,12 @@ PROBES_DURING = Threshold(
     "see in the report which links, and when; a host that is too busy delays them: run slower (`time_dilation`), or "
     "with fewer messages",
 )  # fmt: skip
+LOSS_DURING = Threshold(
+    # A direction counts when chance explains the number of lost frames in 1 of 1,000 runs.
+    "loss of links during load", "directions", 0.0, 0.0,
+    "these links did not lose the share of frames that was asked for",
+    "see whether something else changed the links while the run lasted, or take the other link driver (`--links`)",
+)  # fmt: skip
 RELAY_LATENESS = Threshold(
     # The relay's promise is a delay within 0.3 ms; frames that leave later than that break it.
     "relay lateness, 99th percentile", "ms", 1.0, 5.0,

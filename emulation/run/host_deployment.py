@@ -31,7 +31,7 @@ from record.errors import HostError
 from record.files import log_file
 from record.log import EMULATOR
 from record.time_units import SECOND
-from topology.link_properties import BrokerId
+from topology.link_properties import BrokerId, LinkProperties
 
 TICK = 0.5
 """Seconds between two looks at brokers and drivers."""
@@ -147,7 +147,7 @@ class HostDeployment:
         links = probed_under_load(self._links, self._used_links, self._plan.scenario.seed)
         observer = LoadObserver(
             self._network, links, self._context.paths.run_id,
-            seconds=seconds, dilation=self._measured.time_dilation,
+            seconds=seconds, dilation=self._measured.time_dilation, steady=self._steady_directions(),
         )  # fmt: skip
         periods = count_periods(pids)
         with observer:
@@ -157,6 +157,13 @@ class HostDeployment:
         if quota is not None:
             self._measured.throttling = throttling(quota, periods, count_periods(pids))
         self._context.log.info("observed", host=self._measured.host, relay=self._measured.relay)
+
+    def _steady_directions(self) -> dict[tuple[BrokerId, BrokerId], LinkProperties]:
+        """The directions of links, where neither faults nor an overlay that changes alter them."""
+        if self.schedule or self._plan.evolution is not None:
+            return {}
+        forward = {(link.a, link.b): link.forward for link in self._links}
+        return forward | {(link.b, link.a): link.backward for link in self._links}
 
     def _used_links(self) -> set[frozenset[BrokerId]]:
         """Ends of the links that have carried messages."""

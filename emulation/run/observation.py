@@ -8,12 +8,13 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from emulation.fidelity import Measurements, ObservedInterval, Relayed
+from emulation.fidelity.carried_frames import CarriedDirection
 from emulation.fidelity.host import HostSample, own_share, processor_times, sample, use
 from emulation.fidelity.throttling import count_host_periods, host_throttling
 from emulation.host.processes import processes_of_run
@@ -24,7 +25,7 @@ from emulation.network.relay.messages import Punctuality
 from emulation.network.relay_statistics import lateness_percentile
 from record.fidelity import LinkCheck
 from record.time_units import SECOND
-from topology.link_properties import BrokerId, Link
+from topology.link_properties import BrokerId, Link, LinkProperties
 
 _INTERVAL = 1.0
 """Seconds between two looks at host and relay."""
@@ -102,9 +103,18 @@ class LoadObserver:
     """Looks at host and relay every second, and probes links in turn, in threads of its own, while it is entered."""
 
     def __init__(
-        self, network: EmulatedNetwork, links: Sequence[Link], run_id: str, *, seconds: float, dilation: float
+        self,
+        network: EmulatedNetwork,
+        links: Sequence[Link],
+        run_id: str,
+        *,
+        seconds: float,
+        dilation: float,
+        steady: Mapping[tuple[BrokerId, BrokerId], LinkProperties],
     ) -> None:
-        """`seconds` is how long the run phase lasts, as they pass."""
+        """`seconds` is how long the run phase lasts, as they pass; `steady` are the directions that are not to change
+        in it."""
+        self._steady = steady
         self._network = network
         self._begin = time.monotonic()
         # First of all: what holds the relay up while the rest is asked for is in the next look.
@@ -150,6 +160,7 @@ class LoadObserver:
         measured.intervals = [self._interval(*pair) for pair in itertools.pairwise(self._looks)]
         measured.links += self._checks
         measured.relay = self._relayed()
+        measured.carried = self._carried_frames()
 
     def _relayed(self) -> Relayed | None:
         """The relay's work since the begin of the phase; frames that it carried before do not count."""
@@ -164,6 +175,21 @@ class LoadObserver:
             held_up=whole.relay_held_up or 0.0,
             priority=carried.priority,
         )
+
+    def _carried_frames(self) -> list[CarriedDirection]:
+        """The frames of each direction since the begin of the phase; none without a relay or with changes of links."""
+        carried = self._network.relay_statistics()
+        if carried is None or self._carried is None:
+            return []
+        before = {(one.source, one.target): one for one in self._carried.directions}
+        found = []
+        for one in carried.directions:
+            earlier, asked = before.get((one.source, one.target)), self._steady.get((one.source, one.target))
+            if earlier is not None and asked is not None:
+                lost = one.lost - earlier.lost
+                passed = (one.frames + one.queue_full) - (earlier.frames + earlier.queue_full)
+                found.append(CarriedDirection(one.source, one.target, asked.loss, passed + lost, lost))
+        return found
 
     def _processor_times(self) -> dict[int, float]:
         """Processor time, by pid, of the emulator and of all processes that it or its runtime started."""
