@@ -87,4 +87,25 @@ class ServingAgain:
     """As in `Serving`."""
 
 
-Question = Silence | StreamReset | Disturbing | Serving | ServingAgain
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promptness:
+    """Asks for a record that is true: a fault or a heal that was found missing at one time is not recorded long before.
+
+    It was found as asked at another time, or the looks themselves would say what is wrong.
+    """
+
+    finding: Finding
+    target: str
+    """The broker, or a direction of a link."""
+    kind: str
+    """Of the fault or the heal, as in the record."""
+    missing: int
+    """The latest begin of a look that found something else."""
+    seen: str
+    """What that look found."""
+    planned: int
+    takes: int
+    """Nanoseconds that may pass from the record until the change can be seen, by the way in which it is looked at."""
+
+
+Question = Promptness | Silence | StreamReset | Disturbing | Serving | ServingAgain

@@ -7,6 +7,7 @@
    repeated is handled twice, and one that is held back is not handled before its time.
 4. From the time at which a message left the neighbour, or the client, to its turn at a slow broker, at least the link's
    delay and the service time pass on average. More may pass, because messages wait.
+5. A change that a look found missing was not recorded longer before than it may take until it can be seen.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from emulation.network.probing.tolerance import loss_interval
 from emulation.verification.findings import (
     Disturbing,
     Finding,
+    Promptness,
     Question,
     Serving,
     ServingAgain,
@@ -33,7 +35,7 @@ from emulation.verification.findings import (
     StreamReset,
 )
 from record.files import log_file, log_files
-from record.log import Event
+from record.log import EMULATOR, FAULT_CHANGES, Event
 from record.service_time import Distribution, ServiceTime
 from record.time_units import MILLISECOND, SECOND
 
@@ -87,6 +89,11 @@ class RecordReader:
                 if line.variant == self.variant:
                     yield line
 
+    def fault_changes(self) -> Sequence[_Line]:
+        """The records of faults and heals, of all hosts."""
+        logs = [path.stem for path in log_files(self.directory) if path.stem.partition("@")[0] == EMULATOR]
+        return [line for node in logs for line in self.read(node) if line.event in FAULT_CHANGES]
+
     def published(self) -> Mapping[str, int]:
         """The times at which publications were handed over, by their ids."""
         found: dict[str, int] = {}
@@ -105,6 +112,8 @@ def answers(questions: Iterable[Question], directory: Path, variant: str) -> lis
 
 def _answer(question: Question, records: RecordReader) -> Finding:
     match question:
+        case Promptness():
+            return _prompt(question, records)
         case Silence():
             return _silence(question, records)
         case StreamReset():
@@ -115,6 +124,21 @@ def _answer(question: Question, records: RecordReader) -> Finding:
             return _served(question, records)
         case ServingAgain():
             return _served_again(question, records)
+
+
+def _prompt(asked: Promptness, records: RecordReader) -> Finding:
+    source, _, end = asked.target.partition("->")
+    names = {asked.target, f"{source}-{end}", f"{end}-{source}"}
+    done = [
+        line.time if line.event == Event.HEALED else line.time + line.duration
+        for line in records.fault_changes()
+        if line.text == asked.kind and line.peer in names
+    ]
+    recorded = min((time for time in done if time >= asked.planned), default=asked.missing)
+    if asked.missing <= recorded + asked.takes:
+        return asked.finding
+    late = (asked.missing - recorded) / SECOND
+    return replace(asked.finding, wrong=f"{late:.2f} s after its record it was not so: {asked.seen}")
 
 
 def _silence(asked: Silence, records: RecordReader) -> Finding:

@@ -3,7 +3,7 @@
 1. A stage is agreed upon with the first look that finds what was asked. Looks that find something else count from the
    time on that a change may take, and only if they were complete before the stage ended.
 2. Where looking is cheap, a stage that was agreed upon is looked at once more shortly before its end, because a fault
-   has to last.
+   has to last. A look that found something else, though others agreed, is held against the time of the record.
 3. A stage in which no look counted is *not verified*, with the reason.
 4. What shows in logs alone (silence, streams that break, messages disturbed or served) becomes a question.
 """
@@ -26,6 +26,7 @@ from emulation.verification.comparison import broker_differs, direction_differs
 from emulation.verification.findings import (
     Disturbing,
     Finding,
+    Promptness,
     Question,
     Serving,
     ServingAgain,
@@ -33,7 +34,7 @@ from emulation.verification.findings import (
     StreamReset,
 )
 from emulation.verification.seen import FaultObserver
-from emulation.verification.wording import change_of
+from emulation.verification.wording import StageChange, change_of
 from record.faults import FaultKind, HealKind
 from record.time_units import SECOND
 from scenario.faults import Counts, FaultSchedule
@@ -55,13 +56,15 @@ class _Inquiry:
 
     stage: Stage
     asked: Asked
-    change: str
+    change: StageChange
     due: int
     """Time of the next look."""
     counts_from: int
     """Time from which on a look counts that finds something else than asked."""
     agreed_at: int | None = None
     wrong: str = ""
+    missing: tuple[int, str] | None = None
+    """Begin and finding of the last look that found something else."""
     unverified: str = ""
     over: bool = False
 
@@ -161,7 +164,7 @@ class FaultVerifier:
         """Outcomes of all looks, in the order of the plan."""
         return [
             Finding(
-                change=inquiry.change, at=inquiry.stage.begin, wrong=inquiry.wrong,
+                change=inquiry.change.text, at=inquiry.stage.begin, wrong=inquiry.wrong,
                 unverified="" if inquiry.agreed_at is not None or inquiry.wrong else inquiry.unverified,
             )
             for inquiry in self._known.inquiries.values()
@@ -198,7 +201,7 @@ class FaultVerifier:
         length = None if stage.end is None else stage.end - stage.begin
         # A broker that is asked while it is about to be paused would keep the look waiting.
         first = begin + max(1, round(self._observer.patience * SECOND))
-        inquiry = _Inquiry(stage, asked, change.text, first, counts_from)
+        inquiry = _Inquiry(stage, asked, change, first, counts_from)
         if length is not None and length <= (takes + self._observer.look_takes) * SECOND:
             inquiry.unverified = f"it lasts {length / SECOND:g} s, which is too short to be seen"
         return inquiry
@@ -285,6 +288,7 @@ class FaultVerifier:
         if end is not None and now >= end:
             return
         if differs:
+            inquiry.missing = begin, differs
             if inquiry.agreed_at is not None or begin >= inquiry.counts_from:
                 inquiry.wrong = differs
             self._again(inquiry)
@@ -315,9 +319,10 @@ class FaultVerifier:
             silent = isinstance(asked, BrokerState) and (asked.paused or asked.down is not None)
             if silent and inquiry.agreed_at is not None and end is not None:
                 yield Silence(
-                    finding=Finding(change=inquiry.change, at=inquiry.stage.begin),
+                    finding=Finding(change=inquiry.change.text, at=inquiry.stage.begin),
                     broker=str(inquiry.stage.target), begin=inquiry.agreed_at, end=end,
                 )  # fmt: skip
+            yield from self._promptness(inquiry, start)
         patience = round(self._observer.patience * SECOND)
         for reset in self._known.expectation.resets:
             yield StreamReset(
@@ -327,6 +332,20 @@ class FaultVerifier:
             )  # fmt: skip
         for stage in self._known.expectation.stages:
             yield from self._asked_of_logs(stage, start, patience)
+
+    def _promptness(self, inquiry: _Inquiry, start: int) -> Iterator[Promptness]:
+        if inquiry.missing is None or inquiry.agreed_at is None or inquiry.wrong or inquiry.change.kind is None:
+            return
+        missing, seen = inquiry.missing
+        takes = self._takes(inquiry.change.kind)
+        if isinstance(inquiry.asked, DirectionState):
+            # Other frames may disturb probes, so that one look and its repetition may be wrong.
+            takes += 2 * (self._observer.look_takes + self._observer.looks_again if self._observer.look_takes else 0.0)
+        yield Promptness(
+            finding=Finding(change=inquiry.change.text, at=inquiry.stage.begin), target=str(inquiry.stage.target),
+            kind=inquiry.change.kind, missing=missing, seen=seen, planned=start + inquiry.stage.begin,
+            takes=round(takes * SECOND),
+        )  # fmt: skip
 
     def _asked_of_logs(self, stage: Stage, start: int, patience: int) -> Iterator[Question]:
         begin, end = start + stage.begin + patience, start + (self._end if stage.end is None else stage.end)

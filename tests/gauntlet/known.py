@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_TIMES = "the time at which a fault or its heal takes effect is not compared with its record"
 _UNPLANNED = "an outage of a link that no fault explains is not named where nothing is lost"
 _PLAN = "the plan of the workload is not compared with the content and the subscriptions that were issued"
 
 KNOWN_MISSED: Mapping[str, str] = {
-    "faults/a cut that is not healed when its record says so": _TIMES,
-    "faults/a kill that comes half a second after its record": _TIMES,
     "faults/a link that is cut and comes back unplanned": _UNPLANNED,
     "logs/publications have another content than planned": _PLAN,
     "workload/a planned subscription is never issued": _PLAN,

@@ -163,6 +163,7 @@ def _send_times(factor: float) -> None:
 # Faults that do not do what their records say
 
 _LONG = "6s"
+_CRASH: dict[str, object] = {"at": "run+1s", "kill": "B4", "for": "2s"}
 _DONE_NOTHING = r"({verb}|fault).*(not|no effect|did)|(not|no effect).*({verb}|fault)"
 
 
@@ -228,7 +229,7 @@ def a_kill_that_hits_another_broker() -> None:
 
 
 @FAULTS.row(
-    scenarios.TID_FIXED.suffering("a crash", {"at": "run+1s", "kill": "B4", "for": "2s"}, run=_LONG),
+    scenarios.TID_FIXED.suffering("a crash", _CRASH, run=_LONG),
     r"B4.*(kill|fault|late|not)|(kill|fault).*B4",
 )
 def a_kill_that_comes_half_a_second_after_its_record() -> None:
@@ -283,3 +284,15 @@ def a_link_that_is_cut_and_comes_back_unplanned() -> None:
         self._after(6.0, lambda: self.link("B1", "B2").restore("B1"))
 
     around(SimulatedOverlay, "start", start)
+
+
+@FAULTS.row(scenarios.TID_FIXED.suffering("a crash", _CRASH, run=_LONG), r"restart of B4.*(not|incarnation|process)")
+def a_restart_that_does_nothing() -> None:
+    around(SimulatedOverlay, "restart", lambda original, self, broker: None)
+
+
+@FAULTS.row(scenarios.TID_FIXED.suffering("a crash", _CRASH, run=_LONG), r"restart of B4")
+def a_restart_that_comes_a_second_after_its_record() -> None:
+    around(
+        SimulatedOverlay, "restart", lambda original, self, broker: self._after(1.0, lambda: original(self, broker))
+    )
