@@ -52,6 +52,16 @@ class PlannedPublications(msgspec.Struct, frozen=True, kw_only=True):
     publications: int
     mean_time: float
     """Nanoseconds from the begin of the workload, in the time that really passes."""
+    contents: int | msgspec.UnsetType = msgspec.UNSET
+    """The sum of the digests of their identifiers and contents (`record.digests`); not set by older versions."""
+
+
+class PlannedOperations(msgspec.Struct, frozen=True, kw_only=True):
+    """The subscriptions, advertisements, composite subscriptions and withdrawals that a client is to make."""
+
+    operations: int
+    contents: int
+    """The sum of the digests of their kinds, identifiers and contents (`record.digests`)."""
 
 
 class VariantRecord(msgspec.Struct, kw_only=True):
@@ -76,6 +86,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """The nodes that log faults and changes of the overlay, one a host; not set where none are planned."""
     planned: dict[str, PlannedPublications] | msgspec.UnsetType = msgspec.UNSET
     """The publications that the workload has, by client; not set before the workload begins."""
+    planned_operations: dict[str, PlannedOperations] | msgspec.UnsetType = msgspec.UNSET
+    """Its other operations, likewise."""
     undrained: bool = False
     """True where messages were still on their way when the drain phase ended."""
     interrupted: bool = False

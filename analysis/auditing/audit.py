@@ -19,6 +19,7 @@ from analysis.auditing.message_counts import message_counts
 from analysis.auditing.plan_audit import plan_audit
 from analysis.auditing.processor_waits import processor_waits
 from analysis.auditing.service_audit import service_audit
+from analysis.auditing.unplanned import unplanned
 from record.fidelity import Check
 
 Audit = Callable[[Evidence], Iterable[Check]]
@@ -29,6 +30,7 @@ AUDITS: Sequence[Audit] = (
     message_counts,
     causes,
     plan_audit,
+    unplanned,
     link_audit,
     service_audit,
     processor_waits,

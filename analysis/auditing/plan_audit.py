@@ -1,13 +1,16 @@
-"""The check that clients published what was planned: each as often as planned, and at the times that were planned.
+"""The checks that clients did what was planned.
 
-The emulator writes into the manifest how many publications the workload has for each client, and when they are due in
-the mean. Drivers log what they issue. The beginning of the workload is the same for all clients, so the mean of the
-intended times of each lies as far behind it as planned.
+1. Each published as often as planned, at the times that were planned. The manifest states how many publications the
+   workload has for each client, and when they are due in the mean. Drivers log what they issue. The beginning of the
+   workload is the same for all clients, so the mean of the intended times of each lies as far behind it as planned.
+2. What each published is what was planned: the manifest states the sum of the digests of identifiers and contents.
+3. Each subscribed, advertised and withdrew what was planned, as often as planned; the manifest states number and
+   digests. What happens after clients began to leave is not in the plan. Times and windows are not compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import median
 
 from msgspec import UNSET
@@ -15,39 +18,70 @@ from msgspec import UNSET
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.finding import none_allowed, unmeasured
 from analysis.judging.journeys.issued import Issued
+from record.digests import summed
 from record.fidelity import Check
+from record.manifest import PlannedOperations, PlannedPublications
 from record.time_units import MILLISECOND
 
 NAME, UNIT = "publications not issued as planned", "clients"
+OPERATIONS = "subscriptions and advertisements not issued as planned"
 TOLERANCE = MILLISECOND
 """Nanoseconds by which the mean of a client's intended times may differ."""
 
 
 def plan_audit(evidence: Evidence) -> Iterable[Check]:
-    """The check of one variant; not measured where the variant was ended early, or no plan is on record."""
+    """The checks of one variant; not measured where the variant was ended early, or no plan is on record."""
     variant = evidence.variant
     if variant.planned is UNSET or variant.interrupted or _defects(evidence):
-        yield unmeasured(NAME, UNIT, "the workload was not issued to its end, or no plan is on record")
+        for name in (NAME, OPERATIONS):
+            yield unmeasured(name, UNIT, "the workload was not issued to its end, or no plan is on record")
         return
+    yield _publications(evidence, variant.planned)
+    yield _operations(evidence)
+
+
+def _publications(evidence: Evidence, plan: Mapping[str, PlannedPublications]) -> Check:
     issued = {client: found for (number, client), found in evidence.issued.clients.items() if number == evidence.number}
     wrong = []
     begins = {}
-    for client in sorted(variant.planned.keys() | issued.keys()):
-        planned, found = variant.planned.get(client), issued.get(client, Issued(0, 0))
+    for client in sorted(plan.keys() | issued.keys()):
+        planned, found = plan.get(client), issued.get(client, Issued(0, 0))
         count = 0 if planned is None else planned.publications
         if count != found.publications:
             wrong.append(f"{client} was to publish {count:,} times and published {found.publications:,} times")
         elif planned is not None and count:
-            begins[client] = found.due / count - planned.mean_time / variant.time_dilation
+            if planned.contents is not UNSET and planned.contents != summed(found.contents):
+                wrong.append(f"{client} published another content than planned")
+            begins[client] = found.due / count - planned.mean_time / evidence.variant.time_dilation
     begin = median(begins.values()) if begins else 0.0
     for client, own in begins.items():
         if abs(own - begin) > TOLERANCE:
             off = abs(own - begin) / MILLISECOND
             wrong.append(f"{client} published {off:,.1f} ms {'later' if own > begin else 'earlier'} than planned")
-    yield none_allowed(
+    return none_allowed(
         NAME, UNIT, wrong,
         meaning="the workload is another one than was asked for",
         otherwise=f"all {len(issued):,} publishing clients issued what was planned",
+    )  # fmt: skip
+
+
+def _operations(evidence: Evidence) -> Check:
+    plan = evidence.variant.planned_operations
+    if plan is UNSET:
+        return unmeasured(OPERATIONS, UNIT, "no plan of them is on record")
+    issued, number = evidence.logs.issued, evidence.number
+    counts = {client: count for (variant, client), count in issued.counts.items() if variant == number}
+    wrong = []
+    for client in sorted(plan.keys() | counts.keys()):
+        planned = plan.get(client, PlannedOperations(operations=0, contents=0))
+        if planned.operations != counts.get(client, 0):
+            wrong.append(f"{client} was to make {planned.operations:,} of them and made {counts.get(client, 0):,}")
+        elif planned.contents != summed(issued.contents[number, client]):
+            wrong.append(f"{client} made others than planned")
+    return none_allowed(
+        OPERATIONS, UNIT, wrong,
+        meaning="clients asked for, or announced, something else than the workload has",
+        otherwise=f"all {len(counts):,} clients that made any issued what was planned",
     )  # fmt: skip
 
 

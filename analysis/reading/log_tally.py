@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from analysis.reading.gauges import QueueReadings
+from analysis.reading.issued_operations import IssuedOperations
 from analysis.reading.log_events import BrokerDefect, ClientOperation, NeighbourChange, OutageEvent
 from analysis.reading.log_extents import LogExtents
 from analysis.reading.message_counts import MessageCounts
@@ -44,6 +45,7 @@ class LogTally:
     """Messages that wait for a broker's modelled service; the neighbour is empty."""
     operations: dict[int, list[ClientOperation]] = field(default_factory=dict)
     """By variant."""
+    issued: IssuedOperations = field(default_factory=IssuedOperations)
     outages: list[OutageEvent] = field(default_factory=list)
     neighbours: list[NeighbourChange] = field(default_factory=list)
     changes: list[LinkChange] = field(default_factory=list)
@@ -69,6 +71,7 @@ class LogTally:
         self.services.merge(other.services)
         for variant, operations in other.operations.items():
             self.operations.setdefault(variant, []).extend(operations)
+        self.issued.merge(other.issued)
         self.outages += other.outages
         self.neighbours += other.neighbours
         self.changes += other.changes

@@ -12,7 +12,6 @@ Times are nanoseconds of the run's clock; `variant` is the variant's number in t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
 from enum import IntEnum
 from zlib import crc32
 
@@ -20,6 +19,7 @@ import msgspec
 import numpy as np
 
 from analysis.reading.detections import DetectionLoss, NotifiedDetection
+from record.digests import encode_content
 from record.log import Event, TraceRecord
 
 Value = int | float | str
@@ -205,10 +205,6 @@ def _encoded(places: list[Place], bucket: _Bucket) -> bytes:
             used, bucket.publications, rows.tobytes(), bucket.published, bucket.detections, bucket.detection_losses
         )
     )
-
-
-def encode_content(numbers: Mapping[str, float] | None, strings: Mapping[str, str] | None) -> bytes:
-    return msgspec.json.encode({**(numbers or {}), **(strings or {})})
 
 
 def decode_content(data: bytes) -> dict[str, Value]:

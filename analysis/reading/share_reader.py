@@ -14,6 +14,7 @@ from sys import intern
 from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.hop_events import HopPlace, HopWriter
+from analysis.reading.issued_operations import ISSUED
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
 from analysis.reading.log_tally import DeclarationArrival, LogTally
 from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, Passed
@@ -240,6 +241,8 @@ class ShareReader:
         node, broker, client, id = record.node, record.peer, record.client, record.id
         if node not in self._variants.brokers and client is not None and id is not None:
             composes = record.event is Event.COMPOSE
+            if record.event in ISSUED and record.time < self._variants.stops[variant]:
+                self._tally.issued.add(variant, intern(client), record)
             self._tally.operations.setdefault(variant, []).append(
                 ClientOperation(
                     self._at(record, position), variant, record.event, kind, intern(client), intern(id),

@@ -10,18 +10,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from broker_service.language import Value
 from broker_service.routing import read_options
 from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import Resources
+from record.digests import encode_content, operation_digest, publication_digest, summed
 from record.errors import BadInputError, HostError
 from record.log import EMULATOR
-from record.manifest import PlannedPublications
+from record.manifest import PlannedOperations, PlannedPublications
 from record.promises import Promises
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
@@ -242,18 +244,46 @@ def publishers_subscribe(workload: Workload) -> bool:
     )
 
 
-def planned_publications(workload: Workload) -> dict[str, PlannedPublications]:
-    """The publications that each client is to make, counted apart from those who issue them."""
-    counts: Counter[str] = Counter()
-    times: Counter[str] = Counter()
+class PlannedWork(NamedTuple):
+    """The plan of a workload as a manifest states it, by client."""
+
+    publications: dict[str, PlannedPublications]
+    operations: dict[str, PlannedOperations]
+
+
+def planned_work(workload: Workload) -> PlannedWork:
+    """What each client is to do, counted apart from those who issue it."""
+    counts, times, contents = Counter[str](), Counter[str](), Counter[str]()
+    others, other_contents = Counter[str](), Counter[str]()
     for operation in workload.operations():
+        client = operation.client
         if operation.operation is OperationKind.PUBLISH:
-            counts[operation.client] += 1
-            times[operation.client] += operation.at
-    return {
-        client: PlannedPublications(publications=count, mean_time=times[client] / count)
-        for client, count in sorted(counts.items())
-    }
+            counts[client] += 1
+            times[client] += operation.at
+            contents[client] += publication_digest(operation.id, _content(operation.attributes or {}))
+        else:
+            others[client] += 1
+            other_contents[client] += operation_digest(
+                operation.operation, operation.id, operation.predicates, operation.pattern
+            )
+    return PlannedWork(
+        {
+            client: PlannedPublications(
+                publications=count, mean_time=times[client] / count, contents=summed(contents[client])
+            )
+            for client, count in sorted(counts.items())
+        },
+        {
+            client: PlannedOperations(operations=count, contents=summed(other_contents[client]))
+            for client, count in sorted(others.items())
+        },
+    )
+
+
+def _content(attributes: Mapping[str, Value]) -> bytes:
+    """The content as the log divides it."""
+    numbers = {name: value for name, value in attributes.items() if not isinstance(value, str)}
+    return encode_content(numbers, {name: value for name, value in attributes.items() if isinstance(value, str)})
 
 
 def write_driver_inputs(

@@ -8,7 +8,7 @@ from broker_service.errors import BrokerDefectError
 from broker_service.routing.registry import PROTOCOLS
 from emulation.fidelity import Measurements
 from emulation.live_overlay import Tables, UnsettledError
-from emulation.planning.plan import VariantPlan, planned_publications, publishers_subscribe
+from emulation.planning.plan import VariantPlan, planned_work, publishers_subscribe
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
 from emulation.run.events import VariantEvents
@@ -61,7 +61,7 @@ class VariantRun:
             if self._plan.scenario.timeline.withdraw is not None:
                 self._tables = deployment.overlay.tables()
             events = VariantEvents(context, self._plan, deployment)
-            record.planned = planned_publications(self._plan.workload)
+            record.planned, record.planned_operations = planned_work(self._plan.workload)
             record.event_logs = events.logs or UNSET
             begin = deployment.begin()
             events.begin(begin)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from emulation.network.relay.shaping import Shaper
+from emulation.simulation.clients import ClientNodes
 from emulation.simulation.links import Direction
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.overlay_link import SimulatedLink
 from record.service_time import ServiceTime
+from scenario.workload.operations import OperationKind
 from tests.gauntlet import scenarios
 from tests.gauntlet.model import Area
 from tests.gauntlet.planting import EveryNth, around
@@ -268,22 +270,39 @@ def a_slow_broker_that_is_slow_by_half() -> None:
 
 @FAULTS.row(scenarios.TID_FIXED, r"B5|ended|incarnation")
 def a_broker_that_crashes_and_comes_back_unplanned() -> None:
-    def start(original, self):
-        original(self)
-        self._after(5.0, lambda: self.kill("B5"))
-        self._after(5.5, lambda: self.restart("B5"))
-
-    around(SimulatedOverlay, "start", start)
+    _in_the_run_phase(lambda overlay: overlay.kill("B5"), 0.5, lambda overlay: overlay.restart("B5"))
 
 
-@FAULTS.row(scenarios.TID_FIXED, r"B1.*B2|B2.*B1|link")
+@FAULTS.row(scenarios.TID_FIXED, r"B5.*(started|restart)")
+def a_broker_that_stops_and_comes_back_unplanned() -> None:
+    _in_the_run_phase(lambda overlay: overlay.stop_broker("B5"), 0.5, lambda overlay: overlay.restart("B5"))
+
+
+@FAULTS.row(scenarios.TID_FIXED, r"B1-B2 broke")
 def a_link_that_is_cut_and_comes_back_unplanned() -> None:
-    def start(original, self):
-        original(self)
-        self._after(5.0, lambda: self.link("B1", "B2").cut("B1"))
-        self._after(6.0, lambda: self.link("B1", "B2").restore("B1"))
+    _in_the_run_phase(
+        lambda overlay: overlay.link("B1", "B2").cut("B1"), 4.0, lambda overlay: overlay.link("B1", "B2").restore("B1")
+    )
 
-    around(SimulatedOverlay, "start", start)
+
+def _in_the_run_phase(fail, seconds, come_back) -> None:
+    """Has something fail half a second after the first publication, and come back so much later.
+
+    A call that waits from the start on would keep the overlay from settling, and come before clients join.
+    """
+    publications = 0
+
+    def issue(original, self, operation, intended):
+        nonlocal publications
+        original(self, operation, intended)
+        if operation.kind is OperationKind.PUBLISH:
+            publications += 1
+            if publications == 1:
+                overlay = self._overlay
+                overlay._after(0.5, lambda: fail(overlay))
+                overlay._after(0.5 + seconds, lambda: come_back(overlay))
+
+    around(ClientNodes, "issue", issue)
 
 
 @FAULTS.row(scenarios.TID_FIXED.suffering("a crash", _CRASH, run=_LONG), r"restart of B4.*(not|incarnation|process)")
@@ -293,6 +312,4 @@ def a_restart_that_does_nothing() -> None:
 
 @FAULTS.row(scenarios.TID_FIXED.suffering("a crash", _CRASH, run=_LONG), r"restart of B4")
 def a_restart_that_comes_a_second_after_its_record() -> None:
-    around(
-        SimulatedOverlay, "restart", lambda original, self, broker: self._after(1.0, lambda: original(self, broker))
-    )
+    around(SimulatedOverlay, "restart", lambda original, self, broker: self._after(1.0, lambda: original(self, broker)))

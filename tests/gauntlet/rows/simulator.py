@@ -45,6 +45,16 @@ def a_planned_subscription_is_never_issued() -> None:
     around(ClientNodes, "issue", issue)
 
 
+@WORKLOAD.row(_RUN, r"S3 was to make")
+def a_planned_subscription_is_issued_twice() -> None:
+    def issue(original, self, operation, intended):
+        original(self, operation, intended)
+        if operation.kind is OperationKind.SUBSCRIBE and operation.client == "S3":
+            original(self, operation, intended)
+
+    around(ClientNodes, "issue", issue)
+
+
 @WORKLOAD.row(_RUN, r"plan|issued|more")
 def some_publications_are_issued_twice() -> None:
     again = EveryNth(10)

@@ -9,9 +9,9 @@ from analysis.judging.histories.history import History
 from analysis.judging.rights.declared import Declared
 from analysis.judging.rights.interests import Interests, interests_of
 from analysis.reading.lifetimes import lifetimes
-from analysis.reading.publication_events import encode_content
 from broker_service.language import Operator, Predicate, Publication, Subscription
 from broker_service.language.relations import matches
+from record.digests import encode_content
 from record.log import Event
 from tests.analysis.history import OVERLAY
 from tests.analysis.judging.language.translation import conjunction_of
