@@ -252,7 +252,7 @@ class PlannedWork(NamedTuple):
 
 
 def planned_work(workload: Workload) -> PlannedWork:
-    """What each client is to do, counted apart from those who issue it."""
+    """The work of each client, counted apart from those who issue it."""
     counts, times, contents = Counter[str](), Counter[str](), Counter[str]()
     others, other_contents = Counter[str](), Counter[str]()
     for operation in workload.operations():
