@@ -102,7 +102,7 @@ class Promptness:
     missing: int
     """The latest begin of a look that found something else."""
     seen: str
-    """What that look found."""
+    """The difference that this look found."""
     planned: int
     takes: int
     """Nanoseconds that may pass from the record until the change can be seen, by the way in which it is looked at."""
