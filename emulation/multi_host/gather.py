@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ from record import fidelity, manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, Sample, VariantFidelity, worst
 from record.files import LOGS, log_file, log_files
-from record.manifest import HostRecord, Manifest, PhaseName, VariantRecord
+from record.manifest import HostRecord, Manifest, PhaseName, PhaseRecord, VariantRecord
 
 HOSTS = "hosts"
 PACKED = "share.tar.gz"
@@ -106,6 +106,7 @@ def _variant(variant: VariantRecord, records: Mapping[str, Manifest]) -> Variant
     unsettled = sorted({broker for found in everywhere for broker in found.unsettled or ()})
     return msgspec.structs.replace(
         variant,
+        phases=_phases(variant, records),
         drivers=drivers or msgspec.UNSET,
         event_logs=event_logs or msgspec.UNSET,
         undrained=any(found.undrained for found in everywhere),
@@ -115,6 +116,35 @@ def _variant(variant: VariantRecord, records: Mapping[str, Manifest]) -> Variant
         if remaining
         else msgspec.UNSET,
     )
+
+
+def _phases(variant: VariantRecord, records: Mapping[str, Manifest]) -> list[PhaseRecord]:
+    """The phases of the host that keeps the run's clock, but the drain phase ends where it ended first.
+
+    Hosts learn one by one that all have drained, and the clients of each leave at once. These sessions did not break.
+    """
+    first = min((drained for record in records.values() for drained in _drained(record, variant.name)), default=None)
+    return [phase if first is None else _cut(phase, first) for phase in variant.phases]
+
+
+def _drained(record: Manifest, variant: str) -> Iterator[int]:
+    """The end of a host's drain phase, if it has one, by the run's clock."""
+    (host,) = record.hosts
+    ahead = host.offsets[-1].offset if host.offsets else 0
+    for of_host in record.variants:
+        phase = of_host.phase(PhaseName.DRAIN) if of_host.name == variant else None
+        if phase is not None:
+            yield phase.end + ahead
+
+
+def _cut(phase: PhaseRecord, drained: int) -> PhaseRecord:
+    match phase.name:
+        case PhaseName.DRAIN:
+            return msgspec.structs.replace(phase, end=min(phase.end, max(phase.start, drained)))
+        case PhaseName.STOP:
+            return msgspec.structs.replace(phase, start=min(phase.start, drained))
+        case _:
+            return phase
 
 
 def join_verdicts(verdicts: Mapping[str, Fidelity], hosts: Sequence[HostRecord]) -> Fidelity:

@@ -9,7 +9,7 @@ from emulation.multi_host.gather import clock_check, gather, join_verdicts
 from record import manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, LinkCheck, Sample, VariantFidelity
-from record.manifest import ClockOffset, Host, HostRecord, VariantRecord
+from record.manifest import ClockOffset, Host, HostRecord, PhaseName, PhaseRecord, VariantRecord
 from tests.emulation.multi_host.shares import MEMBERS, hand_in
 
 MACHINE = Host(cpus=2, memory=1, processor="p", system="s")
@@ -100,3 +100,18 @@ def test_rows_that_remain_on_any_host_remain_in_the_run(paths: RunPaths, tmp_pat
     gather(paths, MEMBERS, manifest.Manifest(run_id="run"))
     (joined,) = manifest.read(paths.directory).variants
     assert joined.remaining_state == {"B1": ["a row"]}
+
+
+def test_the_drain_phase_ends_where_it_ended_first(paths: RunPaths, tmp_path: Path) -> None:
+    """The clients of that host leave, whatever the others know by then; its clock is 2.5 s behind the run's."""
+    for number, (of_host, drained) in enumerate(((host("h1"), 9_000_000_000), (host("h2", 10), 6_100_000_000))):
+        phases = [
+            PhaseRecord(name=PhaseName.DRAIN, start=drained - 1_000_000_000, end=drained),
+            PhaseRecord(name=PhaseName.STOP, start=drained + 1, end=drained + 500_000_000),
+        ]
+        variant = VariantRecord(name="base", phases=phases)
+        hand_in(paths, number, manifest.Manifest(run_id="run", hosts=[of_host], variants=[variant]), tmp_path)
+    gather(paths, MEMBERS, manifest.Manifest(run_id="run"))
+    (joined,) = manifest.read(paths.directory).variants
+    assert joined.end == 8_600_000_000
+    assert joined.phase(PhaseName.STOP) == PhaseRecord(name=PhaseName.STOP, start=8_600_000_000, end=9_500_000_000)
