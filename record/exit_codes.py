@@ -20,7 +20,10 @@ class ExitCode(enum.IntEnum):
         "a delivery was violated (lost, duplicated, reordered, without a right), or too little was judged",
     )
     BAD_INPUT = 2, "bad input; the message names the file or option, the field and the remedy"
-    INVALID = 3, "the emulation did not keep its promises, so that the measurements describe this host"
+    INVALID = (
+        3,
+        "the emulation did not keep its promises, so that the measurements describe this host; or nothing is known",
+    )
     HOST = 4, "this host cannot do it; the message names what is missing"
     BROKER_DEFECT = 5, "a broker failed by a defect of its own code, nearly always of the routing protocol's"
     DEFECT = 70, "a defect of brokerlab itself, with a stack trace: please report it"

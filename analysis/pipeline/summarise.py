@@ -93,7 +93,7 @@ def _fidelity(run: RunDirectory, variant: str | None, audit: Iterable[Check]) ->
     """The worst of the audit and the verdict on a variant, or on the run where that was not judged by itself."""
     found = worst(check.verdict for check in audit)
     if run.fidelity is None:
-        return UNKNOWN_FIDELITY if found is FidelityVerdict.VALID else found
+        return found if found is FidelityVerdict.INVALID else UNKNOWN_FIDELITY
     judged = None if variant is None else run.fidelity.of(variant)
     return worst([run.fidelity.verdict if judged is None else judged.verdict, found])
 

@@ -45,7 +45,7 @@ class ReportData:
     overlays: dict[str, Overlay]
     """By variant."""
     fidelity: Mapping[str, VariantFidelity]
-    """By variant, with its audit; empty for a run without `fidelity.json` in whose audit nothing is wrong."""
+    """By variant, with its audit; empty for a run without `fidelity.json` whose audit is not INVALID."""
     summary: Summary
     delivery: list[DeliveryOverTime]
     """Empty for protocols that promise every delivery."""

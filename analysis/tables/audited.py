@@ -11,8 +11,7 @@ from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity, worst
 def with_audit(judged: Fidelity | None, summary: Summary) -> Fidelity | None:
     """The verdicts of `fidelity.json` with the checks of the audit added; the worst counts.
 
-    A run that was not judged while it lasted is judged by its audit alone where that finds something wrong, and stays
-    without a verdict otherwise.
+    A run that was not judged while it lasted is INVALID where its audit is, and stays without a verdict otherwise.
     """
     variants = [found for variant in summary.variants if (found := _audited(judged, variant)) is not None]
     if judged is None and not variants:
@@ -28,6 +27,6 @@ def _audited(judged: Fidelity | None, variant: VariantSummary) -> VariantFidelit
         return structs.replace(
             of_run, checks=[*of_run.checks, *variant.audit], verdict=worst([of_run.verdict, verdict])
         )
-    if verdict is FidelityVerdict.VALID:
+    if verdict is not FidelityVerdict.INVALID:
         return None
     return VariantFidelity(name=variant.name, verdict=verdict, checks=variant.audit)

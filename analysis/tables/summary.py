@@ -258,7 +258,7 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     fidelity: str
     """The worst of fidelity.json and of the audit: VALID, DEGRADED or INVALID; UNKNOWN without that file, unless the
-    audit finds something wrong."""
+    audit is INVALID."""
     audit: list[Check] = []
     """The checks of the run's own logs against what was asked for."""
     interrupted: bool

@@ -12,12 +12,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from analysis.report.sentences.comparison import comparisons_in_words
+from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.summary import (
     BROKER_DEFECT,
     CORRECT,
     OF_NO_PUBLICATION,
     UNJUDGED,
+    UNKNOWN_FIDELITY,
     Delivery,
     Summary,
     VariantSummary,
@@ -34,6 +36,8 @@ from studies.verdict_cases import Origin, verdict_suite, verdicts_of
 _STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
 _DELIVERY_STYLES = {CORRECT: "green", UNJUDGED: "yellow"}
 _REASONS_SHOWN = 4
+_PROVES_NOTHING = frozenset({FidelityVerdict.INVALID, UNKNOWN_FIDELITY})
+"""Fidelity verdicts under which correct deliveries prove nothing about the overlay that was asked for."""
 
 
 def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: Path | None) -> None:
@@ -65,13 +69,13 @@ def exit_code(summary: Summary) -> ExitCode:
     """The exit code for both verdicts.
 
     A broker's defect comes first, because deliveries are not judged then; next a violated delivery, which is a finding
-    even where links were not as asked.
+    even where links were not as asked. A run of whose fidelity nothing is known proves as little as an INVALID one.
     """
     if BROKER_DEFECT in summary.delivery:
         return ExitCode.BROKER_DEFECT
     if any(violated(variant.delivery.verdicts, interrupted=variant.interrupted) for variant in summary.variants):
         return ExitCode.VIOLATED
-    if summary.fidelity == FidelityVerdict.INVALID:
+    if summary.fidelity in _PROVES_NOTHING:
         return ExitCode.INVALID
     return ExitCode.CORRECT
 
@@ -98,6 +102,9 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
                 _print_indented(console, f"and {more} more, in fidelity.json and summary.json")
             if found.advice:
                 _print_indented(console, f"{found.advice}.")
+    if summary.fidelity == UNKNOWN_FIDELITY:
+        sentence = FIDELITY_SENTENCES[UNKNOWN_FIDELITY]
+        console.print(Text(f"\nfidelity: {sentence}", style="yellow"), soft_wrap=not console.is_terminal)
     for sentence in summary.logs.in_words():
         console.print(Text(f"\n{sentence}", style="yellow"), soft_wrap=not console.is_terminal)
 

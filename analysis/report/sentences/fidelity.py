@@ -13,7 +13,7 @@ FIDELITY_SENTENCES: Mapping[str, str] = {
     FidelityVerdict.INVALID: (
         "The emulation did not meet its requests: the numbers describe this host, not the overlay."
     ),
-    UNKNOWN_FIDELITY: "The fidelity of the emulation was not measured.",
+    UNKNOWN_FIDELITY: "Nothing is known about the fidelity of the emulation, because no fidelity.json judges it.",
 }
 
 

@@ -14,7 +14,7 @@ from analysis.report.sentences.comparison import comparisons_in_words
 from analysis.report.sentences.delivery import delivery_sentence
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
 from analysis.report.sentences.text import milliseconds
-from analysis.tables.summary import CORRECT, UNJUDGED, Summary, VariantSummary
+from analysis.tables.summary import CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Summary, VariantSummary
 from record.fidelity import FidelityVerdict
 
 
@@ -33,8 +33,8 @@ def headline(data: ReportData) -> Headline:
     findings = _findings(data)
     if (wrong := _defect(summary)) is not None:
         return Headline(wrong, findings[:1])
-    if summary.fidelity == FidelityVerdict.INVALID:
-        return Headline(FIDELITY_SENTENCES[FidelityVerdict.INVALID], findings[:1])
+    if summary.fidelity in (FidelityVerdict.INVALID, UNKNOWN_FIDELITY):
+        return Headline(FIDELITY_SENTENCES[summary.fidelity], findings[:1])
     lead, *details = findings or [delivery_sentence(summary.variants[0].delivery), _delay(summary.variants[0])]
     return Headline(lead, [sentence for sentence in details if sentence])
 

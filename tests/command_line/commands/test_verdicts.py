@@ -10,6 +10,7 @@ from rich.console import Console
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report import build_report
+from command_line.commands.analyze import analyze_run
 from command_line.commands.verdicts import exit_code, fault_lines, print_comparison, print_verdicts
 from record.exit_codes import ExitCode
 from tests.analysis.history import History, joined, write_run
@@ -110,3 +111,23 @@ def test_the_difference_between_variants_is_printed(tmp_path: Path) -> None:
     assert closing(tmp_path / "invalid", "INVALID", fixed, dynamic) == ["", finding, numbers, caution, ""]
     lossy = joined("lossy").publish().notify(at=110.1).publish("P:2", 120)
     assert caution in closing(tmp_path / "lossy", "VALID", fixed, lossy)
+
+
+UNKNOWN = "fidelity: Nothing is known about the fidelity of the emulation, because no fidelity.json judges it."
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "at", "code"),
+    [
+        ("VALID", 110.2, ExitCode.CORRECT),
+        (None, 110.2, ExitCode.INVALID),
+        (None, None, ExitCode.VIOLATED),
+    ],
+)
+def test_a_run_without_its_fidelity_proves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fidelity: str | None, at: float | None, code: ExitCode
+) -> None:
+    history = joined("base").publish()
+    run = write_run(tmp_path / "run", [history if at is None else history.notify(at=at)], fidelity)
+    assert analyze_run(run, PlainEngine(), None) is code
+    assert capsys.readouterr().out.count(UNKNOWN) == (fidelity is None)
