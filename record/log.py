@@ -86,7 +86,8 @@ class Event(enum.StrEnum):
     LINK_REMOVED = "link_removed"
     """The broker lost a neighbour; whatever the link held was dropped. peer and count as in `link_added`."""
     STARTED = "started"
-    """The node began to log: its first record. count: its incarnation."""
+    """The node began to log: its first record. count: its incarnation; text: the digest of the sources of its program
+    (`record.program`), of brokers and drivers that are processes of their own."""
     STOPPED = "stopped"
     """The node ended in order. count: log records lost; records: those that it wrote since it started."""
 

@@ -220,6 +220,9 @@ class Manifest(msgspec.Struct, kw_only=True):
     versions: dict[str, str] = {}
     image: str | None = None
     """The broker image's id; None where no image was used."""
+    program: str | msgspec.UnsetType = msgspec.UNSET
+    """The digest of the sources of brokers and drivers (`record.program`); not set for simulated ones, which run inside
+    of the process that writes this."""
     kernel: str = ""
     git_revision: str | None = None
     clock: str = ""

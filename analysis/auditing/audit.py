@@ -18,6 +18,7 @@ from analysis.auditing.link_audit import link_audit
 from analysis.auditing.message_counts import message_counts
 from analysis.auditing.plan_audit import plan_audit
 from analysis.auditing.processor_waits import processor_waits
+from analysis.auditing.program_audit import program_audit
 from analysis.auditing.service_audit import service_audit
 from analysis.auditing.unplanned import unplanned
 from record.fidelity import Check
@@ -27,6 +28,7 @@ Audit = Callable[[Evidence], Iterable[Check]]
 AUDITS: Sequence[Audit] = (
     missing_logs.missing_logs,
     log_ends.log_ends,
+    program_audit,
     message_counts,
     causes,
     plan_audit,

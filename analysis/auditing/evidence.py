@@ -35,6 +35,8 @@ class Evidence:
     hops: HopTally = field(default_factory=HopTally)
     modelled: bool = False
     """True for simulated brokers, whose links and work are exact."""
+    program: str | None = None
+    """The digest of the program that brokers and drivers were to run; None where the manifest does not state it."""
     service_time: ServiceTime | None = None
     """That was asked for; None where the manifest does not state it."""
     costs: Costs = field(default_factory=Costs)

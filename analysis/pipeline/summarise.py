@@ -111,6 +111,7 @@ def _evidence(run: RunDirectory, number: int, findings: Findings) -> Evidence:
         hops=findings.hops,
         processors=run.processor_times.get(variant.name, {}),
         modelled=run.manifest.links.name == MODELLED.name,
+        program=run.manifest.program or None,
         service_time=service_time_of(run.manifest, variant),
         costs=costs_of(run.manifest, variant),
         clock_error=max((clock.error for clock in run.clocks.values()), default=0),

@@ -38,6 +38,8 @@ class LogTally:
     malformed: int = 0
     started: set[tuple[int, str]] = field(default_factory=set)
     """By variant: the nodes that logged their start."""
+    programs: set[tuple[int, str, str]] = field(default_factory=set)
+    """By variant: nodes, and the digests of programs that they stated when they started; empty for none."""
     extents: LogExtents = field(default_factory=LogExtents)
     messages: MessageCounts = field(default_factory=MessageCounts)
     traffic: Traffic = field(default_factory=Traffic)
@@ -65,6 +67,7 @@ class LogTally:
         self.torn += other.torn
         self.malformed += other.malformed
         self.started |= other.started
+        self.programs |= other.programs
         self.extents.merge(other.extents)
         self.messages.merge(other.messages)
         self.traffic.merge(other.traffic)

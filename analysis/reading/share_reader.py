@@ -295,6 +295,7 @@ class ShareReader:
 
     def _read_start(self, variant: int, record: TraceRecord, position: int) -> None:
         self._tally.started.add((variant, record.node))
+        self._tally.programs.add((variant, record.node, record.text or ""))
         self._read_mark(variant, record, position)
 
     def _read_mark(self, variant: int, record: TraceRecord, position: int) -> None:

@@ -50,6 +50,7 @@ from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import MalformedFrameError
 from record.exit_codes import ExitCode
 from record.log import Event
+from record.program import program_digest
 from record.service_time import ServiceTime
 
 _LOOK_INTERVAL = 0.005
@@ -105,7 +106,7 @@ class BrokerServer:
 
     async def start(self) -> None:
         """Listens and begins to dial. Raises `CannotListenError`; nothing stays open then."""
-        self._recorder.note(Event.STARTED, count=self.config.incarnation)
+        self._recorder.note(Event.STARTED, count=self.config.incarnation, text=program_digest())
         self._load.take()
         try:
             for address in self.config.listen:

@@ -39,6 +39,7 @@ from emulation.drivers.status import DriverStatus, Ready, Report
 from emulation.host.priority import CLIENTS
 from record.exit_codes import ExitCode
 from record.log import Event
+from record.program import program_digest
 from scenario.workload.operations import read_operations
 
 _STATUS_TICKS = 5
@@ -112,7 +113,7 @@ class Driver:
 
     async def open(self) -> None:
         """Connects to all brokers. Raises `ConnectError`."""
-        self._recorder.note(Event.STARTED, count=1)
+        self._recorder.note(Event.STARTED, count=1, text=program_digest())
         for broker, session in self._sessions.items():
             session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=broker)
             session.on_down = functools.partial(self._recorder.note, Event.LINK_DOWN, peer=broker)

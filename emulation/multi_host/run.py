@@ -43,6 +43,7 @@ from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
 from record.manifest import Manifest, RungChoice
+from record.program import program_digest
 from scenario.faults import CountReached, FaultSchedule
 
 FILES = "files.tar.gz"
@@ -207,7 +208,9 @@ class HostsRun:
             self._archive.unlink()
         self._announce(runtime, links)
         save_overlays(self._plan, self._paths)  # hosts use the same file names
-        record = write_manifest(self._plan, self._paths, runtime, links, clock=provenance.CLOCK)
+        record = write_manifest(
+            self._plan, self._paths, runtime, links, clock=provenance.CLOCK, program=program_digest()
+        )
         self._write_share_requests(runtime.name, links.name)
         return record
 

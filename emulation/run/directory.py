@@ -40,7 +40,14 @@ class RunOutcome:
 
 
 def write_manifest(
-    plan: Plan, paths: RunPaths, runtime: RungChoice, links: RungChoice, *, clock: str, image: str | None = None
+    plan: Plan,
+    paths: RunPaths,
+    runtime: RungChoice,
+    links: RungChoice,
+    *,
+    clock: str,
+    image: str | None = None,
+    program: str | msgspec.UnsetType = msgspec.UNSET,
 ) -> Manifest:
     """Writes the manifest of a run that is about to begin, and returns it."""
     record = Manifest(
@@ -52,6 +59,7 @@ def write_manifest(
         links=links,
         versions=provenance.versions(),
         image=image,
+        program=program,
         kernel=provenance.kernel(),
         git_revision=provenance.git_revision(),
         clock=clock,

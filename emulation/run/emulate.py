@@ -31,6 +31,7 @@ from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import Rungs
 from record.callbacks import do_nothing
 from record.errors import HostError
+from record.program import program_digest
 
 _AROUND = 12.0
 """Seconds that starting and stopping a variant is expected to take."""
@@ -63,7 +64,15 @@ def emulate(
         journal = stack.enter_context(_journaled(paths))
         log = open_log(paths)
         overlays = save_overlays(plan, paths)
-        record = write_manifest(plan, paths, rungs.runtime, rungs.links, clock=provenance.CLOCK, image=rungs.image)
+        record = write_manifest(
+            plan,
+            paths,
+            rungs.runtime,
+            rungs.links,
+            clock=provenance.CLOCK,
+            image=rungs.image,
+            program=program_digest(),
+        )
         runtime = stack.enter_context(runtime_on(rungs, paths, journal))
         context = HostRunContext(
             paths=paths,

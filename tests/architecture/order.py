@@ -32,7 +32,7 @@ PACKAGES: Floors = _floors(
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
         "callbacks exit_codes faults file_lock files log processors sample time_units",
-        "digests errors fidelity promises scratch service_time",
+        "digests errors fidelity program promises scratch service_time",
         "manifest",
     ),
     "broker_service": _floors(
