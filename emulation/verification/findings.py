@@ -83,8 +83,8 @@ class ServingAgain:
     slowed: ServiceTime
     begin: int
     end: int
-    delays: Mapping[BrokerId, float]
-    """As in `Serving`."""
+    neighbours: frozenset[BrokerId]
+    """Those whose messages are looked at; the arrival of clients' messages is not recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

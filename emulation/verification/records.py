@@ -1,12 +1,14 @@
 """Answers that the logs of both ends give to questions about planned faults.
 
 1. A broker that is down or paused writes nothing.
-2. A broker that resets a stream logs that the link is down, if it was up.
+2. A broker that resets a stream logs that the link is down, if it was up. A stream ends with its broker's process,
+   which may be killed before it logs anything.
 3. Of the messages that come over a disturbed direction, the shares that were asked have each fate, within the interval
    in which one honest run in a million is found wrong. A message that was lost is not handled then, one that was
    repeated is handled twice, and one that is held back is not handled before its time.
 4. From the time at which a message left the neighbour, or the client, to its turn at a slow broker, at least the link's
-   delay and the service time pass on average. More may pass, because messages wait.
+   delay and the service time pass on average. More may pass, because messages wait. At a broker that is slow no more,
+   a message waits less than that between its arrival from the link, which may be late by any jitter, and its turn.
 5. A change that a look found missing was not recorded longer before than it may take until it can be seen.
 """
 
@@ -61,6 +63,7 @@ class _Line(msgspec.Struct):
     text: str | None = None
     duration: int = 0
     kind: str | None = None
+    arrived: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +162,19 @@ def _silence(asked: Silence, records: RecordReader) -> Finding:
 def _reset(asked: StreamReset, records: RecordReader) -> Finding:
     source, target, end = asked.direction.source, asked.direction.target, asked.time + asked.within
     lines = records.read(source)
-    changes = [line for line in lines if line.event in {Event.LINK_UP, Event.LINK_DOWN} and line.peer == target]
+    changes = [
+        line
+        for line in lines
+        if (line.event in {Event.LINK_UP, Event.LINK_DOWN} and line.peer == target) or line.event == Event.STARTED
+    ]
     before = [line for line in changes if line.time < asked.time]
-    if any(asked.time <= line.time <= end and line.event == Event.LINK_DOWN for line in changes):
+    meanwhile = {line.event for line in changes if asked.time <= line.time <= end}
+    if Event.LINK_DOWN in meanwhile:
         return asked.finding
     if not before or before[-1].event != Event.LINK_UP:
         return replace(asked.finding, unverified="the link was not up")
+    if Event.STARTED in meanwhile:
+        return replace(asked.finding, unverified=f"{source} was down at that time")
     if asked.on_demand:
         return replace(asked.finding, unverified="the link may have rested")
     if not any(asked.time <= line.time <= end for line in lines):
@@ -240,7 +250,7 @@ def _served(asked: Serving, records: RecordReader) -> Finding:
 
 
 def _served_again(asked: ServingAgain, records: RecordReader) -> Finding:
-    took = list(_transits(asked, records))
+    took = list(_waits(asked, records))
     if len(took) < _FEWEST_SERVED or asked.slowed.distribution is not Distribution.CONSTANT:
         return replace(asked.finding, unverified=f"{len(took)} messages were served, too few to tell")
     slowed = asked.slowed.mean
@@ -249,12 +259,25 @@ def _served_again(asked: ServingAgain, records: RecordReader) -> Finding:
     return replace(asked.finding, wrong=f"each of {len(took)} messages still took {slowed * 1e3:.2f} ms or longer")
 
 
-def _transits(asked: Serving | ServingAgain, records: RecordReader) -> Iterator[float]:
+def _waits(asked: ServingAgain, records: RecordReader) -> Iterator[float]:
+    """Seconds from the arrival of a neighbour's message to its turn at the broker.
+
+    A message that arrived before the begin may have been served at the former pace.
+    """
+    for line in records.read(asked.broker):
+        if line.event == Event.RECEIVED and line.peer in asked.neighbours and line.time < asked.end:
+            arrived = line.time if line.arrived is None else line.arrived
+            if arrived >= asked.begin:
+                yield (line.time - arrived) / SECOND
+
+
+def _transits(asked: Serving, records: RecordReader) -> Iterator[float]:
     """Seconds from leaving a neighbour or a client to the turn at the broker, less the link's delay."""
+    # Control messages have no identity, so that nothing tells which of those that left is the one that was served.
     served = [
         line
         for line in records.read(asked.broker)
-        if line.event == Event.RECEIVED and asked.begin <= line.time < asked.end and line.id is not None
+        if line.event == Event.RECEIVED and asked.begin <= line.time < asked.end and line.id
     ]
     handed_over = records.published() if any(line.peer is None for line in served) else {}
     left: dict[tuple[str | None, str | None, str | None], list[int]] = defaultdict(list)
@@ -266,10 +289,11 @@ def _transits(asked: Serving | ServingAgain, records: RecordReader) -> Iterator[
         if line.peer is None:
             sent, delay = handed_over.get(line.id or ""), 0.0
         else:
-            times = left.get((line.peer, line.id, line.kind), [])
-            # A message that was sent again may have arrived the first time; the later one gives the shorter time.
-            index = bisect.bisect_right(times, line.time) - 1
-            sent, delay = (times[index] if index >= 0 else None), asked.delays.get(line.peer, 0.0)
+            times, delay = left.get((line.peer, line.id, line.kind), []), asked.delays.get(line.peer, 0.0)
+            # One that left within the link's delay is still on its way. Of several that may have arrived, nothing tells
+            # which was served.
+            arrived = bisect.bisect_right(times, line.time - round(delay * SECOND))
+            sent = times[0] if arrived == 1 else None
         if sent is not None and sent >= asked.begin:
             yield (line.time - sent) / SECOND - delay
 

@@ -376,7 +376,7 @@ class FaultVerifier:
         elif before.service_time is not None and before.down is None and before.service_time.mean > self._own_service:
             yield ServingAgain(
                 finding=Finding(change=f"{HealKind.FULL_SPEED} of {broker}", at=at), broker=broker,
-                slowed=before.service_time, begin=span[0], end=span[1], delays=delays,
+                slowed=before.service_time, begin=span[0], end=span[1], neighbours=frozenset(delays),
             )  # fmt: skip
 
 
