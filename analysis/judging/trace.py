@@ -26,9 +26,13 @@ class Step(msgspec.Struct, array_like=True, frozen=True, gc=False):
     time: int
     broker: BrokerId
     peer: BrokerId | None = None
-    """The neighbour from which it arrived (None: the publisher), or to which it was sent."""
+    """The neighbour from which it arrived (None: the publisher), to which it was sent, or for which it was dropped."""
     text: str | None = None
     """The reason of a drop."""
+
+    def is_towards(self, element: str) -> bool:
+        """True of a copy for the next broker or over the direction `A->B` of a link that is named."""
+        return element in (self.peer, f"{self.broker}->{self.peer}")
 
     def __str__(self) -> str:
         at = f"at {self.time / 1e9:.3f} s"

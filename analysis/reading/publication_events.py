@@ -53,8 +53,8 @@ class Place(msgspec.Struct, array_like=True, frozen=True):
     broker: str | None = None
     """The broker that received, sent, compared or dropped the publication, or that of the client."""
     neighbour: str | None = None
-    """Of `received`: the broker that it came from; None where it came from the publisher. Of `sent`: the one to which
-    it left."""
+    """Of `received`: the broker that it came from; None where it came from the publisher. Of `sent` and `dropped`: the
+    one to which it left, or for which it was."""
     client: str | None = None
     """Of `notified`."""
     reason: str | None = None

@@ -35,7 +35,7 @@ _DECLARATIONS = frozenset({Event.SUBSCRIBE, Event.ADVERTISE, Event.COMPOSE})
 _ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
 _AT_BROKERS = frozenset({Event.RECEIVED, Event.SENT, Event.MATCHED, Event.WAITED, Event.DROPPED})
-_WITH_NEIGHBOUR = frozenset({Event.RECEIVED, Event.SENT})
+_WITH_NEIGHBOUR = frozenset({Event.RECEIVED, Event.SENT, Event.DROPPED})
 
 _Fields = tuple[str, str, Event, str | None, str | None, str | None, str | None]
 """Variant, node, event, kind, peer, text and label of a record."""

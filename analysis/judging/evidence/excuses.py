@@ -236,11 +236,12 @@ class _Search:
 
     def _before(self, outage: LossyOutage, passing: Passing, source: str | None) -> tuple[str, str] | None:
         """Evidence of a copy that never came to the element: it waited for it, or missed the tables behind it."""
+        for step in self._trace.drops():
+            concerned = passing > Passing.IMAGINABLE or step.is_towards(outage.element)
+            if concerned and outage.begin <= step.time <= outage.recovered:
+                return f"dropped while {outage.element} was down", str(step)
         if passing is Passing.IMAGINABLE:
             return None
-        for step in self._trace.drops():
-            if outage.begin <= step.time <= outage.recovered:
-                return f"dropped while {outage.element} was down", str(step)
         last = self._trace.last
         seen, where = (self._published, "no broker received it") if last is None else (last.time, f"last {last}")
         waits_at_client = last is None and self._judged.origin == outage.element and outage.end < FOREVER

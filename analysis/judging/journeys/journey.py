@@ -26,6 +26,8 @@ class Drop(NamedTuple):
 
     time: int
     broker: str
+    neighbour: str | None
+    """The broker for which it was; None of a copy for none in particular."""
     reason: str
 
 
@@ -160,7 +162,9 @@ class Journeys:
                 strict=True,
             )
         ]
-        steps += [Step(StepKind.DROPPED, drop.time, drop.broker, None, drop.reason) for drop in journey.dropped]
+        steps += [
+            Step(StepKind.DROPPED, drop.time, drop.broker, drop.neighbour, drop.reason) for drop in journey.dropped
+        ]
         return sorted(steps, key=attrgetter("time", "kind"))
 
     def first_visits(self, journey: Journey) -> list[Visit]:
@@ -230,7 +234,7 @@ class Journeys:
         drops: dict[int, list[Drop]] = {}
         places = (self._table.places[place] for place in dropped.place.tolist())
         for journey, time, place in zip(dropped.journey.tolist(), dropped.time.tolist(), places, strict=True):
-            drops.setdefault(journey, []).append(Drop(time, place.broker or "", place.reason or ""))
+            drops.setdefault(journey, []).append(Drop(time, place.broker or "", place.neighbour, place.reason or ""))
         return drops
 
 

@@ -1,0 +1,35 @@
+"""Copies that were dropped, in a diamond where notifications of this run passed B2 and none passed B4."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from record.log import Event
+from record.promises import Promises
+from tests.analysis.diamond import DIAMOND, settled
+from tests.analysis.history import History, write_run
+
+
+def over_b2(history: History, at: float) -> History:
+    """A publication takes its usual way, and its client is notified."""
+    history.publish("P:1", at).add("B1", Event.RECEIVED, at + 0.01, id="P:1", kind="publish", hops=0)
+    for number, (source, target) in enumerate((("B1", "B2"), ("B2", "B3")), start=1):
+        sent, arrived = at + 0.02 * number, at + 0.02 * number + 0.01
+        history.add(source, Event.SENT, sent, id="P:1", kind="publish", peer=target, duration=0)
+        history.add(target, Event.RECEIVED, arrived, id="P:1", kind="publish", peer=source, hops=number)
+    return history.add("driver", Event.NOTIFIED, at + 0.07, client="S", id="P:1", peer="B3", hops=2)
+
+
+@pytest.mark.parametrize(("neighbour", "verdict"), [("B4", "correct"), ("B2", "lost"), (None, "lost")])
+def test_a_drop_is_evidence_off_the_usual_ways_only_where_the_copy_was_for_the_broker_that_failed(
+    tmp_path: Path, neighbour: str | None, verdict: str
+) -> None:
+    history = over_b2(settled("dropped", Promises()), 103).fault(105, peer="B4").publish("P:2", 110)
+    history.add("B1", Event.RECEIVED, 110.01, id="P:2", kind="publish", hops=0)
+    history.add("B1", Event.DROPPED, 110.02, id="P:2", kind="publish", peer=neighbour, text="neighbour restarted")
+    summary = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine())
+    assert summary.delivery == [verdict]
