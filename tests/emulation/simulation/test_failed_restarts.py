@@ -1,0 +1,29 @@
+"""Faults of a simulated broker that did not come back make a run INVALID, and do not end it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulation.faults import execution
+from emulation.live_overlay import LiveOverlay
+from record import fidelity
+from record.faults import HealKind
+from tests.emulation.simulation.test_run_faults import simulated
+from topology.link_properties import BrokerId
+
+
+@pytest.mark.parametrize("second", ["kill", "pause", "stop"])
+def test_the_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str) -> None:
+    original = execution._to_broker
+
+    def without_restarts(action: execution.Action, broker: BrokerId, overlay: LiveOverlay) -> None:
+        if action.kind is not HealKind.RESTART:
+            original(action, broker, overlay)
+
+    monkeypatch.setattr(execution, "_to_broker", without_restarts)
+    run = simulated(tmp_path, "at: run+1s, kill: B2, for: 2s", f"at: run+8s, {second}: B2, for: 2s")
+    (judged,) = fidelity.read(run).variants
+    assert judged.verdict == "INVALID"
+    assert any("restart of B2 at 5 s: no process of it exists" in reason for reason in judged.reasons)
