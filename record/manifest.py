@@ -232,6 +232,9 @@ class Manifest(msgspec.Struct, kw_only=True):
     variants: list[VariantRecord] = []
     calibration: ChargedCosts | msgspec.UnsetType = msgspec.UNSET
     """Of simulated runs only."""
+    calibration_origin: str | msgspec.UnsetType = msgspec.UNSET
+    """The host and the day on which the calibration was measured, in words. It is stated and judged by nobody: a
+    simulated run means the same on every host."""
     hosts: list[HostRecord] = []
     """The hosts that shared the run, the first of which kept its clock; empty when one host ran all of it."""
 

@@ -83,6 +83,9 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     load_average: float
     """Load average of the whole host in the last minute before the measurement."""
 
+    def in_words(self) -> str:
+        return f"measured {self.created} on {self.cpus} x {self.processor}, {self.system}: {self.method}"
+
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Costs of a broker besides its service time, charged as the module describes."""
@@ -108,6 +111,11 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
                 raise ValueError(f"work: {kind}: no time is below 0")
         if self.frame < 0:
             raise ValueError("frame: no time is below 0")
+
+    @property
+    def source(self) -> str:
+        """The origin in words."""
+        return "stated by hand, not measured" if self.origin is None else self.origin.in_words()
 
     @classmethod
     def free(cls) -> Calibration:

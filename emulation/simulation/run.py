@@ -52,6 +52,7 @@ def simulate(
         overlays = save_overlays(plan, paths)
         manifest = write_manifest(plan, paths, runtime, MODELLED, clock=CLOCK)
         manifest.calibration = ChargedCosts(frame=costs.frame, work=costs.work, link=list(costs.link.groups))
+        manifest.calibration_origin = costs.source
         context = RunContext(
             paths=paths,
             manifest=manifest,

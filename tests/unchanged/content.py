@@ -4,8 +4,8 @@ Most files are taken as they are, byte for byte: a simulated run is in virtual t
 from the scenario's seed. These are not:
 
 - `manifest.json` and `summary.json`: the fields in `_OF_THIS_RUN` are left out. They tell which run this is and on
-  what it was made: its name and date, the versions of the packages, the state of the git tree, and the host. Paths in
-  the checkout are taken relative to it.
+  what it was made: its name and date, the versions of the packages, the state of the git tree, the host, and that of
+  the calibration. Paths in the checkout are taken relative to it.
 - `emulator.log`: each line begins with the time of day, which is left out.
 - Tables: their columns and rows are taken instead of Parquet's bytes, because those depend on the version of Arrow.
   Rows are sorted, because no order of them is promised.
@@ -26,7 +26,9 @@ import pyarrow.parquet as pq
 from tests.unchanged.running import PRINTED, made_by
 
 _OF_THIS_RUN: Mapping[str, frozenset[str]] = {
-    "manifest.json": frozenset({"run_id", "created", "versions", "kernel", "git_revision", "host"}),
+    "manifest.json": frozenset(
+        {"run_id", "created", "versions", "kernel", "git_revision", "host", "calibration_origin"}
+    ),
     "summary.json": frozenset({"run_id"}),
 }
 _CHECKOUT = Path(__file__).parents[2]

@@ -19,6 +19,7 @@ def what_was_run(data: ReportData) -> list[tuple[str, str]]:
         ("Seed", str(run.seed)),
         ("Runtime", f"{run.runtime.name} ({run.runtime.reason})"),
         ("Link driver", f"{run.links.name} ({run.links.reason})"),
+        *_calibration(data),
         ("Host", f"{run.host.cpus} processors, {run.host.memory / 2**30:.1f} GiB, {run.host.system}"),
         ("Made", f"{run.created}, revision {run.git_revision or 'unknown'}"),
     ]
@@ -47,6 +48,12 @@ def _pace(data: ReportData) -> list[tuple[str, str]]:
     else:
         shown = ", ".join(f"{name} {dilation:g}" for name, dilation in dilations.items())
     return [("Time dilation", f"{shown} times slower than the scenario; all times here are the scenario's")]
+
+
+def _calibration(data: ReportData) -> list[tuple[str, str]]:
+    """Row of the origin of a simulated run's calibration; empty of other runs, and of those that do not state it."""
+    origin = data.run.calibration_origin
+    return [("Calibration", origin)] if origin else []
 
 
 def _flat(section: object) -> list[tuple[str, object]]:

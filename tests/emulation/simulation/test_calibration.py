@@ -97,3 +97,10 @@ def test_a_wrong_file_names_itself_and_the_field(tmp_path: Path, content: str, m
 def test_a_missing_file_says_how_it_is_made(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="No such file or directory; `brokerlab calibrate --out"):
         load_calibration(tmp_path / "none.json")
+
+
+def test_a_calibration_tells_where_it_comes_from() -> None:
+    shipped = load_calibration()
+    assert shipped.origin is not None
+    assert shipped.origin.processor in shipped.source and shipped.origin.created in shipped.source
+    assert Calibration.free().source == "stated by hand, not measured"

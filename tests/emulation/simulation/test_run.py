@@ -102,6 +102,10 @@ def test_a_simulated_run_is_judged_by_what_can_be_measured(run: Path) -> None:
     assert checks["log records lost"].value == 0
 
 
+def test_the_manifest_tells_where_the_calibration_comes_from(run: Path) -> None:
+    assert manifest.read(run).calibration_origin == Calibration.free().source
+
+
 def test_every_node_starts_and_stops_in_each_variant(run: Path) -> None:
     ends = Counter((each.node, each.variant, each.event) for each in records(run))
     nodes = [f"B{number}" for number in range(1, 7)] + ["publishers", "subscribers"]
