@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from broker_service.disturbance import Disturbance
 from emulation.network.relay.shaping import Shaper
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.links import Direction
@@ -252,6 +253,51 @@ def a_degradation_of_half_the_delay() -> None:
             self, direction, replace(properties, delay=properties.delay / 2)
         ),
     )
+
+
+@FAULTS.row(
+    scenarios.TID_FIXED.suffering(
+        "short slowness", {"at": "run+1s", "slow": "hub", "service_time": "8ms", "for": "1500ms"}, run=_LONG
+    ),
+    r"full_speed of \S+ at",
+)
+def a_slow_broker_that_stays_slow() -> None:
+    def slow(original, self, broker, service_time):
+        if service_time is not None:
+            original(self, broker, service_time)
+
+    around(SimulatedOverlay, "slow", slow)
+
+
+@FAULTS.row(
+    scenarios.GRYPHON.suffering(
+        "a short disturbance", {"at": "run+500ms", "disturb": "links-of(ib1)", "repeat": "30%", "for": "1s"}, run=_LONG
+    ),
+    r"undisturb of \S+ at",
+)
+def a_disturbance_that_does_not_end() -> None:
+    def disturb(original, self, direction, disturbance):
+        if disturbance != Disturbance():
+            original(self, direction, disturbance)
+
+    around(SimulatedOverlay, "disturb", disturb)
+
+
+@FAULTS.row(
+    scenarios.TID_FIXED.suffering(
+        "a short degradation", {"at": "run+1s", "degrade": "busiest", "delay": "60ms", "for": "1500ms"}, run=_LONG
+    ),
+    r"recover of \S+ at",
+)
+def a_degradation_that_does_not_end() -> None:
+    changed: set[object] = set()
+
+    def change(original, self, direction, properties):
+        if direction not in changed:
+            changed.add(direction)
+            original(self, direction, properties)
+
+    around(SimulatedOverlay, "change", change)
 
 
 @FAULTS.row(
