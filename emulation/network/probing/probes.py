@@ -163,53 +163,61 @@ def _measure(specs: Sequence[DirectionSpec]) -> list[LinkProbe]:
     return [_judge_idle(spec, found) for spec, found in zip(specs, _run(task), strict=True)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Budget:
+    """The packets by which rate and loss of one direction are measured."""
+
+    train: int
+    """Least number of frames behind those that fill the burst; 0 for no train."""
+    seconds: float
+    """Least duration of the train."""
+    packets: float
+    """For the loss; 0 for none."""
+    volley: int
+    """Packets that are sent at once."""
+    jitters: int
+    """Jitters after the delay, by which all packets have arrived."""
+
+
 def _direction(spec: DirectionSpec, lossy_directions: int) -> ProbedDirection:
     """The probes for one direction; `lossy_directions` is the number of probed directions that lose packets."""
-    properties = spec.properties
-    train = warm_up = volley = volleys = 0
-    if properties.rate is not None:
-        frame = LARGE_PAYLOAD + OVERHEAD
-        warm_up = math.ceil(spec.burst / frame) + 2 if spec.burst else 0
-        seconds = max(TRAIN_TIME, _JITTER_TIMES * properties.jitter)
-        train = warm_up + max(_LEAST_TRAIN, math.ceil(seconds * properties.rate / 8 / frame))
-        train = min(train, warm_up + properties.queue_limit)
-    if properties.loss and lossy_directions:
-        volley = min(_VOLLEY, properties.queue_limit)
-        packets = min(_MOST_LOSS_PACKETS, _ALL_LOSS_PACKETS // lossy_directions, _EXPECTED_LOSSES / properties.loss)
-        volleys = math.ceil(max(_LEAST_VOLLEYS, packets) / volley)
-    return ProbedDirection(
-        processes=spec.processes,
-        addresses=spec.addresses,
-        delay=properties.delay + _JITTER_TIMES * properties.jitter,
-        rate=properties.rate,
-        train=train,
-        warm_up=warm_up,
-        volley=volley,
-        volleys=volleys,
-        responder=spec.responder,
-    )
+    loss, packets = spec.properties.loss, 0.0
+    if loss and lossy_directions:
+        packets = min(_MOST_LOSS_PACKETS, _ALL_LOSS_PACKETS // lossy_directions, _EXPECTED_LOSSES / loss)
+        packets = max(_LEAST_VOLLEYS, packets)
+    seconds = max(TRAIN_TIME, _JITTER_TIMES * spec.properties.jitter)
+    budget = _Budget(train=_LEAST_TRAIN, seconds=seconds, packets=packets, volley=_VOLLEY, jitters=_JITTER_TIMES)
+    return _probed(spec, budget)
 
 
 def _faulty_direction(spec: DirectionSpec, lost: float) -> ProbedDirection:
+    """The probes for one direction that should lose this share of packets. Jitter would blur so short a train."""
+    packets = min(_MOST_FAULT_PACKETS, _EXPECTED_LOSSES / lost) if 0 < lost < 1 else 0.0
+    train = 0 if lost >= 1 or spec.properties.jitter else _FAULT_TRAIN
+    budget = _Budget(
+        train=train, seconds=_FAULT_TRAIN_TIME, packets=packets, volley=_FAULT_VOLLEY, jitters=_INTERVAL_JITTERS
+    )
+    return _probed(spec, budget)
+
+
+def _probed(spec: DirectionSpec, budget: _Budget) -> ProbedDirection:
     properties = spec.properties
-    train = warm_up = volley = volleys = 0
-    frame = LARGE_PAYLOAD + OVERHEAD
-    if properties.rate is not None and lost < 1 and not properties.jitter:
+    train = warm_up = 0
+    if properties.rate is not None and budget.train:
+        frame = LARGE_PAYLOAD + OVERHEAD
         warm_up = math.ceil(spec.burst / frame) + 2 if spec.burst else 0
-        train = warm_up + max(_FAULT_TRAIN, math.ceil(_FAULT_TRAIN_TIME * properties.rate / 8 / frame))
+        train = warm_up + max(budget.train, math.ceil(budget.seconds * properties.rate / 8 / frame))
         train = min(train, warm_up + properties.queue_limit)
-    if 0 < lost < 1:
-        volley = min(_FAULT_VOLLEY, properties.queue_limit)
-        volleys = math.ceil(min(_MOST_FAULT_PACKETS, _EXPECTED_LOSSES / lost) / volley)
+    volley = min(budget.volley, properties.queue_limit) if budget.packets else 0
     return ProbedDirection(
         processes=spec.processes,
         addresses=spec.addresses,
-        delay=properties.delay + _INTERVAL_JITTERS * properties.jitter,
+        delay=properties.delay + budget.jitters * properties.jitter,
         rate=properties.rate,
         train=train,
         warm_up=warm_up,
         volley=volley,
-        volleys=volleys,
+        volleys=math.ceil(budget.packets / volley) if volley else 0,
         responder=spec.responder,
     )
 
