@@ -1,4 +1,4 @@
-"""Doubts: faults that may cost a client what it is owed, wherever the publication was."""
+"""Doubts: reasons why a client may be without what it is owed, wherever the publication was."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from enum import StrEnum
 
 
 class Doubt(StrEnum):
-    """The reasons why a fault may have cost a client a publication that it is owed, whatever way the publication took.
+    """The reasons why a client may be without a publication that it is owed, whatever way the publication took: a fault
+    that excuses that, or the end of a run that was interrupted, which leaves it not judged.
 
     Evidence of faults on the way is found afterwards (`analysis.judging.evidence`).
     """

@@ -57,7 +57,7 @@ class PublicationOutcome(msgspec.Struct, array_like=True):
     broker: str | None = None
     """The client's broker, where it is owed the publication."""
     doubt: Doubt | None = None
-    """The fault that may have cost it what it is owed, whatever way the publication took; None without any."""
+    """The reason why it may be without what it is owed, whatever way the publication took; None without any."""
     subscriptions: list[int] = []
     """The numbers of the subscriptions by which it is owed the publication; only where it did not get it."""
     struck: bool = False
