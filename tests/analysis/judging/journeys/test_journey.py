@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
@@ -149,7 +150,7 @@ def test_all_journeys_of_a_bucket_are_as_by_the_definition(shares: list[list[Tra
         compared = [record for record in records if record.event is Event.MATCHED]
         assert journey.compared == len({record.node for record in compared})
         assert journey.matched_last == max((record.time for record in compared), default=0)
-        assert sorted(journey.dropped) == sorted(
+        assert Counter(journey.dropped) == Counter(
             (record.time, record.node, record.peer, record.text or "no reason given")
             for record in records
             if record.event is Event.DROPPED
