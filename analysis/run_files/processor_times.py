@@ -53,9 +53,7 @@ class ProcessorTimes:
     def waited_at_most(self, begin: Numbers, end: Numbers) -> Numbers:
         """The most that the node can have waited in each span: that of every interval that touches it, up to its
         length."""
-        begun = self.begun[np.searchsorted(self.begins, end, side="right")]
-        ended = self.ended[np.searchsorted(self.ends, begin, side="left")]
-        return np.asarray(np.minimum(begun - ended, end - begin))
+        return np.asarray(np.minimum(self.touched_by_waits(begin, end), end - begin))
 
     def touched_by_waits(self, begin: Numbers, end: Numbers) -> Numbers:
         """Waiting of all intervals that touch each span, as long as they are."""

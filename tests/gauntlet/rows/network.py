@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from broker_service.disturbance import Disturbance
 from emulation.network.relay.shaping import Shaper
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.links import Direction
@@ -255,49 +254,43 @@ def a_degradation_of_half_the_delay() -> None:
     )
 
 
-@FAULTS.row(
-    scenarios.TID_FIXED.suffering(
-        "short slowness", {"at": "run+1s", "slow": "hub", "service_time": "8ms", "for": "1500ms"}, run=_LONG
-    ),
-    r"full_speed of \S+ at",
+def _does_not_end(name: str, method: str, heal: str, suffering: scenarios.Scenario) -> None:
+    """Adds the row of a fault whose method of the simulated overlay sets each target once, so no heal undoes it."""
+
+    def plant() -> None:
+        targets: set[object] = set()
+
+        def once(original, self, target, setting):
+            if target not in targets:
+                targets.add(target)
+                original(self, target, setting)
+
+        around(SimulatedOverlay, method, once)
+
+    FAULTS.add(name, suffering, plant, rf"{heal} of \S+ at")
+
+
+_SLOW = {"at": "run+1s", "slow": "hub", "service_time": "8ms", "for": "1500ms"}
+_DISTURBED = {"at": "run+500ms", "disturb": "links-of(ib1)", "repeat": "30%", "for": "1s"}
+_DEGRADED = {"at": "run+1s", "degrade": "busiest", "delay": "60ms", "for": "1500ms"}
+_does_not_end(
+    "a slow broker that stays slow",
+    "slow",
+    "full_speed",
+    scenarios.TID_FIXED.suffering("short slowness", _SLOW, run=_LONG),
 )
-def a_slow_broker_that_stays_slow() -> None:
-    def slow(original, self, broker, service_time):
-        if service_time is not None:
-            original(self, broker, service_time)
-
-    around(SimulatedOverlay, "slow", slow)
-
-
-@FAULTS.row(
-    scenarios.GRYPHON.suffering(
-        "a short disturbance", {"at": "run+500ms", "disturb": "links-of(ib1)", "repeat": "30%", "for": "1s"}, run=_LONG
-    ),
-    r"undisturb of \S+ at",
+_does_not_end(
+    "a disturbance that does not end",
+    "disturb",
+    "undisturb",
+    scenarios.GRYPHON.suffering("a short disturbance", _DISTURBED, run=_LONG),
 )
-def a_disturbance_that_does_not_end() -> None:
-    def disturb(original, self, direction, disturbance):
-        if disturbance != Disturbance():
-            original(self, direction, disturbance)
-
-    around(SimulatedOverlay, "disturb", disturb)
-
-
-@FAULTS.row(
-    scenarios.TID_FIXED.suffering(
-        "a short degradation", {"at": "run+1s", "degrade": "busiest", "delay": "60ms", "for": "1500ms"}, run=_LONG
-    ),
-    r"recover of \S+ at",
+_does_not_end(
+    "a degradation that does not end",
+    "change",
+    "recover",
+    scenarios.TID_FIXED.suffering("a short degradation", _DEGRADED, run=_LONG),
 )
-def a_degradation_that_does_not_end() -> None:
-    changed: set[object] = set()
-
-    def change(original, self, direction, properties):
-        if direction not in changed:
-            changed.add(direction)
-            original(self, direction, properties)
-
-    around(SimulatedOverlay, "change", change)
 
 
 @FAULTS.row(
