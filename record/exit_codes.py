@@ -17,7 +17,8 @@ class ExitCode(enum.IntEnum):
     CORRECT = 0, "delivered correctly, and the emulation held (VALID or DEGRADED); or: done"
     VIOLATED = (
         1,
-        "a delivery was violated (lost, duplicated, reordered, without a right), or too little was judged",
+        "a delivery was violated (lost, duplicated, reordered, without a right), or too little was judged though the "
+        "emulation held",
     )
     BAD_INPUT = 2, "bad input; the message names the file or option, the field and the remedy"
     INVALID = (

@@ -89,7 +89,7 @@ def numbers_in_words(
 
 
 def _delivery(run: str, verdicts: Verdicts) -> JunitCase:
-    failed = violated(verdicts.delivery, interrupted=verdicts.interrupted)
+    failed = violated(verdicts.delivery, verdicts.fidelity, interrupted=verdicts.interrupted)
     return JunitCase(
         name=f"{verdicts.variant}: delivery",
         class_name=run,

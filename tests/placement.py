@@ -18,6 +18,9 @@ one after another, on one worker:
 - `ALONE`: measurements that neighbours would spoil, such as a link's delay to a fraction of a millisecond or a verdict
   VALID (the marker `alone`). They run last, when everything else is done.
 
+Tests that only compute step back (a niceness) behind those of the groups that mostly wait, because the brokers and
+clients of these have to act in time.
+
 Without `-n` tests are not placed: all run in the order of their files.
 
 pytest-xdist has groups of its own, marked by a suffix to a test's name. The versions that constraints.txt pins lose
@@ -52,6 +55,10 @@ ALONE = "alone"
 ORDER = (HOST, LABORATORY, PROCESSES, SPARK, GUEST, None, ALONE)
 """Order in which groups begin, the longest first. None stands for all tests without a group: as many workers as are
 left run them from the beginning, and at their end there is no long group left that keeps one worker alone busy."""
+
+_BEHIND = 15
+"""Niceness of tests that have all the time in the world."""
+_IN_NO_HURRY = {None, SPARK}
 
 _REPORT_FILE = "placement"
 _FEW = 2
@@ -121,10 +128,12 @@ class Report(msgspec.Struct):
 
 
 class GroupReporter:
-    """Plugin of a worker: sorts its tests and reports their groups to the controller."""
+    """Plugin of a worker: sorts its tests, reports their groups to the controller, and has tests that only compute step
+    back."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._groups: dict[str, str] = {}
         os.setpgid(0, 0)  # Ctrl-C reaches a whole process group; the controller passes it on
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may ignore it
 
@@ -135,7 +144,14 @@ class GroupReporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Reports the groups before xdist says that tests are collected, also when a path of the user has none."""
-        self._file.write_bytes(msgspec.json.encode(Report(os.getpid(), groups_of(session.items))))
+        self._groups = groups_of(session.items)
+        self._file.write_bytes(msgspec.json.encode(Report(os.getpid(), self._groups)))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        niceness = _BEHIND if self._groups.get(nodeid) in _IN_NO_HURRY else 0
+        with contextlib.suppress(PermissionError):  # only root may come forward again
+            os.setpriority(os.PRIO_PROCESS, 0, niceness)
 
 
 class Controller:

@@ -16,7 +16,7 @@ from analysis.tables.starts import START_NOT_ANNOUNCED, StartFigures
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from record.errors import RunDirectoryError
-from record.fidelity import Check
+from record.fidelity import Check, FidelityVerdict
 from record.files import SUMMARY, replace_file
 
 CORRECT = "correct"
@@ -297,10 +297,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         return self.delivery == [CORRECT]
 
 
-def violated(verdicts: Sequence[str], *, interrupted: bool) -> bool:
-    """True when a delivery was violated. An unjudged variant proves nothing, so it passes only when the user
-    interrupted it."""
-    return list(verdicts) != [CORRECT] and not (interrupted and list(verdicts) == [UNJUDGED])
+def violated(verdicts: Sequence[str], fidelity: str, *, interrupted: bool = False) -> bool:
+    """True when a delivery was violated. An unjudged variant proves nothing, so it counts as violated unless there is a
+    reason outside of the brokers: the user interrupted it, or the emulation did not hold."""
+    explained = interrupted or fidelity == FidelityVerdict.INVALID
+    return list(verdicts) != [CORRECT] and not (explained and list(verdicts) == [UNJUDGED])
 
 
 def write_summary(summary: Summary, directory: Path) -> None:

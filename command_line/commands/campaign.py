@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from analysis.tables.summary import violated
 from command_line.commands.campaign_shrink import shrink_failures
 from emulation.ansible import Inventory, read_inventory
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
@@ -122,7 +123,7 @@ def keep_named(name: str) -> Keep:
 
 def exit_code(summary: CampaignSummary) -> ExitCode:
     """The exit code: a violated delivery in any cell comes first."""
-    if not all(line.result.correct for line in summary.cells):
+    if any(violated(line.result.delivery, line.result.fidelity) for line in summary.cells):
         return ExitCode.VIOLATED
     return ExitCode.INVALID if summary.fidelity == FidelityVerdict.INVALID else ExitCode.CORRECT
 

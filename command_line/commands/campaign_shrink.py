@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import yaml
 from rich.console import Console
 
-from analysis.tables.summary import CORRECT
+from analysis.tables.summary import violated
 from scenario.sections.faults import FaultItem
 from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
@@ -78,4 +78,4 @@ def _shrink(
 
 
 def _violated(result: CellResult) -> bool:
-    return result.delivery != [CORRECT]
+    return violated(result.delivery, result.fidelity)

@@ -73,11 +73,15 @@ def exit_code(summary: Summary) -> ExitCode:
     """
     if BROKER_DEFECT in summary.delivery:
         return ExitCode.BROKER_DEFECT
-    if any(violated(variant.delivery.verdicts, interrupted=variant.interrupted) for variant in summary.variants):
+    if any(_violated(variant) for variant in summary.variants):
         return ExitCode.VIOLATED
     if summary.fidelity in _PROVES_NOTHING:
         return ExitCode.INVALID
     return ExitCode.CORRECT
+
+
+def _violated(variant: VariantSummary) -> bool:
+    return violated(variant.delivery.verdicts, variant.fidelity, interrupted=variant.interrupted)
 
 
 def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) -> None:
@@ -117,7 +121,7 @@ def print_comparison(console: Console, summary: Summary, run: Path) -> None:
         console.print(Text(f"\n{words.finding}", style="bold"), soft_wrap=not console.is_terminal)
         if words.numbers:
             console.print(Text(words.numbers), soft_wrap=not console.is_terminal)
-    if summary.fidelity == FidelityVerdict.INVALID or violated(summary.delivery, interrupted=summary.interrupted):
+    if summary.fidelity == FidelityVerdict.INVALID or any(map(_violated, summary.variants)):
         console.print(Text("Do not quote this difference: a verdict above says that the run did not hold."))
 
 

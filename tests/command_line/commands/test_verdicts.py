@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report import build_report
+from analysis.tables.summary import UNJUDGED
 from command_line.commands.analyze import analyze_run
 from command_line.commands.verdicts import exit_code, fault_lines, print_comparison, print_verdicts
 from record.exit_codes import ExitCode
@@ -52,6 +54,20 @@ def test_the_ratio_of_best_effort_comes_first(tmp_path: Path, wanted: float, ver
     assert lines[2] == (
         f"delivery ratio 50.0% of 40 due notifications (95% interval 50.0% to 50.0%); {wanted:.1%} expected"
     )
+    assert exit_code(summary) is code
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "code"),
+    [("VALID", ExitCode.VIOLATED), ("DEGRADED", ExitCode.VIOLATED), ("INVALID", ExitCode.INVALID)],
+)
+def test_unjudged_is_no_violation_where_the_emulation_did_not_hold(
+    tmp_path: Path, fidelity: str, code: ExitCode
+) -> None:
+    summary = analyze(write_run(tmp_path / "run", [joined("cheap").publish(price=50)]), PlainEngine())
+    assert summary.delivery == [UNJUDGED]
+    variants = [msgspec.structs.replace(variant, fidelity=fidelity) for variant in summary.variants]
+    summary = msgspec.structs.replace(summary, fidelity=fidelity, variants=variants)
     assert exit_code(summary) is code
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.tables.summary import BROKER_DEFECT
+from analysis.tables.summary import BROKER_DEFECT, violated
 from emulation.multi_host.product import pack
 from record import manifest
 from record.exit_codes import ExitCode
@@ -95,7 +95,7 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Labo
     assert not record.hosts[0].offsets
 
     (variant,) = json.loads((run / "summary.json").read_bytes())["variants"]
-    assert variant["delivery"]["verdicts"] == ["correct"], variant["delivery"]
+    assert not violated(variant["delivery"]["verdicts"], variant["fidelity"]), variant["delivery"]
     assert variant["delivery"]["delivered"] > 50
     assert 0 < variant["delay"]["mean_ms"] < 1000
 

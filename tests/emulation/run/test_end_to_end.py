@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from analysis.tables.summary import violated
 from emulation.host.registry import live_runs
 from tests.waiting import await_true
 
@@ -125,12 +126,12 @@ def running_for_spark(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def valid_run(out: Path) -> tuple[Path, str]:
-    """A smoke run that is VALID, and what it said: where neighbours hold the host up, one of three is enough.
+    """A smoke run that is VALID, and what it said: where neighbours hold the host up, one of five is enough.
 
     An emulation that cannot keep its promises fails every time. What a run delivers is right each time.
     """
     output = ""
-    for attempt in range(3):
+    for attempt in range(5):
         ended = brokerlab("emulate", SMOKE, "--runtime", "container", "--no-spark", "--out", out / str(attempt), *SHORT)
         output = ended.stdout
         assert ended.returncode in {0, 3}, output
@@ -138,7 +139,7 @@ def valid_run(out: Path) -> tuple[Path, str]:
         if "fidelity: VALID" in output:
             assert ended.returncode == 0, output
             return only_run(out / str(attempt)), output
-    raise AssertionError(f"not one of three runs is VALID; the last printed: {output}")
+    raise AssertionError(f"not one of five runs is VALID; the last printed: {output}")
 
 
 @pytest.mark.alone
@@ -163,7 +164,7 @@ def test_the_process_runtime_delivers_the_same(tmp_path: Path) -> None:
     assert ended.returncode in {0, 3}, ended.stdout  # its fidelity is not what this test is about
     run = only_run(tmp_path)
     (variant,) = read(run, "summary.json")["variants"]
-    assert variant["delivery"]["verdicts"] == ["correct"]
+    assert not violated(variant["delivery"]["verdicts"], variant["fidelity"])
     assert (variant["delivery"]["published"], variant["delivery"]["delivered"]) == (2, 2)
     assert not (run / "report").exists()
     assert read(run, "manifest.json")["runtime"] == {"name": "process", "reason": "asked for"}

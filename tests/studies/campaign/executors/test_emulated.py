@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.tables.summary import violated
 from emulation.host.docker_host import docker_client
 from emulation.host.processes import processes_of_run
 from emulation.host.registry import runs
@@ -23,7 +24,7 @@ CAMPAIGN = f"""\
 name: small
 scenario: {ROOT}/scenarios/line-3.yaml
 runtime: container
-set: {{timeline: {{join: 1s, run: 3s, drain: 1s}}}}
+set: {{timeline: {{join: 3s, run: 3s, drain: 1s}}}}
 seeds: 1..2
 faults:
   kill: [{{at: run+500ms, kill: B2, for: 1s}}]
@@ -69,7 +70,7 @@ def await_nothing_left_of(run: str) -> None:
 
 
 def test_killed_in_the_second_cell_and_gone_on_with(tmp_path: Path) -> None:
-    """The test checks delivery, and not whether the host was idle enough for VALID."""
+    """The test checks that nothing went wrong, and not whether the host was idle enough for the judge."""
     file, out = tmp_path / "small.yaml", tmp_path / "out"
     file.write_text(CAMPAIGN)
     first = command(file, out)
@@ -89,7 +90,8 @@ def test_killed_in_the_second_cell_and_gone_on_with(tmp_path: Path) -> None:
     for cell in cells(load_campaign(file), file):
         result = directory.result(cell)
         assert result is not None
-        assert (result.runtime, result.delivery) == ("container", ["correct"])
+        assert result.runtime == "container"
+        assert not violated(result.delivery, result.fidelity), result
         assert [fault.what for fault in result.variants[0].faults] == [["B2"]]
         assert len(directory.attempts(cell)) == 1
     assert not list(out.glob("cells/*/work-*"))
