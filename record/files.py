@@ -6,8 +6,11 @@ fidelity verdict; the analysis adds the results, the summary and the report.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import stat
+from io import BufferedReader
 from pathlib import Path
 
 MANIFEST = "manifest.json"
@@ -30,9 +33,13 @@ RESULTS = "results"
 SUMMARY = "summary.json"
 REPORT = "report/index.html"
 
+LONGEST_LINE = 64 << 20
+"""Bytes of a line of a log that are read together, at most; a longer line is no record."""
+
 _LOG_SUFFIX = ".jsonl"
 _READABLE = 0o666
 """Permissions of a new file, before the mask of the process."""
+_READ_LOG = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -49,6 +56,18 @@ def log_files(logs: Path) -> list[Path]:
 def node_of(log: Path) -> str:
     """The name of the broker or the driver that wrote a log."""
     return log.name.removesuffix(_LOG_SUFFIX)
+
+
+def open_log(log: Path) -> BufferedReader:
+    """Opens a log to be read. Raises `OSError` for what is no file of its own, such as a link or a pipe.
+
+    A pipe is opened without waiting for somebody to write to it.
+    """
+    descriptor = os.open(log, _READ_LOG)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "no regular file", str(log))
+    return os.fdopen(descriptor, "rb")
 
 
 def replace_file(path: Path, content: bytes) -> None:

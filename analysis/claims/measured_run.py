@@ -22,7 +22,7 @@ from analysis.tables.results import read_table, table_file
 from analysis.tables.summary import BestEffort, Delivery, Matching, VariantSummary, read_summary
 from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, RouteLength
-from record.files import LOGS, RESULTS, log_file, log_files
+from record.files import LOGS, RESULTS, log_file, log_files, open_log
 from record.log import Event, TraceRecord
 from record.manifest import PhaseName, VariantRecord
 from topology.files import load
@@ -185,7 +185,7 @@ class MeasuredRun:
 def _blocks(path: Path, containing: bytes, kind: type[_Record]) -> Iterator[list[_Record]]:
     """The records in the lines of a log that contain some bytes. Lines that are no records are left out."""
     decoder = msgspec.json.Decoder(kind)
-    with path.open("rb") as file:
+    with open_log(path) as file:
         while lines := file.readlines(BLOCK_BYTES):
             chosen = [line for line in lines if containing in line]
             try:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from record.files import LONGEST_LINE, open_log
 from record.log import Event, TraceRecord
 
 BLOCK_BYTES = 256 << 10
@@ -94,7 +95,7 @@ def divide(files: Iterable[Path], share_bytes: int) -> list[list[Piece]]:
             if end - start > room:
                 shares.append([])
                 room = share_bytes
-            shares[-1].append(Piece(str(file.resolve()), start, end))
+            shares[-1].append(Piece(str(file.absolute()), start, end))
             room -= end - start
     return shares
 
@@ -129,14 +130,14 @@ def read_piece(piece: Piece, dilations: Dilations = NO_DILATION) -> Iterator[Rec
 
 
 def _read_undilated(piece: Piece) -> Iterator[RecordBlock]:
-    with Path(piece.file).open("rb") as file:
+    with open_log(Path(piece.file)) as file:
         if piece.start:
             file.seek(piece.start - 1)
-            file.readline()  # the rest of a line that belongs to the piece before
+            file.readline(LONGEST_LINE)  # the rest of a line that belongs to the piece before
         while (offset := file.tell()) < piece.end:
             lines = file.read(min(BLOCK_BYTES, piece.end - offset))
             if not lines.endswith(b"\n"):
-                lines += file.readline()
+                lines += file.readline(LONGEST_LINE)
             yield _decode(offset, lines, file)
 
 
@@ -168,7 +169,7 @@ def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> RecordBl
 
 def _peek_line(file: BufferedReader) -> bytes:
     offset = file.tell()
-    line = file.readline()
+    line = file.readline(LONGEST_LINE)
     file.seek(offset)
     return line
 

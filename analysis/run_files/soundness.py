@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from record.errors import RunDirectoryError
-from record.files import MANIFEST, log_files
+from record.files import MANIFEST, log_files, open_log
 from record.manifest import FORMAT, Manifest, VariantRecord
 
 LONGEST_DILATION = 1000.0
@@ -89,7 +89,7 @@ def _unreadable(file: Path) -> str | None:
         mode = file.lstat().st_mode
         if not stat.S_ISREG(mode):
             return f"it is {_kind(mode)}"
-        with file.open("rb") as opened:
+        with open_log(file) as opened:
             size = os.fstat(opened.fileno()).st_size
             hole = size and os.lseek(opened.fileno(), 0, os.SEEK_HOLE) < size
     except OSError as error:

@@ -55,6 +55,8 @@ class Measurements:
     """None when no relay ran."""
     carried: list[CarriedDirection] = field(default_factory=list)
     """The frames of each direction whose properties were not to change in the run phase."""
+    changed_logs: list[str] = field(default_factory=list)
+    """A sentence on each node whose log was changed by another than its writer, or exceeded its quota."""
     endings: list[Ending] = field(default_factory=list)
     """Brokers that ended unexpectedly."""
     defect: str = ""
@@ -95,6 +97,7 @@ def judge(measured: Measurements) -> VariantFidelity:
         _losses(measured.logs),
         _unended(measured.logs),
         _torn(measured.logs),
+        _changed_logs(measured.changed_logs),
         _endings(measured.endings),
         *planned_faults(measured.faults, measured.time_dilation),
         _settling(measured.unsettled),
@@ -314,6 +317,10 @@ def _losses(logs: LogFindings) -> Check:
 
 def _torn(logs: LogFindings) -> Check:
     return _judged(thresholds.TORN_LOGS, logs.torn, f"{logs.torn} in all logs")
+
+
+def _changed_logs(faults: Sequence[str]) -> Check:
+    return _judged(thresholds.CHANGED_LOGS, len(faults), "; ".join(faults) or "none")
 
 
 def _endings(endings: list[Ending]) -> Check:

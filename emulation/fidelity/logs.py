@@ -4,7 +4,6 @@ end."""
 from __future__ import annotations
 
 import contextlib
-import stat
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,14 +12,13 @@ from pathlib import Path
 import msgspec
 
 from record.faults import FaultKind
+from record.files import LONGEST_LINE, open_log
 from record.log import FAULT_CHANGES, LINK_CHANGES, Event
 from record.time_units import SECOND
 
 _EVENTS_OF_INTEREST = frozenset({Event.LAG, Event.PUBLISH, Event.STARTED, Event.STOPPED, *FAULT_CHANGES, *LINK_CHANGES})
 _BLOCK_BYTES = 256 << 10
 """Bytes of a log that are decoded together, at least."""
-_LONGEST_LINE = 64 << 20
-"""Bytes of a line, at most; a longer one is no record."""
 CLOCK_TOLERANCE = 2.0
 """Seconds that a node may begin before, or end after, the emulator's record of its variant."""
 LAG_INTERVAL = 1.5
@@ -122,22 +120,16 @@ def _blocks(path: Path) -> Iterator[tuple[Sequence[_Record], int]]:
     Logs are read as JSON, because blanks or another order of fields do not change a record. A log that is no file, as
     only a hostile node can leave it, counts as a line that cannot be read; the analysis refuses it by name.
     """
-    if not _is_file(path):
+    try:
+        opened = open_log(path)
+    except OSError:
         yield (), 1
         return
-    with path.open("rb") as opened:
+    with opened:
         while lines := opened.read(_BLOCK_BYTES):
             if not lines.endswith(b"\n"):
-                lines += opened.readline(_LONGEST_LINE)
+                lines += opened.readline(LONGEST_LINE)
             yield _decode(lines)
-
-
-def _is_file(path: Path) -> bool:
-    """False for a link, a directory, a pipe and the like. No node runs any more that could change that meanwhile."""
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
 
 
 def _decode(lines: bytes) -> tuple[Sequence[_Record], int]:

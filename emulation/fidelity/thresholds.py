@@ -146,6 +146,12 @@ TORN_LOGS = Threshold(
     "a node was ended while it wrote; what it wrote last is missing",
     "see whether there is room on the disk, and whether somebody ended processes of the run",
 )  # fmt: skip
+CHANGED_LOGS = Threshold(
+    # Nodes only append to their logs. Whatever else happens to a log is another's doing, or a broken node's.
+    "logs changed under their writers", "nodes", 0.0, 0.0,
+    "records of these nodes are missing or forged, so no verdict can rest on them",
+    "see in the detail which logs; a larger one is allowed by `logs.quota`, and nobody but a node may change its log",
+)  # fmt: skip
 PLANNED_FAULTS = Threshold(
     # A fault that did not happen makes every verdict about recovery one about nothing.
     "planned faults that did not happen", "changes", 0.0, 0.0,

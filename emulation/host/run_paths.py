@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulation.host.registry import ROOT
+from emulation.host.users import BrokerUsers
 from record.errors import HostError, unusable_directory
-from record.files import JOURNAL, LOGS
+from record.files import JOURNAL, LOGS, log_file
 from topology.link_properties import BrokerId
 
-BROKER_UID = 10001
-"""User and group id of broker processes: no user of the host has it, and in the image it is the broker's own."""
+_NEW_LOG = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _NEEDED = 200 * 1024 * 1024
 """Free bytes on the disk below which a run does not begin."""
@@ -26,6 +26,10 @@ class RunPaths:
     run_id: str
     directory: Path
     sockets: Path
+    users: BrokerUsers = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "users", BrokerUsers(self.run_id))
 
     @classmethod
     def of(cls, run_id: str, out: Path) -> RunPaths:
@@ -69,13 +73,26 @@ class RunPaths:
             remedy = "make room or choose another directory with --out"
             raise HostError(f"less than {_NEEDED >> 20} MB are free below {self.directory}; {remedy}")
 
-    def give_logs_to_brokers(self) -> None:
-        """Lets broker processes, which run under a user of their own, write their logs."""
-        os.chown(self.logs, BROKER_UID, BROKER_UID)
+    def provide_log(self, broker: BrokerId) -> Path:
+        """Makes a broker's log, where it is missing, and returns its path.
+
+        The broker's user may write to the file and not to the folder, so that it can neither replace its own log nor
+        reach another. Raises `HostError` where something else stands in its place.
+        """
+        path, user = log_file(self.logs, broker), self.users.of(broker)
+        try:
+            descriptor = os.open(path, _NEW_LOG, 0o644)
+            try:
+                os.fchown(descriptor, user, user)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise HostError(f"cannot make the log {path}: {error.strerror}") from error
+        return path
 
     def make_socket_directories(self, brokers: list[BrokerId]) -> None:
-        """One directory for each broker, owned by the brokers' user. The run must be registered."""
+        """One directory for each broker, which only the broker's user may enter. The run must be registered."""
         for broker in brokers:
-            directory = self.socket(broker).parent
-            directory.mkdir(exist_ok=True)
-            os.chown(directory, BROKER_UID, BROKER_UID)
+            directory, user = self.socket(broker).parent, self.users.of(broker)
+            directory.mkdir(mode=0o700, exist_ok=True)
+            os.chown(directory, user, user)

@@ -151,8 +151,9 @@ class VariantPlan:
 
     @property
     def resources(self) -> Resources:
-        brokers, default = self.scenario.brokers, Resources()
-        return Resources(memory=brokers.memory or default.memory, cpu=brokers.cpu)
+        brokers, logs, default = self.scenario.brokers, self.scenario.logs, Resources()
+        quota = None if logs is None else logs.quota
+        return Resources(memory=brokers.memory or default.memory, cpu=brokers.cpu, log_bytes=quota or default.log_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from emulation.run.context import HostRunContext
 from emulation.run.drivers import Drivers
 from emulation.run.host_fault_observer import HostObserver, RegularLooks
 from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_stage
+from emulation.run.log_watch import LogWatch
 from emulation.run.observation import LoadObserver, link_checks, probed_under_load
 from emulation.run.processor_sampling import ProcessorSampler, no_sampling, sampling_request
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
@@ -74,6 +75,9 @@ class HostDeployment:
         self._left: tuple[str, ...] = ()
         """Nodes whose clients have left last."""
         self._exits = ExitStack()
+        self._log_watch = LogWatch(context.paths.logs, plan.resources.log_bytes)
+        self._exits.callback(self._note_changed_logs)
+        self._exits.enter_context(self._log_watch)
         self._trace: FileTrace | NullTrace = NullTrace(EMULATOR, plan.name)
 
     @property
@@ -132,6 +136,7 @@ class HostDeployment:
         self._network.check()
         self._note_ended_brokers()
         context.snapshot.brokers_up = len(self._overlay.expected.running)
+        self._log_watch.look()
         context.show_counts(self._drivers.status)
 
     def look_interval(self, left: float) -> float:
@@ -223,6 +228,9 @@ class HostDeployment:
         """Waits while brokers run, and raises what `look` raises."""
         self._context.interrupt.wait(seconds)
         self.look()
+
+    def _note_changed_logs(self) -> None:
+        self._measured.changed_logs = self._log_watch.faults
 
     def _note_ended_brokers(self) -> None:
         """Notes brokers that have ended by themselves. Raises `BrokerDefectError` for one whose own code failed."""

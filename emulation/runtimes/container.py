@@ -4,8 +4,9 @@ Every broker has two. The *sandbox* does nothing but hold a network namespace: D
 emulated links are put into it. The *broker's own* joins that namespace. A broker that is killed therefore keeps its
 links, as a machine whose process crashed keeps its cables.
 
-Broker containers have no privileges: a user of their own, a read-only root, no capabilities, bounded memory and
-processes.
+Broker containers have no privileges: a user of their own, a read-only root, no capabilities, bounded memory, processes
+and sizes of files. Of the run directory a broker gets its configuration, its log and its stored state, each mounted
+alone: the log as a single file, so that it can be written to but not replaced.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from typing import Any, Self, TypeVar
 import docker
 import docker.errors
 import requests
-from docker.types import LogConfig, Mount
+from docker.types import LogConfig, Mount, Ulimit
 
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, identify
-from emulation.host.run_paths import BROKER_UID, RunPaths
+from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.network.nodes import IPV6_SETTINGS
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
+from record.files import log_file
 from topology.link_properties import BrokerId
 
 RUN_LABEL = "brokerlab.run"
@@ -68,7 +70,6 @@ class ContainerRuntime:
         self._pool = _pool()
 
     def __enter__(self) -> Self:
-        self._run_paths.give_logs_to_brokers()
         return self
 
     def __exit__(
@@ -100,7 +101,7 @@ class ContainerRuntime:
     def files(self, broker: BrokerId) -> BrokerFiles:
         return BrokerFiles(
             socket=f"{SOCKET_MOUNT}/broker.sock",
-            log=f"{LOG_MOUNT}/{broker}.jsonl",
+            log=str(log_file(Path(LOG_MOUNT), broker)),
             stored=f"{STORED_MOUNT}/{STORED_FILE}",
         )
 
@@ -108,7 +109,8 @@ class ContainerRuntime:
         # The namespaces are those of the sandboxes, which containers join by name.
         for launch in launches:
             launch.write_config()
-            self._storage.provide(launch)
+            self._storage.provide(launch, self._run_paths.users.of(launch.broker))
+            self._run_paths.provide_log(launch.broker)
         self._each(self._start_one, launches)
 
     def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
@@ -194,11 +196,12 @@ class ContainerRuntime:
             memswap_limit=resources.memory,  # none to swap to, where Docker would give as much again
             cpu_period=_CPU_PERIOD,
             cpu_quota=self._quotas[broker],
+            ulimits=[Ulimit(name="fsize", soft=resources.log_bytes, hard=resources.log_bytes)],
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
             mounts=[
                 _mount(CONFIG_MOUNT, launch.config_directory.absolute(), read_only=True),
                 _mount(SOCKET_MOUNT, self._run_paths.socket(broker).parent),
-                _mount(LOG_MOUNT, self._run_paths.logs),
+                _mount(self.files(broker).log, log_file(self._run_paths.logs, broker)),
                 _mount(STORED_MOUNT, self._run_paths.stored(broker)),
             ],
         )
@@ -211,13 +214,14 @@ class ContainerRuntime:
 
     def _run(self, name: str, broker: BrokerId, command: list[str], host_config: object, **options: object) -> None:
         self._journal.creating(Resource.CONTAINER, name)
+        user = self._run_paths.users.of(broker)
         with docker_errors(f"start container {name}"):
             self._api.create_container(
                 self._image,
                 entrypoint=command[:1],
                 command=command[1:],
                 name=name,
-                user=f"{BROKER_UID}:{BROKER_UID}",
+                user=f"{user}:{user}",
                 labels={"brokerlab": "1", RUN_LABEL: self._run_paths.run_id, BROKER_LABEL: broker},
                 environment={RUN_VARIABLE: self._run_paths.run_id},
                 detach=True,

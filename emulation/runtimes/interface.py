@@ -40,6 +40,8 @@ class Resources:
     """Bytes."""
     processes: int = 64
     """Threads included."""
+    log_bytes: int = 4 * 1024**3
+    """Bytes that a file of the broker may have, its log above all."""
     cpu: float | None = None
     """CPUs, as a cgroup quota; unlimited when None."""
 

@@ -26,10 +26,11 @@ _SOCKETS = "sockets"
 class OwnUser:
     """A `Confinement` of processes that keep the user, the network and the limits of this one, and end with it."""
 
-    def prepare(self, run_paths: RunPaths) -> None:
-        run_paths.logs.mkdir(exist_ok=True)
+    def provide(self, launch: Launch) -> int:
+        """Such brokers make their logs themselves."""
+        return os.getuid()
 
-    def prefix(self, launch: Launch, namespace: int, brokers: int) -> list[str]:
+    def prefix(self, launch: Launch, namespace: int) -> list[str]:
         return ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
 
 
@@ -93,6 +94,7 @@ def loopback_overlay(
     `UnsettledError` when brokers are not connected after `connect_within` seconds.
     """
     paths = RunPaths(run_id, directory.absolute(), directory.absolute() / _SOCKETS)
+    paths.logs.mkdir(exist_ok=True)
     for broker in overlay.brokers:
         paths.socket(broker.id).parent.mkdir(parents=True)
     with (

@@ -1,6 +1,7 @@
 """Brokers as plain processes, each in the network namespace of its Mininet host. Needs root and Mininet, but no Docker.
 
-The processes give up root: a user of their own without capabilities, bounded memory, and no way to gain privileges.
+The processes give up root: each broker is a user of its own without capabilities, with bounded memory, processes and
+sizes of files, without a way to gain privileges, and with an environment of what it needs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Protocol, Self
 import broker_service
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, await_stop, identify
-from emulation.host.run_paths import BROKER_UID, RunPaths
+from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
@@ -25,34 +26,36 @@ from record.errors import HostError
 from record.files import log_file
 from topology.link_properties import BrokerId
 
-_PROCESSES_OF_OTHERS = 8192
-"""The kernel counts processes, threads included, by user, and the brokers of all runs on this host are one user."""
 _SOURCE_ROOT = Path(broker_service.__file__).parent.parent
 
 
 class Confinement(Protocol):
-    """The rights, limits and namespaces that broker processes get."""
+    """The user, rights, limits and namespaces that broker processes get."""
 
-    def prepare(self, run_paths: RunPaths) -> None:
-        """To be called before the first broker starts."""
+    def provide(self, launch: Launch) -> int:
+        """Makes the broker's log, where the broker cannot, and returns the user that the broker runs as."""
 
-    def prefix(self, launch: Launch, namespace: int, brokers: int) -> list[str]:
-        """Command that starts the broker's; `namespace` is a process in its network namespace, of `brokers` in all."""
+    def prefix(self, launch: Launch, namespace: int) -> list[str]:
+        """Command that starts the broker's; `namespace` is a process in its network namespace."""
 
 
 class Unprivileged:
     """The confinement described by the module."""
 
-    def prepare(self, run_paths: RunPaths) -> None:
-        run_paths.give_logs_to_brokers()
-        self._logs = run_paths.logs
+    def __init__(self, run_paths: RunPaths) -> None:
+        self._run_paths = run_paths
 
-    def prefix(self, launch: Launch, namespace: int, brokers: int) -> list[str]:
+    def provide(self, launch: Launch) -> int:
+        self._run_paths.provide_log(launch.broker)
+        return self._run_paths.users.of(launch.broker)
+
+    def prefix(self, launch: Launch, namespace: int) -> list[str]:
+        resources = launch.resources
         return [
             "nsenter", f"--net=/proc/{namespace}/ns/net", "--",
-            "prlimit", f"--data={launch.resources.memory}",
-            f"--nproc={launch.resources.processes * max(brokers, 1) + _PROCESSES_OF_OTHERS}", "--",
-            *unprivileged(self._logs), "--",
+            "prlimit", f"--data={resources.memory}", f"--nproc={resources.processes}",
+            f"--fsize={resources.log_bytes}", "--core=0", "--",
+            *unprivileged(self._run_paths, launch.broker), "--",
         ]  # fmt: skip
 
 
@@ -63,7 +66,7 @@ class ProcessRuntime:
 
     def __init__(self, run_paths: RunPaths, journal: Journal, confinement: Confinement | None = None) -> None:
         """Brokers are `Unprivileged` where no other confinement is given."""
-        self._confinement = confinement or Unprivileged()
+        self._confinement = confinement or Unprivileged(run_paths)
         self._run_paths = run_paths
         self._journal = journal
         self._storage = StorageDirectories(run_paths, journal)
@@ -72,7 +75,6 @@ class ProcessRuntime:
         self._errors: dict[BrokerId, Path] = {}
 
     def __enter__(self) -> Self:
-        self._confinement.prepare(self._run_paths)
         return self
 
     def __exit__(
@@ -96,8 +98,8 @@ class ProcessRuntime:
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         for launch in launches:
             launch.write_config()
-            self._storage.provide(launch)
-            self._start_one(launch, namespaces[launch.broker], len(self._running) + len(launches))
+            self._storage.provide(launch, self._confinement.provide(launch))
+            self._start_one(launch, namespaces[launch.broker])
 
     def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
         stopping = [broker for broker in brokers if broker in self._running]
@@ -142,11 +144,11 @@ class ProcessRuntime:
     def _name(self, broker: BrokerId) -> str:
         return f"broker {broker}"
 
-    def _start_one(self, launch: Launch, namespace: int, brokers: int) -> None:
+    def _start_one(self, launch: Launch, namespace: int) -> None:
         broker = launch.broker
         errors = launch.config_directory / "stderr.log"
         command = [
-            *self._confinement.prefix(launch, namespace, brokers),
+            *self._confinement.prefix(launch, namespace),
             sys.executable, "-m", BROKER_PROGRAM,
             str((launch.config_directory / "broker.json").absolute()),
         ]  # fmt: skip
@@ -176,16 +178,17 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
         return None
 
 
-def unprivileged(logs: Path) -> list[str]:
-    """The command prefix that gives up root.
+def unprivileged(run_paths: RunPaths, broker: BrokerId) -> list[str]:
+    """The command prefix that gives up root and takes a broker's user.
 
     Where the sources or the run directory lie below a directory that only root may enter, the right to read past that
     (CAP_DAC_READ_SEARCH) is kept, and no other.
     """
-    reachable = all(map(_everyone_may_enter, (_SOURCE_ROOT, Path(sys.executable), Path(sys.prefix), logs)))
+    read = (_SOURCE_ROOT, Path(sys.executable), Path(sys.prefix), run_paths.logs)
+    reachable, user = all(map(_everyone_may_enter, read)), run_paths.users.of(broker)
     kept = "-all" if reachable else "-all,+dac_read_search"
     return [
-        "setpriv", f"--reuid={BROKER_UID}", f"--regid={BROKER_UID}", "--clear-groups", "--no-new-privs",
+        "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs",
         f"--inh-caps={kept}", f"--ambient-caps={kept}", f"--bounding-set={kept}",
     ]  # fmt: skip
 

@@ -21,10 +21,10 @@ class StorageDirectories:
         self._run_paths = run_paths
         self._journal = journal
 
-    def provide(self, launch: Launch) -> None:
+    def provide(self, launch: Launch, user: int) -> None:
         """Makes a broker's empty directory when its first incarnation starts; later ones find what is stored there.
 
-        It belongs to the user that owns the logs, because brokers run as that user.
+        It belongs to the user that the broker runs as.
         """
         if launch.config.incarnation > 1:
             return
@@ -32,8 +32,7 @@ class StorageDirectories:
         directory = self._run_paths.stored(launch.broker)
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(mode=_ONLY_OWNER)
-        owner = self._run_paths.logs.stat()
-        os.chown(directory, owner.st_uid, owner.st_gid)
+        os.chown(directory, user, user)
 
     def remove(self) -> None:
         """Removes all of them."""

@@ -16,7 +16,7 @@ import msgspec
 from record.files import log_file
 from record.log import TraceRecord
 
-_APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+_APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 BUFFERED_BYTES: Final = 40_000
 """Bytes of a node's lines from which on they are written: 40 MB in all for a thousand nodes."""

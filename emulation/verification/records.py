@@ -19,7 +19,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from io import BufferedReader
 from pathlib import Path
 
 import msgspec
@@ -36,7 +37,7 @@ from emulation.verification.findings import (
     Silence,
     StreamReset,
 )
-from record.files import log_file, log_files
+from record.files import LONGEST_LINE, log_file, log_files, open_log
 from record.log import EMULATOR, FAULT_CHANGES, Event
 from record.service_time import Distribution, ServiceTime
 from record.time_units import MILLISECOND, SECOND
@@ -78,19 +79,22 @@ class RecordReader:
         object.__setattr__(self, "read", cache(self._read))
 
     def _read(self, node: str) -> Sequence[_Line]:
-        """The readable records of a node; none of one without a log."""
-        path, decoder = log_file(self.directory, node), msgspec.json.Decoder(_Line)
-        return list(self._lines(path, decoder)) if path.exists() else ()
+        """The readable records of a node; none of one without a log that can be read."""
+        try:
+            with open_log(log_file(self.directory, node)) as log:
+                return list(self._lines(log))
+        except OSError:
+            return ()
 
-    def _lines(self, path: Path, decoder: msgspec.json.Decoder[_Line]) -> Iterator[_Line]:
-        with path.open("rb") as lines:
-            for text in lines:
-                try:
-                    line = decoder.decode(text)
-                except msgspec.DecodeError:
-                    continue  # torn lines are another check's
-                if line.variant == self.variant:
-                    yield line
+    def _lines(self, log: BufferedReader) -> Iterator[_Line]:
+        decoder = msgspec.json.Decoder(_Line)
+        for text in iter(partial(log.readline, LONGEST_LINE), b""):
+            try:
+                line = decoder.decode(text)
+            except msgspec.DecodeError:
+                continue  # torn lines are another check's
+            if line.variant == self.variant:
+                yield line
 
     def fault_changes(self) -> Sequence[_Line]:
         """The records of faults and heals, of all hosts."""

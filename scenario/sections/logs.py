@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from scenario.sections.section import Section
-from scenario.sections.units import Share
+from scenario.sections.units import SIZE, Share, Size
 
 
 def _some(share: float) -> float:
@@ -19,9 +19,22 @@ def _some(share: float) -> float:
     return share
 
 
+def _holds_a_log(size: int | None) -> int | None:
+    if size is not None and size < _LEAST_QUOTA:
+        raise ValueError(f"must be at least {SIZE.format(_LEAST_QUOTA)}, because a short run's log has as much")
+    return size
+
+
+_LEAST_QUOTA = 1_000_000
+
+
 class Logs(Section):
     """The part of what happens that brokers log. Clients log everything."""
 
     publications: Annotated[Share, AfterValidator(_some)] = 1.0
     """Share of publications whose whole lives brokers log, chosen by the seed; counts of messages are estimated from
     them. All brokers log the same publications."""
+
+    quota: Annotated[Size | None, AfterValidator(_holds_a_log)] = None
+    """Bytes that the log of one broker may have; 4 GiB without it. A broker that reaches it can log no more, and the
+    run is INVALID."""

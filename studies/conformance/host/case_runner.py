@@ -62,7 +62,6 @@ def host_case_runner(runtime: str, interrupt: Interrupt, print_line: PrintLine) 
         register(run_id, run_paths.journal)
         stack.callback(unregister, run_id)
         run_paths.logs.mkdir(parents=True)
-        run_paths.give_logs_to_brokers()
         journal = Journal(run_paths.journal)
         stack.callback(journal.close)
         os.environ[RUN_VARIABLE] = run_id  # for the children that others start

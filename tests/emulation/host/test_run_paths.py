@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from emulation.host import run_paths as place_module
-from emulation.host.run_paths import BROKER_UID, RunPaths
+from emulation.host.run_paths import RunPaths
 from record.errors import BadInputError, HostError
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives directories to the brokers' user, which takes root")
 
 
 @needs_root
-def test_brokers_may_write_logs_and_nothing_else(tmp_path: Path) -> None:
+def test_a_broker_may_write_its_log_and_nothing_else(tmp_path: Path) -> None:
     paths = RunPaths.of("r1", tmp_path)
     paths.make()
-    paths.give_logs_to_brokers()
-    assert paths.logs.stat().st_uid == BROKER_UID
-    assert paths.directory.stat().st_uid != BROKER_UID
+    log, other = paths.provide_log("B1"), paths.provide_log("B2")
+    assert log.stat().st_uid == log.stat().st_gid == paths.users.of("B1") != other.stat().st_uid
+    assert paths.logs.stat().st_uid == paths.directory.stat().st_uid == os.geteuid()
+    assert not stat.S_IMODE(paths.logs.stat().st_mode) & 0o022
+    assert not stat.S_IMODE(log.stat().st_mode) & 0o022
+
+
+@needs_root
+@pytest.mark.parametrize("what", ["link", "pipe"])
+def test_no_log_is_made_through_what_is_no_file(tmp_path: Path, what: str) -> None:
+    paths = RunPaths.of("r1", tmp_path)
+    paths.make()
+    victim = tmp_path / "victim"
+    if what == "link":
+        (paths.logs / "B1.jsonl").symlink_to(victim)
+    else:
+        os.mkfifo(paths.logs / "B1.jsonl")
+    with pytest.raises(HostError, match=r"cannot make the log .*B1\.jsonl"):
+        paths.provide_log("B1")
+    assert not victim.exists()
 
 
 def test_a_full_disk_is_noticed_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

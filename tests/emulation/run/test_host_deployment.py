@@ -123,7 +123,7 @@ class Shared:
         self.plan: VariantPlan = make_plan(load_text(SCENARIO, "shared.yaml")).variants[0]
         self.measured = Measurements(variant=self.plan.name)
         context = HostRunContext(
-            paths=MagicMock(directory=directory),
+            paths=MagicMock(directory=directory, logs=directory),
             manifest=Manifest(run_id="run"),
             snapshot=Snapshot(),
             display=NoDisplay(),

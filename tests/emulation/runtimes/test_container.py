@@ -19,7 +19,7 @@ from broker_service.config import BrokerConfig, LinkConfig
 from emulation.host.docker_host import docker_client, ensure_image
 from emulation.host.journal import Journal
 from emulation.host.registry import register, unregister
-from emulation.host.run_paths import BROKER_UID, RunPaths
+from emulation.host.run_paths import RunPaths
 from emulation.runtimes import Launch
 from emulation.runtimes.container import CONFIG_MOUNT, LOG_MOUNT, SOCKET_MOUNT, STORED_MOUNT, ContainerRuntime
 from emulation.runtimes.interface import Resources
@@ -73,7 +73,7 @@ class Process:
 
     @property
     def writable(self) -> set[str]:
-        """Directories where it sees a file system that is not mounted read-only, and which are its user's to write.
+        """Files and directories where something is mounted that is not read-only, and which are its user's to write.
 
         The root is one if it is not mounted read-only: there is always some /tmp below.
         """
@@ -83,8 +83,9 @@ class Process:
             target, options = before.split()[4:6]
             if "rw" in options.split(",") and "rw" in after.split()[2].split(","):
                 place = (self._directory / "root" / target.lstrip("/")).stat()
-                owned = place.st_uid == BROKER_UID or place.st_gid == BROKER_UID
-                if stat.S_ISDIR(place.st_mode) and (owned or place.st_mode & stat.S_IWOTH or target == "/"):
+                owned = str(place.st_uid) in self.status["Uid"] or str(place.st_gid) in self.status["Gid"]
+                kind = stat.S_ISDIR(place.st_mode) or stat.S_ISREG(place.st_mode)
+                if kind and (owned or place.st_mode & stat.S_IWOTH or target == "/"):
                     found.add(target)
         return found
 
@@ -109,7 +110,7 @@ class Containers:
             id="A", incarnation=1, protocol="tid", links=(link,), listen=(f"unix:{runtime.files('A').socket}",)
         )
         runtime.start([Launch(config=config, config_directory=paths.variant("base") / "A")], namespaces)
-        self.socket = paths.socket("A")
+        self.socket, self.user = paths.socket("A"), str(paths.users.of("A"))
         api: Any = client.api
         self.inspected = {
             name: api.inspect_container(f"brokerlab-{paths.run_id}-A{suffix}")
@@ -127,8 +128,8 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_no_privileges_and_cannot_get_any(containers: Containers, name: str) -> None:
     status = containers.processes[name].status
-    assert status["Uid"] == status["Gid"] == [str(BROKER_UID)] * 4
-    assert set(status["Groups"]) <= {str(BROKER_UID)}
+    assert status["Uid"] == status["Gid"] == [containers.user] * 4
+    assert set(status["Groups"]) <= {containers.user}
     assert {kind: int(status[f"Cap{kind}"][0], 16) for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")} == dict.fromkeys(
         ("Inh", "Prm", "Eff", "Bnd", "Amb"), 0
     )
@@ -136,8 +137,10 @@ def test_it_has_no_privileges_and_cannot_get_any(containers: Containers, name: s
     assert status["Seccomp"] == ["2"], "Docker's filter of system calls"
 
 
-@pytest.mark.parametrize(("name", "own"), [("sandbox", set()), ("broker", {SOCKET_MOUNT, LOG_MOUNT, STORED_MOUNT})])
-def test_it_writes_to_its_socket_and_log_directories_only(containers: Containers, name: str, own: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "own"), [("sandbox", set()), ("broker", {SOCKET_MOUNT, f"{LOG_MOUNT}/A.jsonl", STORED_MOUNT})]
+)
+def test_it_writes_to_its_socket_its_log_and_its_storage_only(containers: Containers, name: str, own: set[str]) -> None:
     assert containers.processes[name].writable == own | MEMORY
     mounted = {mount["Destination"]: mount["RW"] for mount in containers.inspected[name]["Mounts"]}
     assert mounted == ({CONFIG_MOUNT: False} | dict.fromkeys(own, True) if own else {})

@@ -34,6 +34,7 @@ from emulation.runtimes import Hosting, HostOverlay, ProcessRuntime, Runtime, ho
 from emulation.runtimes.container import ContainerRuntime
 from emulation.runtimes.process import unprivileged
 from record.errors import HostError
+from record.files import log_file
 from record.service_time import ServiceTime
 from tests.scenario.faults.overlays import overlay_of
 from tests.tries import one_of_three
@@ -49,6 +50,31 @@ _STORAGE = "import sys; from pathlib import Path; from broker_service.storage im
 STORING = f"{_STORAGE} storage = FileStorage(Path(sys.argv[1])); storage['a'] = b'stored'; storage.commit()"
 READING = f"{_STORAGE} print(FileStorage(Path(sys.argv[1]))['a'].decode())"
 LISTING = "import os, sys; print(os.listdir(os.path.dirname(sys.argv[1])))"
+TRESPASSING = """
+import os, signal, socket, sys
+log, other_log, other_socket, other_pid = sys.argv[1].split()
+folder = os.path.dirname(log)
+attempts = {
+    "remove": lambda: os.unlink(log),
+    "replace": lambda: os.rename(log, log + ".old"),
+    "link": lambda: os.symlink("/etc/hostname", folder + "/subscribers.jsonl"),
+    "pipe": lambda: os.mkfifo(folder + "/zz.jsonl"),
+    "append": lambda: open(other_log, "ab"),
+    "connect": lambda: socket.socket(socket.AF_UNIX).connect(other_socket),
+    "signal": lambda: os.kill(int(other_pid), 0),
+    "memory": lambda: open(f"/proc/{other_pid}/mem", "r+b"),
+    "environment": lambda: open(f"/proc/{other_pid}/environ").read(),
+}
+done = []
+for name, attempt in attempts.items():
+    try:
+        attempt()
+        done.append(name)
+    except OSError:
+        pass
+open(log, "ab").close()
+print(" ".join(done))
+"""
 _SOURCE_ROOT = Path(__file__).parents[3]
 QUOTES = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
 VERY_SLOW = ServiceTime(mean=3600.0)
@@ -96,7 +122,7 @@ class Hosted:
         """Output of a Python program that runs where the broker does, as its user."""
         command = [sys.executable if self.runtime.name == "process" else "python", "-c", program, argument]
         if self.runtime.name == "process":
-            where = [*unprivileged(self.paths.logs), "--"]
+            where = [*unprivileged(self.paths, broker), "--"]
         else:
             where = ["docker", "exec", f"brokerlab-{self.paths.run_id}-{broker}"]
         done = subprocess.run([*where, *command], capture_output=True, check=True, text=True, cwd=_SOURCE_ROOT)
@@ -170,6 +196,15 @@ def test_stable_storage_outlives_a_killed_broker(hosted: Hosted) -> None:
     hosted.until(lambda: hosted.linked("B"), "B runs again")
     assert hosted.run_as_broker("B", READING, path) == "stored"
     assert "a" not in hosted.run_as_broker("A", LISTING, hosted.runtime.files("A").stored)
+
+
+def test_a_broker_reaches_nothing_of_another_and_may_only_append_to_its_log(hosted: Hosted) -> None:
+    paths, pid = hosted.paths, hosted.runtime.processes()["A"].pid
+    for broker in ("A", "B"):
+        assert log_file(paths.logs, broker).stat().st_size == 0, "these brokers write no log"
+    own, other = (log_file(Path(hosted.runtime.files("B").log).parent, broker) for broker in ("B", "A"))
+    assert hosted.run_as_broker("B", TRESPASSING, f"{own} {other} {paths.socket('A')} {pid}") == ""
+    assert sorted(entry.name for entry in paths.logs.iterdir()) == ["A.jsonl", "B.jsonl"]
 
 
 def test_a_paused_broker_is_silent_and_goes_on(hosted: Hosted) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -21,13 +22,13 @@ def test_storage_lasts_from_a_first_incarnation_to_the_next_first_one(tmp_path: 
     paths.make()
     journal = Journal(paths.journal)
     directories = StorageDirectories(paths, journal)
-    directories.provide(launch(1))
+    directories.provide(launch(1), os.getuid())
     assert list(remains(paths.journal).names[Resource.DIRECTORY]) == [str(paths.storage)]
     assert stat.S_IMODE(paths.stored("B1").stat().st_mode) == 0o700
     (paths.stored("B1") / "file").touch()
-    directories.provide(launch(2))
+    directories.provide(launch(2), os.getuid())
     assert (paths.stored("B1") / "file").exists()
-    directories.provide(launch(1))
+    directories.provide(launch(1), os.getuid())
     assert list(paths.stored("B1").iterdir()) == []
     directories.remove()
     directories.remove()
