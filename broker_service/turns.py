@@ -1,14 +1,14 @@
 """Turns of senders, without I/O: each neighbour and each client session gets its fair share of a broker's work.
 
-Messages of a sender are handled as they come, but no more than a slice at a time. What is left of a larger frame waits,
-and in each turn every sender that has messages waiting gets one further slice. So a flood of one sender delays each
-message of another one by a slice, however large its frames are.
+Messages of a sender are handled as they come, but no more than a slice at a time. What is left of a frame waits, and in
+each turn every sender that has messages waiting gets one further slice. So a flood of one sender delays each message of
+another one by a slice, however large its frames are, and however much work a message is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from broker_service.service import Handler
 
@@ -18,11 +18,19 @@ SLICE_MESSAGES = 128
 SLICE_TIME = 5_000_000
 """Nanoseconds after which no further messages of a sender are handled in the same turn."""
 
-_WHOLE_FRAME = 64
-"""Messages that are handled together whatever time they take: a frame of a neighbour that keeps to the defaults."""
-
 _STEP = 16
-"""Messages of a larger frame that are handled between two looks at the clock."""
+"""Messages that are handled between two looks at the clock, fewer where they are long."""
+
+_STEP_BYTES = 1 << 14
+"""Bytes of them, about, because the work of a message grows with its length."""
+
+
+class _Waiting(NamedTuple):
+    """Messages of a sender that wait."""
+
+    messages: Sequence[Any]
+    step: int
+    """Those of them that are handled between two looks at the clock."""
 
 
 class Turns:
@@ -32,27 +40,26 @@ class Turns:
         self.waiting = 0
         """Messages that came in and are not handled yet."""
         self._clock = clock
-        self._waiting: dict[Handler, Sequence[Any]] = {}
+        self._waiting: dict[Handler, _Waiting] = {}
         """By sender, in the order in which they came to wait."""
 
-    def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
-        """Has messages handled: those of the first slice now, the others when `take` is called."""
+    def submit(self, handler: Handler, messages: Sequence[Any], size: int = 0) -> None:
+        """Has messages handled that came in together in `size` bytes: those of the first slice now, the others when
+        `take` is called."""
+        step = max(1, min(_STEP, len(messages) * _STEP_BYTES // size)) if size else _STEP
         former = self._waiting.get(handler)
         if former is not None:
-            self._waiting[handler] = [*former, *messages]
+            self._waiting[handler] = _Waiting([*former.messages, *messages], min(former.step, step))
             self.waiting += len(messages)
-        elif rest := self._handle(handler, messages):
-            self._waiting[handler] = rest
-            self.waiting += len(rest)
+        else:
+            self._handle(handler, messages, step)
 
     def take(self) -> None:
         """A turn: handles a slice of every sender that has messages waiting."""
         for handler in list(self._waiting):
-            messages = self._waiting.pop(handler)
+            messages, step = self._waiting.pop(handler)
             self.waiting -= len(messages)
-            if rest := self._handle(handler, messages):
-                self._waiting[handler] = rest
-                self.waiting += len(rest)
+            self._handle(handler, messages, step)
 
     def waits(self, handler: Handler) -> bool:
         """True when messages of this sender wait."""
@@ -60,19 +67,23 @@ class Turns:
 
     def take_all(self) -> list[tuple[Handler, Sequence[Any]]]:
         """Everything that waits, by sender; nothing of it is handled here."""
-        waiting, self._waiting = list(self._waiting.items()), {}
+        waiting = [(handler, messages) for handler, (messages, _) in self._waiting.items()]
+        self._waiting.clear()
         self.waiting = 0
         return waiting
 
-    def _handle(self, handler: Handler, messages: Sequence[Any]) -> Sequence[Any]:
-        """Handles a slice; returns the rest."""
-        if len(messages) <= _WHOLE_FRAME:
+    def _handle(self, handler: Handler, messages: Sequence[Any], step: int) -> None:
+        """Handles a slice; the rest waits."""
+        if len(messages) <= step:
             handler(messages)
-            return ()
-        begin, handled = self._clock(), 0
-        while handled < min(len(messages), SLICE_MESSAGES):
-            handler(messages[handled : handled + _STEP])
-            handled += _STEP
+            return
+        begin, handled, most = self._clock(), 0, min(len(messages), SLICE_MESSAGES)
+        while handled < most:
+            handler(messages[handled : handled + step])
+            handled += step
             if self._clock() - begin >= SLICE_TIME:
                 break
-        return messages[handled:]
+        if handled < len(messages):
+            rest = messages[handled:]
+            self._waiting[handler] = _Waiting(rest, step)
+            self.waiting += len(rest)

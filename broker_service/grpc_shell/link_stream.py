@@ -39,7 +39,7 @@ class LinkStream(Duplex):
         session = self._session
         messages = session.received(self._number, decode_link_frame(data), time.monotonic_ns())
         if messages:
-            self._service.submit(self._handler, messages)
+            self._service.submit(self._handler, messages, len(data))
         if session.frame_due or session.link.sendable:
             self.wake()
 

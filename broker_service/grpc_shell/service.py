@@ -74,7 +74,7 @@ class Service:
         queue = self._queue
         if queue.immediate:
             self._at_once += len(messages)
-            self._turns.submit(handler, messages)
+            self._turns.submit(handler, messages, size)
             self._schedule_turn()
             return
         rests = queue.next_done is None

@@ -23,12 +23,12 @@ class Senders:
         self._cost = cost
         self._handlers: dict[str, Callable[[Sequence[int]], None]] = {}
 
-    def submit(self, sender: str, messages: Sequence[int]) -> None:
+    def submit(self, sender: str, messages: Sequence[int], size: int = 0) -> None:
         def handle(given: Sequence[int]) -> None:
             self.handled += [(sender, message) for message in given]
             self.now += self._cost * len(given)
 
-        self.turns.submit(self._handlers.setdefault(sender, handle), messages)
+        self.turns.submit(self._handlers.setdefault(sender, handle), messages, size)
 
 
 def test_a_frame_of_a_sender_that_keeps_to_the_batch_is_handled_at_once() -> None:
@@ -54,6 +54,21 @@ def test_costly_messages_make_a_slice_shorter() -> None:
     senders = Senders(cost=SLICE_TIME)
     senders.submit("costly", range(FLOOD))
     assert len(senders.handled) < SLICE_MESSAGES / 4
+
+
+def test_a_frame_of_few_long_messages_is_a_turn_for_each() -> None:
+    senders = Senders(cost=SLICE_TIME)
+    senders.submit("long", range(8), size=8 << 17)
+    assert senders.handled == [("long", 0)]
+    senders.submit("honest", range(2), size=2_000)
+    senders.turns.take()
+    assert senders.handled[1:] == [("honest", 0), ("honest", 1), ("long", 1)]
+
+
+def test_costly_messages_of_a_small_frame_wait_for_their_turn() -> None:
+    senders = Senders(cost=SLICE_TIME)
+    senders.submit("costly", range(64))
+    assert len(senders.handled) <= 16
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 400), st.booleans()), max_size=20))
