@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import UnionType
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 import msgspec
 
@@ -16,15 +16,24 @@ _Header = TypeVar("_Header")
 encode_header: Callable[[Any], bytes] = msgspec.msgpack.Encoder().encode
 
 
+MOST_HEADER_BYTES: Final = 1 << 20
+"""Bytes of a header that has no bound of its own: the largest frame that brokers take by default."""
+
+
 @overload
-def header_decoder(kind: type[_Header]) -> Callable[[bytes], _Header]: ...
+def header_decoder(kind: type[_Header], most_bytes: int = ...) -> Callable[[bytes], _Header]: ...
 @overload
-def header_decoder(kind: UnionType) -> Callable[[bytes], Any]: ...
-def header_decoder(kind: type[_Header] | UnionType) -> Callable[[bytes], Any]:
-    """The function that decodes headers of one struct type, or of a union of tagged ones."""
+def header_decoder(kind: UnionType, most_bytes: int = ...) -> Callable[[bytes], Any]: ...
+def header_decoder(kind: type[_Header] | UnionType, most_bytes: int = MOST_HEADER_BYTES) -> Callable[[bytes], Any]:
+    """The function that decodes headers of one struct type, or of a union of tagged ones.
+
+    A longer header than `most_bytes` is refused before anything of it is decoded.
+    """
     decode = msgspec.msgpack.Decoder(kind).decode
 
     def decode_header(header: bytes) -> Any:
+        if len(header) > most_bytes:
+            raise MalformedMessageError(f"a header of {len(header)} bytes, of which it may have {most_bytes}")
         try:
             return decode(header)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

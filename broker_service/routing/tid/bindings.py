@@ -8,6 +8,7 @@ from broker_service.errors import MalformedMessageError
 from broker_service.language import Subscription
 from broker_service.language.relations import intersects
 from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.common.identifiers import Home
 from broker_service.routing.interface import Action, Actions
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.tid.propagation import Propagation
@@ -15,7 +16,6 @@ from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import (
     AdvertisementRow,
     PublicationRoutingTable,
-    SubscriptionRoutingTable,
     SubscriptionRow,
 )
 
@@ -25,14 +25,14 @@ class Bindings:
 
     def __init__(
         self,
-        advertisements: SubscriptionRoutingTable,
+        home: Home,
         subscriptions: PublicationRoutingTable,
         matching: Matcher[SubscriptionRow],
         propagation: Propagation,
         report_dropped: Callable[[Message, str], None],
     ) -> None:
         """`report_dropped` is that of `RouterContext`."""
-        self._advertisements = advertisements
+        self._home_name = str(home)
         self._subscriptions = subscriptions
         self._matching = matching
         self._propagation = propagation
@@ -41,8 +41,8 @@ class Bindings:
     def bind_local(self, row: AdvertisementRow) -> list[Action]:
         """Binds the subscriptions of this broker's clients to a tree that is new here."""
         actions: list[Action] = []
-        for entry in self._subscriptions:
-            if entry.local and self.intersects(row, entry.subscription):
+        for entry in self._subscriptions.at_home(self._home_name).values():
+            if self.intersects(row, entry.subscription):
                 self._subscriptions.bind(entry, (row.id,), None)
                 self.index(entry)
                 actions += self._propagation.forward(entry, (row.id,), 0)
@@ -69,10 +69,10 @@ class Bindings:
 
     def index(self, entry: SubscriptionRow) -> None:
         """Keeps in the matching index exactly the subscriptions that are bound to a tree rooted here."""
-        wanted = any(self._advertisements.is_local(tid) for tid in entry.tids)
-        if wanted and entry not in self._matching:
-            self._matching.add(entry, entry.subscription)
-        elif not wanted and entry in self._matching:
+        if entry.rooted:
+            if entry not in self._matching:
+                self._matching.add(entry, entry.subscription)
+        elif entry in self._matching:
             self._matching.remove(entry)
 
     def unbind_all(self, tid: TreeId) -> None:

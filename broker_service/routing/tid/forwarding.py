@@ -7,9 +7,8 @@ from typing import Protocol
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.common.congestion import Congestion
-from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import LinkStatus, Send
-from broker_service.routing.tid.messages import PublishHeader
+from broker_service.routing.tid.messages import PublishHeader, encoded_parts
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.routes import Arrival, NextHop, Route, Routes, TreeId
 from broker_service.routing.tid.tables import Group
@@ -83,7 +82,11 @@ class DynamicForwarding:
     """Algorithm 1: the route whose first link is least loaded, among those within the hop budget."""
 
     def __init__(self, level: LoadLevels) -> None:
-        self._level = level
+        self._load_level = level
+        self._arrival: Arrival | None = None
+        """The publication that was chosen for last."""
+        self._levels: dict[BrokerId, int] = {}
+        """Load of the links that were looked at for it, which are many times the same ones."""
 
     def longest(self, routes: Routes, tid: TreeId) -> int:
         return routes.longest
@@ -91,23 +94,30 @@ class DynamicForwarding:
     def choose(self, routes: Routes, arrival: Arrival) -> NextHop | None:
         if arrival.budget <= 0:
             return None
+        if arrival is not self._arrival:
+            self._arrival, self._levels = arrival, {}
         own = routes.by_tid.get(arrival.tid)
         if own is not None and self._fits(own, arrival) and not self._level(own.last_hop):
             return NextHop(own.last_hop, arrival.tid)  # no route ranks before its own tree over an idle link
-        best: tuple[int, bool, int, TreeId] | None = None
-        levels: dict[BrokerId, int] = {}
-        for tid, route in routes.by_tid.items():
-            if not self._fits(route, arrival):
+        best: tuple[int, bool, int, TreeId, BrokerId] | None = None
+        if own is not None and self._fits(own, arrival):
+            best = (self._level(own.last_hop), False, own.distance, arrival.tid, own.last_hop)
+        for neighbour, (distance, tid) in routes.shortest.items():
+            # of the routes over one link, none ranks before the shortest but that of the own tree
+            if neighbour == arrival.source or distance > arrival.budget:
                 continue
-            neighbour = route.last_hop
-            if (level := levels.get(neighbour)) is None:
-                level = levels[neighbour] = self._level(neighbour)
-            rank = (level, tid != arrival.tid, route.distance, tid)
+            rank = (self._level(neighbour), True, distance, tid, neighbour)
             if best is None or rank < best:
                 best = rank
         if best is None:
             return self._shortest(routes)
-        return NextHop(routes.by_tid[best[3]].last_hop, best[3])
+        return NextHop(best[4], best[3])
+
+    def _level(self, neighbour: BrokerId) -> int:
+        level = self._levels.get(neighbour)
+        if level is None:
+            level = self._levels[neighbour] = self._load_level(neighbour)
+        return level
 
     def _fits(self, route: Route, arrival: Arrival) -> bool:
         return route.distance <= arrival.budget and route.last_hop != arrival.source
@@ -116,8 +126,8 @@ class DynamicForwarding:
         """The shortest route, in the rare case that the tables changed meanwhile and no route fits the budget."""
         if not routes.by_tid:
             return None
-        tid, route = min(routes.by_tid.items(), key=lambda item: (item[1].distance, item[0]))
-        return NextHop(route.last_hop, tid)
+        (_, tid), neighbour = min((route, neighbour) for neighbour, route in routes.shortest.items())
+        return NextHop(neighbour, tid)
 
 
 def make_forwarding(options: TidOptions, link_status: Mapping[BrokerId, LinkStatus]) -> Forwarding:
@@ -163,8 +173,9 @@ class Copies:
     def sends(self, message: Message) -> list[Send]:
         hops, published = message.hops + 1, message.published
         return [
-            Send(neighbour, Message(message.kind, message.id, message.body, encode_header(header), hops, "", published))
+            Send(neighbour, Message(message.kind, message.id, message.body, encoded, hops, "", published))
             for neighbour, header in self._copies.items()
+            for encoded in encoded_parts(header)
         ]
 
     def _choose(self, routes: Routes) -> dict[str, list[Group]] | None:

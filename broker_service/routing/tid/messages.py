@@ -2,55 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Annotated, Final
+
 import msgspec
 
-from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES, BrokerName, BrokerPath, Name
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import AdvertisementRow, Group, SubscriptionRow
 
+MOST_DESTINATION_BYTES: Final = 1 << 16
+"""Bytes of a publication's header, in which a subscription takes three to five. The publisher's broker sends several
+copies to a neighbour where one would name more subscriptions."""
+
+TreeIds = Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_TREES)]
+
 
 class AdvertiseHeader(msgspec.Struct, frozen=True, array_like=True):
-    path: tuple[BrokerId, ...]
+    path: BrokerPath
     """The brokers that the advertisement came through, the publisher's first, the sender last."""
 
 
 class SubscribeHeader(msgspec.Struct, frozen=True, array_like=True):
-    client: ClientId
-    tids: tuple[TreeId, ...]
+    client: Name
+    tids: TreeIds
     """The trees that the subscription follows over this link."""
 
 
 class UnsubscribeHeader(msgspec.Struct, frozen=True, array_like=True):
-    tids: tuple[TreeId, ...]
+    tids: TreeIds
     """The trees that the subscription leaves."""
 
 
 class PublishHeader(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    tid: TreeId
+    tid: Name
     budget: int
     """Hops that the publication may still travel."""
-    destinations: dict[str, list[Group]]
+    destinations: Annotated[dict[Name, list[Group]], msgspec.Meta(max_length=MOST_BROKERS)]
     """The matching subscriptions, by home."""
 
 
 class Restarted(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """A broker runs as a new incarnation; the state of its earlier ones is void."""
 
-    broker: BrokerId
+    broker: BrokerName
     incarnation: int
 
 
 class Lost(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The sender has lost a tree."""
 
-    tid: TreeId
+    tid: Name
 
 
 decode_advertise = header_decoder(AdvertiseHeader)
 decode_subscribe = header_decoder(SubscribeHeader)
 decode_unsubscribe = header_decoder(UnsubscribeHeader)
-decode_publish = header_decoder(PublishHeader)
+decode_publish = header_decoder(PublishHeader, MOST_DESTINATION_BYTES)
 
 
 def advertise_message(row: AdvertisementRow, sender: BrokerId, hops: int) -> Message:
@@ -61,3 +71,27 @@ def advertise_message(row: AdvertisementRow, sender: BrokerId, hops: int) -> Mes
 def subscribe_message(row: SubscriptionRow, tids: tuple[TreeId, ...], hops: int) -> Message:
     """The subscription of a row along these trees, as its next broker gets it."""
     return Message(Kind.SUBSCRIBE, row.id, row.body, encode_header(SubscribeHeader(row.client, tids)), hops)
+
+
+def encoded_parts(header: PublishHeader) -> list[bytes]:
+    """The header of a publication, in several ones where one would be too long.
+
+    A group stays whole, so that its client is notified once. Of one that is too long by itself, the first half
+    represents the client.
+    """
+    encoded = encode_header(header)
+    if len(encoded) <= MOST_DESTINATION_BYTES:
+        return [encoded]
+    groups = [(home, group) for home, groups in header.destinations.items() for group in groups]
+    middle = len(groups) // 2
+    if not middle:
+        home, group = groups[0]
+        return encoded_parts(_to_groups(header, [(home, group[: len(group) // 2])]))
+    return encoded_parts(_to_groups(header, groups[:middle])) + encoded_parts(_to_groups(header, groups[middle:]))
+
+
+def _to_groups(header: PublishHeader, groups: Iterable[tuple[str, Group]]) -> PublishHeader:
+    destinations: dict[str, list[Group]] = {}
+    for home, group in groups:
+        destinations.setdefault(home, []).append(group)
+    return PublishHeader(header.tid, header.budget, destinations)

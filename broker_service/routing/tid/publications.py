@@ -35,11 +35,12 @@ from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.common.identifiers import Home
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext
 from broker_service.routing.matcher import Matcher
+from broker_service.routing.tid.common_routes import CommonRoutes
 from broker_service.routing.tid.forwarding import Copies, Forwarding
 from broker_service.routing.tid.messages import decode_publish
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.routes import Arrival, Routes, TreeId
-from broker_service.routing.tid.tables import Group, PublicationRoutingTable, SubscriptionRow, routes_to
+from broker_service.routing.tid.tables import Group, PublicationRoutingTable, SubscriptionRow
 
 
 class Publications:
@@ -83,12 +84,13 @@ class Publications:
             actions.append(Deliver(self._subscribers(here), message))
         if destinations:
             copies = Copies(self._forwarding, Arrival(header.tid, header.budget, neighbour))
+            common = CommonRoutes(header.tid)
             for home, groups in destinations.items():
                 known = self._subscriptions.at_home(home)
                 missed = 0
                 for group in groups:
                     entries = [known[number] for number in group if number in known]
-                    missed += not copies.add(routes_to(entries, header.tid), home, group)
+                    missed += not copies.add(common.to(entries), home, group)
                 if missed:
                     self._report_dropped(message, f"no route to {missed} subscribers at {home}")
             actions += copies.sends(message)
@@ -111,6 +113,7 @@ class Publications:
             if longest[routes]:
                 groups.setdefault((entry.home_name, entry.client), []).append(entry)
         copies = Copies(self._forwarding, Arrival(tid, max(longest.values()), None))
+        common = CommonRoutes(tid)
         for (home, _client), entries in groups.items():
-            copies.add(routes_to(entries, tid), home, tuple([entry.number for entry in entries]))
+            copies.add(common.to(entries), home, tuple([entry.number for entry in entries]))
         return copies.sends(message)

@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
+from broker_service.routing.common.bounds import MOST_BROKERS
 from broker_service.routing.common.identifiers import Home
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRow
@@ -65,8 +67,13 @@ class KnownIncarnations:
         return home.incarnation < self._latest.get(home.broker, 0)
 
     def learn(self, broker: BrokerId, incarnation: int) -> bool:
-        """Notes an incarnation; False when it, or a later one, was known."""
+        """Notes an incarnation; False when it, or a later one, was known.
+
+        Raises `MalformedMessageError` for a broker beyond those that an overlay has.
+        """
         if self._latest.get(broker, 1) >= incarnation:
             return False
+        if len(self._latest) >= MOST_BROKERS and broker not in self._latest:
+            raise MalformedMessageError(f"{broker} is one broker more than the {MOST_BROKERS} that an overlay has")
         self._latest[broker] = incarnation
         return True

@@ -30,9 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StampedPublication
+from broker_service.routing.common.bounds import MOST_TREES
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import Home, split_id
@@ -76,12 +78,12 @@ class TidRouter(DispatchingRouter):
         self._home = Home(context.broker, context.incarnation)
         self._neighbours = tuple(context.links)
         self._advertisements = SubscriptionRoutingTable()
-        self._subscriptions = PublicationRoutingTable()
+        self._subscriptions = PublicationRoutingTable(self._advertisements.is_local)
         self._matching: Matcher[SubscriptionRow] = context.matcher()
         """The subscriptions bound to a tree rooted here, because only publications of these trees are matched here."""
         self._propagation = Propagation(self._advertisements, self._subscriptions)
         self._bindings = Bindings(
-            self._advertisements, self._subscriptions, self._matching, self._propagation, context.report_dropped
+            self._home, self._subscriptions, self._matching, self._propagation, context.report_dropped
         )
         self._incarnations = KnownIncarnations(self._home)
         self._reconciliation: Reconciliation[Announcement] = Reconciliation(
@@ -202,6 +204,8 @@ class TidRouter(DispatchingRouter):
         if self._is_void(message.id):
             return []
         known = self._advertisements.get(message.id)
+        if len(set(path)) < len(path):
+            raise MalformedMessageError("its path leads through one broker twice")
         if self._home.broker in path:
             return self._give_up_tree(known) if known is not None and known.last_hop == neighbour else []
         self._reconciliation.confirm(neighbour, Tree(message.id))
@@ -241,6 +245,8 @@ class TidRouter(DispatchingRouter):
         entry = known or SubscriptionRow(message.id, message.body, home, number, header.client, False)
         if any(self._advertisements.is_local(tid) for tid in tids):
             entry.decode()  # before anything changes, because the body may be malformed
+        if len(entry.tids) + len(tids) > MOST_TREES and len(entry.tids.keys() | tids.keys()) > MOST_TREES:
+            raise MalformedMessageError(f"a subscription that is bound to more than {MOST_TREES} trees")
         if known is None:
             self._subscriptions.add(entry)
         route = Route(neighbour, message.hops)
@@ -334,12 +340,14 @@ class TidRouter(DispatchingRouter):
         if not self._incarnations.learn(restarted.broker, restarted.incarnation):
             return []
         actions: list[Action] = []
-        for tid in {row.id for row in self._advertisements} | self._subscriptions.trees():
+        broker = restarted.broker
+        trees = dict.fromkeys((*self._advertisements.rooted_at(broker), *self._subscriptions.trees_of(broker)))
+        for tid in trees:
             if self._is_void(tid):
                 self._advertisements.remove(tid)
                 self._bindings.unbind_all(tid)
                 actions += self._exchange.forget(tid)
-        for entry in tuple(self._subscriptions):
+        for entry in self._subscriptions.of_broker(broker):
             if self._incarnations.is_former(entry.home):
                 self._subscriptions.remove(entry)
                 self._bindings.index(entry)
@@ -362,8 +370,12 @@ class TidRouter(DispatchingRouter):
         return {
             "subscription_routing_table": {row.id: row.last_hop for row in self._advertisements},
             "publication_routing_table": {
-                entry.id: [[tid, route.last_hop] for tid, route in entry.routes.by_tid.items()]
+                entry.id: [[tid, route.last_hop] for tid, route in sorted(entry.routes.by_tid.items(), key=_tid_of)]
                 for entry in self._subscriptions
             },
             **({"composite_units": self._units.tables()} if len(self._units) else {}),
         }
+
+
+def _tid_of(item: tuple[TreeId, Route]) -> TreeId:
+    return item[0]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from functools import cached_property
 
 import msgspec
 
@@ -20,17 +20,57 @@ class Route(msgspec.Struct, frozen=True):
     distance: int
 
 
-@dataclass(frozen=True, eq=False)
 class Routes:
-    """All routes to a subscriber, by TID. Subscriptions with the same routes share one object."""
+    """All routes to a subscriber, by TID; they never change. Subscriptions with the same routes share one object."""
 
-    by_tid: Mapping[TreeId, Route]
-    longest: int = field(init=False)
-    """Hops of the longest route; 0 without any."""
+    def __init__(self, by_tid: Mapping[TreeId, Route], digest: int | None = None) -> None:
+        """`digest` is that of `by_tid` where it is known."""
+        self.by_tid = by_tid
+        self.digest = _digest(by_tid) if digest is None else digest
+        """Equal for equal routes, whatever their order. It changes with each route in constant time."""
 
-    def __post_init__(self) -> None:
-        distances = (route.distance for route in self.by_tid.values())
-        object.__setattr__(self, "longest", max(distances, default=0))
+    def along(self, tids: Collection[TreeId], route: Route) -> Routes:
+        """These routes, and this one along some trees."""
+        by_tid, digest = dict(self.by_tid), self.digest
+        for tid in tids:
+            if (former := by_tid.get(tid)) is not None:
+                digest ^= hash((tid, former))
+            by_tid[tid] = route
+            digest ^= hash((tid, route))
+        return Routes(by_tid, digest)
+
+    def without(self, tids: Collection[TreeId]) -> Routes:
+        """These routes without those along some trees; the same object where there is none of them."""
+        gone = [tid for tid in tids if tid in self.by_tid]
+        if not gone:
+            return self
+        by_tid, digest = dict(self.by_tid), self.digest
+        for tid in gone:
+            if (former := by_tid.pop(tid, None)) is not None:
+                digest ^= hash((tid, former))
+        return Routes(by_tid, digest)
+
+    @cached_property
+    def longest(self) -> int:
+        """Hops of the longest route; 0 without any."""
+        return max([route.distance for route in self.by_tid.values()], default=0)
+
+    @cached_property
+    def shortest(self) -> Mapping[BrokerId, tuple[int, TreeId]]:
+        """Of each neighbour that a route leads to: the least hops, and the smallest TID of a route that long."""
+        shortest: dict[BrokerId, tuple[int, TreeId]] = {}
+        for tid, route in self.by_tid.items():
+            former, latter = shortest.get(route.last_hop), (route.distance, tid)
+            if former is None or latter < former:
+                shortest[route.last_hop] = latter
+        return shortest
+
+
+def _digest(by_tid: Mapping[TreeId, Route]) -> int:
+    digest = 0
+    for item in by_tid.items():
+        digest ^= hash(item)
+    return digest
 
 
 NO_ROUTES = Routes({})

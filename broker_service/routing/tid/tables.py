@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.messages import BrokerId
 from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
-from broker_service.routing.common.identifiers import Home
+from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.tables import AdvertisementTable, RoutingTable
 from broker_service.routing.tid.routes import NO_ROUTES, Route, Routes, TreeId
 
@@ -56,6 +56,21 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
     def __init__(self) -> None:
         super().__init__()
         self._withdrawn: dict[TreeId, None] = {}
+        self._by_root: dict[BrokerId, dict[TreeId, None]] = {}
+
+    def add(self, row: AdvertisementRow) -> None:
+        super().add(row)
+        self._by_root.setdefault(row.root.broker, {})[row.id] = None
+
+    def remove(self, id: TreeId) -> AdvertisementRow | None:
+        row = super().remove(id)
+        if row is not None:
+            _discard(self._by_root, row.root.broker, id)
+        return row
+
+    def rooted_at(self, broker: BrokerId) -> Collection[TreeId]:
+        """The trees of one broker, of all its incarnations."""
+        return self._by_root.get(broker, {}).keys()
 
     def withdraw(self, tid: TreeId) -> AdvertisementRow | None:
         """Removes a row, and refuses its TID from now on."""
@@ -82,6 +97,8 @@ class SubscriptionRow:
     """True when the subscriber is a client of this very broker."""
     tids: dict[TreeId, None] = field(default_factory=dict)
     """The trees that the subscription is bound to, as far as this broker knows."""
+    rooted: dict[TreeId, None] = field(default_factory=dict)
+    """Those of them that are rooted here."""
     routes: Routes = NO_ROUTES
     """Empty when the subscriber is local."""
     home_name: str = field(init=False)
@@ -106,19 +123,32 @@ class SubscriptionRow:
 class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
     """The PRT: one row a subscription, found by identifier, by home and number, and by TID."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_rooted: Callable[[TreeId], bool]) -> None:
+        """`is_rooted` returns whether a tree is rooted at this broker; such a tree's subscriptions are unbound when it
+        ends."""
         super().__init__()
+        self._is_rooted = is_rooted
         self._by_home: dict[str, dict[int, SubscriptionRow]] = {}
+        self._homes: dict[BrokerId, dict[str, None]] = {}
+        """Keys of `_by_home`, by broker."""
         self._by_tid: dict[TreeId, dict[str, SubscriptionRow]] = {}
-        self._shared: WeakValueDictionary[tuple[tuple[TreeId, Route], ...], Routes] = WeakValueDictionary()
+        self._trees: dict[BrokerId, dict[TreeId, None]] = {}
+        """Keys of `_by_tid`, by the root's broker."""
+        self._shared: WeakValueDictionary[int, Routes] = WeakValueDictionary()
+        """By their digest."""
 
     def at_home(self, home: str) -> Mapping[int, SubscriptionRow]:
         """The subscriptions of one home, by number."""
         return self._by_home.get(home, {})
 
-    def trees(self) -> Set[TreeId]:
-        """The TIDs that subscriptions are bound to."""
-        return self._by_tid.keys()
+    def of_broker(self, broker: BrokerId) -> Iterator[SubscriptionRow]:
+        """The subscriptions of all incarnations of one broker; rows may be removed meanwhile."""
+        for home in tuple(self._homes.get(broker, {})):
+            yield from tuple(self.at_home(home).values())
+
+    def trees_of(self, broker: BrokerId) -> Collection[TreeId]:
+        """The TIDs of one broker's trees that subscriptions are bound to."""
+        return self._trees.get(broker, {}).keys()
 
     def bound_to(self, tid: TreeId) -> Iterable[SubscriptionRow]:
         return tuple(self._by_tid.get(tid, {}).values())
@@ -126,6 +156,7 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
     def add(self, entry: SubscriptionRow) -> None:
         super().add(entry)
         self._by_home.setdefault(entry.home_name, {})[entry.number] = entry
+        self._homes.setdefault(entry.home.broker, {})[entry.home_name] = None
 
     def remove(self, entry: SubscriptionRow) -> None:
         self.unbind(entry, tuple(entry.tids))
@@ -134,60 +165,45 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         numbers.pop(entry.number, None)
         if not numbers:
             del self._by_home[entry.home_name]
+            _discard(self._homes, entry.home.broker, entry.home_name)
 
     def bind(self, entry: SubscriptionRow, tids: Collection[TreeId], route: Route | None) -> None:
         """Binds a subscription to trees; `route` is how it came along them, None for a local one."""
         for tid in tids:
             entry.tids[tid] = None
-            self._by_tid.setdefault(tid, {})[entry.id] = entry
+            if self._is_rooted(tid):
+                entry.rooted[tid] = None
+            bound = self._by_tid.get(tid)
+            if bound is None:
+                bound = self._by_tid[tid] = {}
+                self._trees.setdefault(split_id(tid)[0].broker, {})[tid] = None
+            bound[entry.id] = entry
         if route is not None and tids:
-            self._set_routes(entry, {**entry.routes.by_tid, **dict.fromkeys(tids, route)})
+            entry.routes = self._share(entry.routes.along(tids, route))
 
     def unbind(self, entry: SubscriptionRow, tids: Collection[TreeId]) -> None:
         for tid in tids:
             entry.tids.pop(tid, None)
-            entries = self._by_tid.get(tid, {})
-            entries.pop(entry.id, None)
-            if not entries:
-                self._by_tid.pop(tid, None)
-        routes = entry.routes.by_tid
-        kept = {tid: route for tid, route in routes.items() if tid not in tids}
-        if len(kept) < len(routes):
-            self._set_routes(entry, kept)
+            entry.rooted.pop(tid, None)
+            entries = self._by_tid.get(tid)
+            if entries is not None:
+                entries.pop(entry.id, None)
+                if not entries:
+                    del self._by_tid[tid]
+                    _discard(self._trees, split_id(tid)[0].broker, tid)
+        routes = entry.routes.without(tids)
+        if routes is not entry.routes:
+            entry.routes = self._share(routes)
 
-    def _set_routes(self, entry: SubscriptionRow, by_tid: dict[TreeId, Route]) -> None:
-        key = tuple(sorted(by_tid.items(), key=_tid_of))
-        routes = self._shared.get(key)
-        if routes is None:
-            routes = Routes(dict(key))
-            self._shared[key] = routes
-        entry.routes = routes
-
-
-def routes_to(entries: Sequence[SubscriptionRow], tid: TreeId) -> Routes:
-    """The routes that a publication of tree `tid` may take to subscriptions of one client; `NO_ROUTES` without any.
-
-    They lead to all of these subscriptions that are bound to the publication's tree (to all of these when none is,
-    because it follows another tree): on a route to only some of them, it would be lost if those were withdrawn while it
-    travels.
-    """
-    if not entries:
-        return NO_ROUTES
-    first = entries[0].routes
-    if len(entries) == 1 or all(entry.routes is first for entry in entries):
-        return first
-    every = [entry.routes for entry in entries]
-    bound = [routes for routes in every if tid in routes.by_tid] or every
-    fewest = min(bound, key=_number_of)
-    shared = {key: route for key, route in fewest.by_tid.items() if all(key in routes.by_tid for routes in bound)}
-    if not shared:
-        return first
-    return fewest if len(shared) == len(fewest.by_tid) else Routes(shared)
+    def _share(self, routes: Routes) -> Routes:
+        """The object that stands for routes equal to these. Different ones of one digest are not shared."""
+        shared = self._shared.setdefault(routes.digest, routes)
+        return shared if shared is routes or shared.by_tid == routes.by_tid else routes
 
 
-def _number_of(routes: Routes) -> int:
-    return len(routes.by_tid)
-
-
-def _tid_of(item: tuple[TreeId, Route]) -> TreeId:
-    return item[0]
+def _discard(sets: dict[BrokerId, dict[str, None]], broker: BrokerId, item: str) -> None:
+    items = sets.get(broker)
+    if items is not None:
+        items.pop(item, None)
+        if not items:
+            del sets[broker]
