@@ -26,6 +26,7 @@ from analysis.judging.journeys.spread import SpreadSample
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
 from analysis.judging.oracle import Oracle, Verdict, expect, oracles_of
 from analysis.judging.rights.duties import owing_subscriptions
+from analysis.judging.trace import CopyTrace
 from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import bucket_of
 from analysis.run_files.blocks import Blocks
@@ -152,7 +153,7 @@ class PublicationStage:
         tally, work = PublicationTally(), WorkSamples()
         by_publisher: list[list[JudgedPublication]] = [[] for _ in range(self.buckets)]
         table = EventTable.of(bucket.parts)
-        composites = CompositeEventCollector(table.detections, table.detection_losses)
+        composites = CompositeEventCollector(table)
         expect(self._oracles, chain.from_iterable(table.published))
         journeys = Journeys(table)
         for _, of_publication in groupby(journeys, lambda journey: journey.publication):
@@ -173,6 +174,7 @@ class PublicationStage:
                     work.add(variant, *journeys.work(journey))
                 verdict = self._oracles[variant].judge(journey)
                 if journey.published is not None:
+                    self._add_traces(verdict, journey, journeys)
                     composites.add(journey.published, verdict.matches, self.histories[variant])
                 if verdict.judgements:
                     judged = judged_in[variant] = judged_publication(journey, verdict, journeys)
@@ -191,6 +193,17 @@ class PublicationStage:
             of_composites = composites.parts(self.composite_buckets)
             parts |= {self.buckets + number: part for number, part in of_composites.items()}
         return Output(tally, parts)
+
+    def _add_traces(self, verdict: Verdict, journey: Journey, journeys: Journeys) -> None:
+        """Adds the records of a publication's copies to its matches: all of them where a fault may have cost one or it
+        may still have been on its way at the end, and else where it was last on its way to the client."""
+        history = self.histories[journey.variant]
+        steps = journeys.steps(journey) if verdict.matches else []
+        needs_all = history.losses or journey.variant in self.undrained
+        for match in verdict.matches:
+            broker = history.lifetimes[match.lifetime].broker
+            match.steps = steps if needs_all else CopyTrace(steps).end_at(broker)
+            match.tree, match.logged = verdict.tree, journey.logged
 
     def _pair(self, reference: JudgedPublication, variant: JudgedPublication, tally: PublicationTally) -> None:
         """Adds the delays that both variants have for the same client."""

@@ -75,6 +75,26 @@ class CopyTrace:
     def drops(self) -> Iterator[Step]:
         return (step for step in self.steps if step.kind is StepKind.DROPPED)
 
+    def way_to(self, broker: BrokerId) -> tuple[BrokerId, ...]:
+        """The brokers that the first copy to arrive at a broker passed, as far as the records show them; empty where
+        none arrived."""
+        way: list[BrokerId] = []
+        before: int | None = None
+        at: BrokerId | None = broker
+        while at is not None and at not in way:
+            step = next((step for step in self.arrivals(at) if before is None or step.time <= before), None)
+            if step is None:
+                break
+            way.append(at)
+            before, at = step.time, step.peer
+        return tuple(reversed(way))
+
+    def end_at(self, broker: BrokerId | None) -> list[Step]:
+        """The first arrival at a broker; where there is none, the last step."""
+        arrived = [] if broker is None else self.arrivals(broker)
+        last = arrived[0] if arrived else self.last
+        return [] if last is None else [last]
+
     @property
     def last(self) -> Step | None:
         """The latest step; None of a publication that no broker recorded."""

@@ -6,7 +6,7 @@ import msgspec
 
 from analysis.judging.deliveries.counts import DeliveryCounts
 from analysis.judging.detections.counts import DetectionCounts
-from analysis.tables.power import Power, ordered
+from analysis.tables.power import ENOUGH, Power, ordered
 from record.manifest import VariantRecord
 
 
@@ -27,7 +27,9 @@ def proves_nothing(power: Power, detections: DetectionCounts) -> bool:
     """
     if power.owed:
         return not power.enough
-    return not detections.expected + detections.excused
+    if detections.expected:
+        return detections.not_judged.total() > (1 - ENOUGH) * detections.expected
+    return not detections.forgone
 
 
 def below_wanted(power: Power, variant: VariantRecord) -> bool:

@@ -154,8 +154,8 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     joined = join_points(logs.placements)
     rounding = [0 if variant.time_dilation == 1 else ROUNDING for variant in run.manifest.variants]
     contexts = _contexts(run, found, publications, logs)
-    ways = [context.evidence.ways for context in contexts]
-    composed = lifetimes_of(found.histories, publications.part_matches, rounding, joined, ways)
+    evidence = [context.evidence for context in contexts]
+    composed = lifetimes_of(found.histories, publications.part_matches, rounding, joined, evidence)
     context = _Context(contexts, buckets, composed, composite_buckets)
     tally, delays = _third_and_fourth(run, judged, context, progress)
     names = tuple(variant.name for variant in run.manifest.variants)

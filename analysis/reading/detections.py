@@ -33,6 +33,25 @@ class NotifiedDetection(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return self.publications[-1] if self.publications else ""
 
 
+class MadeDetection(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A broker detected a set of publications."""
+
+    variant: int
+    client: str
+    composite: str
+    """The client's name for the composite subscription."""
+    publications: tuple[str, ...]
+    broker: str
+    time: int
+    sub_unit: str = ""
+    """The unit that they fulfil, where that is a part of the composite subscription."""
+
+    @property
+    def last(self) -> str:
+        """The publication that was made last."""
+        return self.publications[-1] if self.publications else ""
+
+
 class DetectionLoss(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """A broker lost detections because a bound was reached."""
 
@@ -57,6 +76,14 @@ def notified_detection(variant: int, record: TraceRecord) -> NotifiedDetection |
     return NotifiedDetection(
         variant, record.client, record.id, tuple(record.publications or ()), record.peer, record.time
     )
+
+
+def made_detection(variant: int, record: TraceRecord) -> MadeDetection | None:
+    """The detection that a broker made; None where the record names no client or composite subscription."""
+    if record.client is None or record.id is None:
+        return None
+    publications = tuple(record.publications or ())
+    return MadeDetection(variant, record.client, record.id, publications, record.node, record.time, record.text or "")
 
 
 def detection_loss(variant: int, record: TraceRecord) -> DetectionLoss | None:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.detections import DetectionLoss, NotifiedDetection
+from analysis.reading.detections import DetectionLoss, MadeDetection, NotifiedDetection
 from analysis.reading.publication_events import Column, EventPart, Place, Published
 from record.log import Event
 
@@ -71,6 +71,7 @@ class EventTable:
     """The publishings of each journey."""
     detections: Sequence[NotifiedDetection] = ()
     detection_losses: Sequence[DetectionLoss] = ()
+    made_detections: Sequence[MadeDetection] = ()
 
     @classmethod
     def of(cls, parts: Iterable[bytes]) -> Self:
@@ -80,6 +81,7 @@ class EventTable:
         publishings: list[Published] = []
         detections: list[NotifiedDetection] = []
         losses: list[DetectionLoss] = []
+        made: list[MadeDetection] = []
         found: list[Numbers] = [np.empty((0, len(Column)), dtype=np.int64)]
         for encoded in parts:
             part = _decoder.decode(encoded)
@@ -90,6 +92,7 @@ class EventTable:
             publishings += part.published
             detections += part.detections
             losses += part.detection_losses
+            made += part.made_detections
         rows = np.concatenate(found)
         of_publishings = _numbers([publishing.publication for publishing in publishings], publications)
         variants = 1 + max([*(place.variant for place in places), *(made.variant for made in publishings)], default=0)
@@ -117,6 +120,7 @@ class EventTable:
             published=published,
             detections=detections,
             detection_losses=losses,
+            made_detections=made,
         )
 
 

@@ -18,7 +18,7 @@ from zlib import crc32
 import msgspec
 import numpy as np
 
-from analysis.reading.detections import DetectionLoss, NotifiedDetection
+from analysis.reading.detections import DetectionLoss, MadeDetection, NotifiedDetection
 from record.digests import encode_content
 from record.log import Event, TraceRecord
 
@@ -104,6 +104,7 @@ class EventPart(msgspec.Struct, array_like=True):
     published: list[Published]
     detections: list[NotifiedDetection]
     detection_losses: list[DetectionLoss]
+    made_detections: list[MadeDetection]
 
 
 _content_decoder = msgspec.json.Decoder(dict[str, Value])
@@ -113,7 +114,7 @@ _part_encoder = msgspec.msgpack.Encoder()
 class _Bucket:
     """The events of one bucket so far."""
 
-    __slots__ = ("detection_losses", "detections", "publications", "published", "rows")
+    __slots__ = ("detection_losses", "detections", "made_detections", "publications", "published", "rows")
 
     def __init__(self) -> None:
         self.publications: list[str] = []
@@ -121,10 +122,12 @@ class _Bucket:
         self.published: list[Published] = []
         self.detections: list[NotifiedDetection] = []
         self.detection_losses: list[DetectionLoss] = []
+        self.made_detections: list[MadeDetection] = []
 
     @property
     def filled(self) -> bool:
-        return bool(self.rows or self.published or self.detections or self.detection_losses)
+        detected = self.detections or self.detection_losses or self.made_detections
+        return bool(self.rows or self.published or detected)
 
 
 class EventWriter:
@@ -185,6 +188,9 @@ class EventWriter:
     def add_detection_loss(self, loss: DetectionLoss) -> None:
         self._bucket(loss.last).detection_losses.append(loss)
 
+    def add_made_detection(self, made: MadeDetection) -> None:
+        self._bucket(made.last).made_detections.append(made)
+
     def parts(self) -> dict[int, bytes]:
         """The encoded events by bucket; buckets without any are left out."""
         places = list(self._places)
@@ -202,9 +208,10 @@ def _encoded(places: list[Place], bucket: _Bucket) -> bytes:
     used = [places[number] for number in np.flatnonzero(occur).tolist()]
     return _part_encoder.encode(
         EventPart(
-            used, bucket.publications, rows.tobytes(), bucket.published, bucket.detections, bucket.detection_losses
+            used, bucket.publications, rows.tobytes(), bucket.published, bucket.detections, bucket.detection_losses,
+            bucket.made_detections,
         )
-    )
+    )  # fmt: skip
 
 
 def decode_content(data: bytes) -> dict[str, Value]:

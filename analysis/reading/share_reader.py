@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from sys import intern
 
-from analysis.reading.detections import detection_loss, notified_detection
+from analysis.reading.detections import detection_loss, made_detection, notified_detection
 from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.issued_operations import ISSUED
@@ -289,9 +289,11 @@ class ShareReader:
             )  # fmt: skip
 
     def _read_detected(self, variant: int, record: TraceRecord, _position: int) -> None:
-        if record.client is not None and record.id is not None:
-            detecting = DetectingBroker(variant, record.node, record.client, record.id, record.text or "")
-            self._tally.detected.add(detecting, record.time)
+        made = made_detection(variant, record)
+        if made is not None:
+            detecting = DetectingBroker(variant, made.broker, made.client, made.composite, made.sub_unit)
+            self._tally.detected.add(detecting, made.time)
+            self.events.add_made_detection(made)
 
     def _read_start(self, variant: int, record: TraceRecord, position: int) -> None:
         self._tally.started.add((variant, record.node))

@@ -10,6 +10,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from analysis.tables.power import counted
+
 
 class DetectionDefect(StrEnum):
     """A defect of the notifications of one set of publications for one composite subscription."""
@@ -69,6 +71,16 @@ class ExpectedDetection(Struct, frozen=True, kw_only=True):
     drops: list[str]
     """Of a lost set: the brokers that dropped detections with its publications at a bound, and their reasons. They do
     not excuse the loss."""
+    excuse: str | None = None
+    """Evidence by which it is excused that the set did not come, in a few words; null where it came, is lost or cannot
+    be judged."""
+    evidence: str | None = None
+    """The record, the fault and the promise that make up the excuse."""
+    not_judged: str | None = None
+    """The reason why it cannot be judged that the set did not come."""
+    last_seen: str | None = None
+    """Of a lost set: its last record on the way to the client, or those of its publications where no broker recorded
+    the detection."""
     last_published_ns: int | None
 
 
@@ -87,21 +99,25 @@ class DetectionDelays(Struct, frozen=True, kw_only=True):
 class DetectionFigures(Struct, frozen=True, kw_only=True):
     """The oracle's findings on the detections of one variant.
 
-    Always: delivered = expected - lost + optional + duplicate + spurious.
+    Always: delivered = expected - lost - excused - not judged + optional + duplicate + spurious.
     """
 
     composites: int
     """Composite subscriptions that clients made."""
     expected: int
-    """Sets of publications of which clients had to be notified."""
+    """Sets of publications of which clients had to be notified, whatever failed."""
     delivered: int
     """Notifications that clients got, defective ones included."""
     optional: int
     """Sets that clients were allowed to get and did."""
-    excused: int
+    forgone: int
     """Sets that clients were allowed to get and did not."""
+    excused: dict[str, int]
+    """Sets that clients had to get and did not, as far as evidence excuses that, by kind of evidence."""
+    not_judged: dict[str, int]
+    """Sets that clients had to get and did not, of which nobody can tell why, by reason."""
     lost: int
-    """Sets that clients had to get and did not."""
+    """Sets that clients had to get and did not, without an excuse."""
     dropped: int
     """Lost sets with a publication of which a broker dropped detections at a bound."""
     duplicate: int
@@ -121,7 +137,13 @@ class DetectionFigures(Struct, frozen=True, kw_only=True):
     def in_words(self) -> str:
         allowed = f" and {self.optional:,} allowed" if self.optional else ""
         dropped = f" ({self.dropped:,} of them beside a drop at a bound)" if self.dropped else ""
-        return (
+        besides = [
+            counted(kinds, what)
+            for kinds, what in ((self.not_judged, "not judged"), (self.excused, "excused"))
+            if any(kinds.values())
+        ]
+        found = (
             f"{self.delivered:,} detections delivered, {self.expected:,} expected{allowed}; "
             f"{self.lost:,} lost{dropped}, {self.duplicate:,} duplicate, {self.spurious:,} spurious"
         )
+        return "; ".join([found, *besides])

@@ -51,8 +51,8 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
             return "nothing was owed to any client, so nothing was judged"
         notifications = "notification" if self.owed == 1 else "notifications"
         parts = [f"judged {percent(self.judged, self.owed)} of {self.owed:,} owed {notifications}"]
-        parts += [_counted(self.not_judged, "not judged")] if any(self.not_judged.values()) else []
-        parts += [_counted(self.excused, "excused")] if any(self.excused.values()) else []
+        parts += [counted(self.not_judged, "not judged")] if any(self.not_judged.values()) else []
+        parts += [counted(self.excused, "excused")] if any(self.excused.values()) else []
         if self.implied or any(self.excused.values()):
             parts.append(f"implied at most {self.implied:,}")
         return "; ".join(parts)
@@ -83,7 +83,7 @@ def ordered(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(((name, count) for name, count in counts.items() if count), key=lambda row: (-row[1], row[0])))
 
 
-def _counted(counts: Mapping[str, int], what: str) -> str:
+def counted(counts: Mapping[str, int], what: str) -> str:
     """`43 excused: in flight to B6`, with a count at each of several kinds."""
     kinds = ordered(counts)
     shown = list(kinds.items())[:_KINDS_SHOWN]

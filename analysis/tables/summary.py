@@ -41,7 +41,7 @@ OF_NO_PUBLICATION = frozenset({BROKER_DEFECT, STATE_LEFT, START_NOT_ANNOUNCED})
 OVERTAKEN = "overtaken"
 """The kind of an example that shows an overtaken notification, which is not a defect where routing promises no
 order."""
-FORMAT = 3
+FORMAT = 4
 """The version of the schema, which grows when a field changes its meaning or is removed."""
 
 

@@ -136,6 +136,10 @@ class History:
             DRIVER, Event.NOTIFIED, at, client=client, id=id, kind="detection", peer="B3", publications=list(ids)
         )
 
+    def make(self, *ids: str, at: float, broker: str = "B1", id: str = "c1") -> History:
+        """A broker detects a set of publications."""
+        return self.add(broker, Event.DETECTED, at, client="S", id=id, kind="detection", publications=list(ids))
+
     def join(self, *path: str, at: float, id: str = "c1", epoch: int = 1, former: str | None = None) -> History:
         """The last broker of the path becomes the join point of a unit, which may have moved from a former one.
 
@@ -180,8 +184,18 @@ class History:
     def announce(self, at: float, client: str = "S", id: str = "s1") -> History:
         return self.add(DRIVER, Event.ANNOUNCED, at, client=client, id=id, kind="subscribe")
 
-    def receive(self, id: str = "P:1", at: float = 110.02, broker: str = "B1") -> History:
-        return self.add(broker, Event.RECEIVED, at, id=id, kind="publish", hops=1)
+    def receive(
+        self, id: str = "P:1", at: float = 110.02, broker: str = "B1", source: str | None = None, hops: int = 1
+    ) -> History:
+        return self.add(broker, Event.RECEIVED, at, id=id, kind="publish", hops=hops, peer=source)
+
+    def carry(self, id: str, at: float, *way: str) -> History:
+        """The brokers on a way receive a publication and send it on, 10 ms each."""
+        for hops, broker in enumerate(way):
+            self.receive(id, at + hops / 100, broker, way[hops - 1] if hops else None, hops)
+            if hops + 1 < len(way):
+                self.add(broker, Event.SENT, at + hops / 100 + 0.001, id=id, kind="publish", peer=way[hops + 1])
+        return self
 
     def reject(self, id: str = "P:1", at: float = 110.01) -> History:
         self.add("B1", Event.REJECTED, at, client="P", id=id, kind="publish", hops=0, text="conforms to none")

@@ -189,17 +189,17 @@ def _pair_of_composite(variant: str, announced: float | None) -> History:
 
 ANNOUNCED_COMPOSITES = [
     DetectionCase(_pair_of_composite("that was announced", 110.2), ["detection lost"], {"expected": 1, "lost": 1}),
-    DetectionCase(_pair_of_composite("that was announced in between", 110.4), ["correct"], {"excused": 1}),
-    DetectionCase(_pair_of_composite("that was not announced", None), ["correct"], {"excused": 1}),
+    DetectionCase(_pair_of_composite("that was announced in between", 110.4), ["correct"], {"forgone": 1}),
+    DetectionCase(_pair_of_composite("that was not announced", None), ["correct"], {"forgone": 1}),
     DetectionCase(
         _pair_of_composite("whose session broke after it was announced", 110.2).session(110.25, 110.27, broker="B3"),
         ["correct"],
-        {"excused": 1},
+        {"forgone": 1},
     ),
     DetectionCase(
         _pair_of_composite("that was announced and withdrawn", 110.2).unsubscribe(110.61, "c1"),
         ["correct"],
-        {"excused": 1},
+        {"forgone": 1},
     ),
 ]
 """G6 for composite subscriptions: a set is owed whose publications were all made after the announced start."""

@@ -11,6 +11,7 @@ from analysis.judging.examples import FoundExamples
 from analysis.tables.deliveries import Cause, Right
 from analysis.tables.detections import DetectionDefect, DetectionDelays, DetectionFigures
 from analysis.tables.histogram import DurationHistogram
+from analysis.tables.power import ordered
 from record.time_units import MILLISECOND
 
 
@@ -21,7 +22,11 @@ class DetectionCounts:
     expected: int = 0
     delivered: int = 0
     optional: int = 0
-    excused: int = 0
+    forgone: int = 0
+    excused: Counter[str] = field(default_factory=Counter)
+    """Sets by their excuse."""
+    not_judged: Counter[str] = field(default_factory=Counter)
+    """Sets by the reason why they cannot be judged."""
     lost: int = 0
     dropped: int = 0
     duplicate: int = 0
@@ -36,12 +41,16 @@ class DetectionCounts:
         self.duplicate += max(got - judged.lifetimes, 0)
         if judged.right is Right.MUST:
             self.expected += 1
-            self.lost += not got
-            self.dropped += not got and bool(judged.drops)
+            self.lost += judged.is_lost
+            self.dropped += judged.is_lost and bool(judged.drops)
+            if judged.weighed is not None and judged.weighed.excuse is not None:
+                self.excused[judged.weighed.excuse.kind] += 1
+            elif judged.weighed is not None and judged.weighed.not_judged is not None:
+                self.not_judged[judged.weighed.not_judged] += 1
             self.optional += max(min(got, judged.lifetimes) - 1, 0)
         else:
             self.optional += min(got, judged.lifetimes)
-            self.excused += not got
+            self.forgone += not got
         if got:
             self.delays.add(max(judged.notified[0].time - judged.intended, 1))
 
@@ -55,7 +64,9 @@ class DetectionCounts:
         self.expected += other.expected
         self.delivered += other.delivered
         self.optional += other.optional
-        self.excused += other.excused
+        self.forgone += other.forgone
+        self.excused.update(other.excused)
+        self.not_judged.update(other.not_judged)
         self.lost += other.lost
         self.dropped += other.dropped
         self.duplicate += other.duplicate
@@ -83,7 +94,9 @@ class DetectionCounts:
             expected=self.expected,
             delivered=self.delivered,
             optional=self.optional,
-            excused=self.excused,
+            forgone=self.forgone,
+            excused=ordered(self.excused),
+            not_judged=ordered(self.not_judged),
             lost=self.lost,
             dropped=self.dropped,
             duplicate=self.duplicate,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import merge
@@ -21,7 +21,8 @@ import msgspec
 from analysis.judging.histories.history import History
 from analysis.judging.judged import mapped_bytes
 from analysis.judging.rights.composite_rights import PartMatch
-from analysis.reading.detections import DetectionLoss, NotifiedDetection
+from analysis.reading.detections import DetectionLoss, MadeDetection, NotifiedDetection
+from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import Published
 
 NOT_PUBLISHED = -1
@@ -55,9 +56,17 @@ class PlacedLoss(msgspec.Struct, array_like=True, gc=False):
     loss: DetectionLoss
 
 
-CompositeEvent = PartMatch | PlacedLoss | PlacedDetection
+class PlacedMade(msgspec.Struct, array_like=True, gc=False):
+    """A detection that a broker made, at the stamp of the publication that it lists last."""
 
-_Event = TypeVar("_Event", PartMatch, PlacedLoss, PlacedDetection)
+    stamp: int
+    publication: str
+    made: MadeDetection
+
+
+CompositeEvent = PartMatch | PlacedLoss | PlacedMade | PlacedDetection
+
+_Event = TypeVar("_Event", PartMatch, PlacedLoss, PlacedMade, PlacedDetection)
 
 
 class _Run(msgspec.Struct, array_like=True):
@@ -69,6 +78,7 @@ class _Run(msgspec.Struct, array_like=True):
     composite: CompositeName
     matches: list[memoryview]
     losses: list[memoryview]
+    made: list[memoryview]
     detections: list[memoryview]
 
 
@@ -109,6 +119,7 @@ class _Events:
 
     matches: _EncodedEvents[PartMatch] = field(default_factory=_EncodedEvents)
     losses: _EncodedEvents[PlacedLoss] = field(default_factory=_EncodedEvents)
+    made: _EncodedEvents[PlacedMade] = field(default_factory=_EncodedEvents)
     detections: _EncodedEvents[PlacedDetection] = field(default_factory=_EncodedEvents)
 
 
@@ -125,14 +136,17 @@ class _Lifetime:
 class CompositeEventCollector:
     """Collects the events of a bucket of publications by composite subscription."""
 
-    def __init__(self, detections: Sequence[NotifiedDetection], losses: Sequence[DetectionLoss]) -> None:
-        """`detections` and `losses` are those of the bucket; their stamps are found as publications are added."""
+    def __init__(self, table: EventTable) -> None:
+        """`table` has the events of the bucket; the stamps of its detections are found as publications are added."""
         self._lifetimes: dict[tuple[int, int], _Lifetime] = {}
         """By variant, and by the number of the lifetime in its history."""
         self._events: defaultdict[CompositeName, _Events] = defaultdict(_Events)
-        self._detections = detections
-        self._losses = losses
-        named: list[NotifiedDetection | DetectionLoss] = [*detections, *losses]
+        self._table = table
+        named: list[NotifiedDetection | DetectionLoss | MadeDetection] = [
+            *table.detections,
+            *table.detection_losses,
+            *table.made_detections,
+        ]
         self._stamps = {(event.variant, event.last): NOT_PUBLISHED for event in named}
         """By variant and publication; only of those that detections and losses name."""
 
@@ -164,18 +178,23 @@ class CompositeEventCollector:
 
     def parts(self, buckets: int) -> dict[int, bytes]:
         """The encoded events by bucket, in this number of buckets."""
-        for detection in self._detections:
+        for detection in self._table.detections:
             composite = CompositeName(detection.variant, detection.client, detection.composite)
             stamp = self._stamps[detection.variant, detection.last]
             self._events[composite].detections.add(PlacedDetection(stamp, detection.last, detection))
-        for loss in self._losses:
+        for made in self._table.made_detections:
+            composite = CompositeName(made.variant, made.client, made.composite)
+            stamp = self._stamps[made.variant, made.last]
+            self._events[composite].made.add(PlacedMade(stamp, made.last, made))
+        for loss in self._table.detection_losses:
             composite = CompositeName(loss.variant, loss.client, loss.composite)
             stamp = self._stamps[loss.variant, loss.last]
             self._events[composite].losses.add(PlacedLoss(stamp, loss.last, loss))
         runs: dict[int, list[_Run]] = {}
         for composite, events in self._events.items():
             number = crc32(f"{composite.variant}/{composite.client}/{composite.name}".encode()) % buckets
-            run = _Run(composite, events.matches.pieces(), events.losses.pieces(), events.detections.pieces())
+            kinds = events.matches, events.losses, events.made, events.detections
+            run = _Run(composite, *(of_kind.pieces() for of_kind in kinds))
             runs.setdefault(number, []).append(run)
         return {number: msgspec.msgpack.encode(of_bucket) for number, of_bucket in runs.items()}
 
@@ -201,6 +220,7 @@ class CompositeEventReader:
         return merge(
             *(_decoded(run.matches, _matches) for run in runs),
             *(_decoded(run.losses, _losses) for run in runs),
+            *(_decoded(run.made, _made) for run in runs),
             *(_decoded(run.detections, _detections) for run in runs),
             key=_order,
         )
@@ -214,6 +234,7 @@ class CompositeEventReader:
 _encoder = msgspec.msgpack.Encoder()
 _matches = msgspec.msgpack.Decoder(list[PartMatch])
 _losses = msgspec.msgpack.Decoder(list[PlacedLoss])
+_made = msgspec.msgpack.Decoder(list[PlacedMade])
 _detections = msgspec.msgpack.Decoder(list[PlacedDetection])
 
 

@@ -5,10 +5,9 @@ A publication that matches a part of a composite subscription has a right of its
 `analysis.judging.oracle`, as if the composite subscription were a plain one that it matches. A set of publications that
 fulfils the pattern (`analysis.judging.detections.combinations`) is
 
-1. **must** if all of its publications are, no outage may have struck one of them on its way, their stamps lie within
-   the window, and no crash took stored matches with it: from the publishing of the first to the end of the flight of
-   the last there is neither a time of `analysis.judging.detections.stored_matches` nor an outage of the client's
-   session. Not to get it is *lost*, to get it twice is *duplicated*.
+1. **must** if the client is owed all of its publications, whatever fails, and their stamps lie within the window. Not
+   to get it is *lost*, unless evidence that names it excuses that (`analysis.judging.detections.evidence`), or nobody
+   can tell; to get it twice is *duplicated*.
 2. **may** if all of its publications are must or may, and their stamps may lie within the window. To get it twice is
    *duplicated*.
 3. **none** otherwise, and so is every set that does not fulfil the pattern. To get it is *spurious*.
@@ -31,12 +30,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from analysis.judging.detections.combinations import Combinations
-from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss
-from analysis.judging.evidence.risks import Risks
+from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss, PlacedMade
+from analysis.judging.detections.evidence import SetFacts, SetWeighing, Weighed
 from analysis.judging.language import Pattern
 from analysis.judging.rights.composite_rights import PartMatch
-from analysis.reading.detections import NotifiedDetection
-from analysis.reading.intervals import NONE, Intervals
+from analysis.reading.detections import MadeDetection, NotifiedDetection
 from analysis.tables.deliveries import Right
 from analysis.tables.detections import DetectionDefect
 
@@ -53,23 +51,10 @@ class ComposedLifetime:
     """Nanoseconds."""
     matches: Sequence[int]
     """The number of publications that match each part."""
-    outages: Intervals = NONE
-    """The time in which matches that brokers had stored for it may have been lost."""
-    risks: Risks | None = None
-    """The time in which outages may have cost it publications, by the publisher's broker; None without any."""
-    silent: Intervals = NONE
-    """As `History.silent`."""
+    facts: SetFacts
+    """By which the loss of a set is excused."""
     error: int = 0
     """The largest possible error of the difference of two stamps, in nanoseconds."""
-    disturbed: Intervals = NONE
-    """The time from each fault of any kind until the overlay may have recovered."""
-    calm: int = 0
-    """Nanoseconds by which a flight ends earlier than `PartMatch.until` where nothing disturbed it."""
-
-    def until(self, match: PartMatch) -> int:
-        """The end of the flight of a publication that matches a part."""
-        undisturbed = match.until - self.calm
-        return match.until if self.disturbed.overlaps(match.stamp, undisturbed) else undisturbed
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +68,19 @@ class JudgedDetection:
     """In order of time."""
     lifetimes: int
     """The number of lifetimes in which it is a detection: the client may get it in each."""
+    weighed: Weighed | None = None
+    """Of a set that is owed and did not come."""
+
+    @property
+    def is_lost(self) -> bool:
+        """True when the client is owed it, did not get it, and nothing excuses that."""
+        return self.weighed is not None and self.weighed.is_lost
 
     @property
     def defect(self) -> DetectionDefect | None:
         if len(self.notified) > self.lifetimes:
             return DetectionDefect.DUPLICATED
-        return DetectionDefect.LOST if self.right is Right.MUST and not self.notified else None
+        return DetectionDefect.LOST if self.is_lost else None
 
     @property
     def publications(self) -> list[str]:
@@ -120,6 +112,8 @@ class DetectionMember(msgspec.Struct, gc=False):
     matches: dict[int, PartMatch] = {}
     """By lifetime."""
     drops: list[str] = []
+    made: list[MadeDetection] = []
+    """The detections that brokers made and of which it is the last publication."""
 
 
 @dataclass(slots=True)
@@ -143,6 +137,7 @@ class DetectionSweep:
             number: Combinations(lifetime.pattern, lifetime.within + lifetime.error, lifetime.matches)
             for number, lifetime in lifetimes.items()
         }
+        self._weighing = {number: SetWeighing(lifetime.facts) for number, lifetime in lifetimes.items()}
         self._horizon = max((lifetime.within + lifetime.error for lifetime in lifetimes.values()), default=0)
         self._newest: DetectionMember | None = None
         """The last one that was added; all events of a publication follow one another."""
@@ -176,6 +171,8 @@ class DetectionSweep:
                 self._waiting.append(event)
             elif type(event) is PlacedLoss:
                 self._add_loss(event)
+            elif type(event) is PlacedMade:
+                self._add_made(event)
         yield from self._closed(now + 1)
 
     def _add(self, match: PartMatch) -> None:
@@ -203,6 +200,11 @@ class DetectionSweep:
         if newest is not None and newest.publication == placed.publication:
             newest.drops.append(f"{placed.loss.broker}: {placed.loss.reason}")
 
+    def _add_made(self, placed: PlacedMade) -> None:
+        newest = self._newest
+        if newest is not None and newest.publication == placed.publication:
+            newest.made.append(placed.made)
+
     def _closed(self, before: int) -> Iterator[JudgedDetection]:
         """The sets whose last publication was made before this time, once their notifications are assigned to them."""
         while self._waiting and self._waiting[0].stamp < before:
@@ -215,7 +217,10 @@ class DetectionSweep:
         for publications in closed:
             found = self._open.pop(publications)
             notified = sorted(found.notified, key=lambda detection: detection.time)
-            yield JudgedDetection(found.members, self._right(found), notified, len(found.lifetimes))
+            owing = [number for number in found.lifetimes if self._must(found.members, number)]
+            weighed = self._weighed(found, owing) if owing else None
+            right = Right.MUST if owing else Right.MAY
+            yield JudgedDetection(found.members, right, notified, len(found.lifetimes), weighed)
 
     def _assign(self, placed: PlacedDetection) -> None:
         found = self._open.get(frozenset(placed.detection.publications))
@@ -231,21 +236,30 @@ class DetectionSweep:
             del recent[self._oldest]
             self._oldest += 1
 
-    def _right(self, found: _OpenSet) -> Right:
-        must = any(self._must(found.members, lifetime) for lifetime in found.lifetimes)
-        return Right.MUST if must else Right.MAY
-
     def _must(self, members: Sequence[DetectionMember], number: int) -> bool:
+        """True when the client is owed a set in one lifetime, whatever fails."""
         lifetime = self._lifetimes[number]
         matches = [member.matches[number] for member in members]
-        if any(match.right is not Right.MUST for match in matches):
+        if any(match.right is not Right.MUST and match.doubt is None for match in matches):
             return False
-        first, last = matches[0], matches[-1]
-        if last.stamp - first.stamp > lifetime.within - lifetime.error:
-            return False
-        if lifetime.risks is not None and any(
-            lifetime.risks.of(match.origin).overlaps(match.stamp, lifetime.until(match)) for match in matches
-        ):
-            return False
-        until = max(map(lifetime.until, matches))
-        return not lifetime.outages.overlaps(first.stamp, lifetime.silent.settled(first.stamp, until))
+        return matches[-1].stamp - matches[0].stamp <= lifetime.within - lifetime.error
+
+    def _weighed(self, found: _OpenSet, owing: Sequence[int]) -> Weighed | None:
+        """The outcome for a set that is owed in some lifetimes; None where it came. It is lost if it is in one of
+        them."""
+        ids = {member.publication for member in found.members}
+        made = [
+            detection
+            for member in found.members
+            for detection in member.made
+            if ids.issuperset(detection.publications)
+            and (detection.sub_unit or len(detection.publications) == len(ids))
+        ]
+        weighed: Weighed | None = None
+        for number in owing:
+            matches = [member.matches[number] for member in found.members]
+            if found.notified:
+                self._weighing[number].prove(matches, made)
+            elif weighed is None or not weighed.is_lost:
+                weighed = self._weighing[number].weigh(matches, made)
+        return weighed

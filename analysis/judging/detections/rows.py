@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.judging.detections.events import NOT_PUBLISHED, CompositeName, PlacedDetection
+from analysis.judging.detections.evidence import Weighed
 from analysis.judging.detections.oracle import JudgedDetection
 from analysis.judging.variant_context import VariantContext
 from analysis.reading.detections import NotifiedDetection
@@ -45,7 +46,8 @@ def notification_row(
 
 def expected_row(variant: str, composite: CompositeName, judged: JudgedDetection) -> ExpectedDetection:
     """The row of a set of which the client must or may be notified."""
-    defect = judged.defect
+    defect, weighed = judged.defect, judged.weighed or Weighed()
+    excuse = weighed.excuse
     return ExpectedDetection(
         variant=variant,
         client=composite.client,
@@ -56,6 +58,10 @@ def expected_row(variant: str, composite: CompositeName, judged: JudgedDetection
         defect=None if defect is None else defect.value,
         cause=None,
         drops=judged.drops if defect is DetectionDefect.LOST else [],
+        excuse=None if excuse is None else excuse.kind,
+        evidence=None if excuse is None else excuse.evidence,
+        not_judged=weighed.not_judged,
+        last_seen=weighed.last_seen if defect is DetectionDefect.LOST else None,
         last_published_ns=judged.members[-1].stamp,
     )
 
@@ -82,10 +88,10 @@ def defect_example(composite: CompositeName, judged: JudgedDetection, defect: De
     """The example of a set that was lost or duplicated."""
     if defect is DetectionDefect.DUPLICATED:
         detail = f"notified {len(judged.notified)} times"
-    elif judged.drops:
-        detail = f"detections dropped at {'; '.join(judged.drops)}"
     else:
-        detail = f"published within {judged.spread / MILLISECOND:.3f} ms of each other; no broker recorded a drop"
+        drops = f"detections dropped at {'; '.join(judged.drops)}" if judged.drops else "no broker recorded a drop"
+        seen = "" if judged.weighed is None else f"; {judged.weighed.last_seen}"
+        detail = f"published within {judged.spread / MILLISECOND:.3f} ms of each other; {drops}{seen}"
     return _example(composite, defect, judged.publications, judged.members[-1].stamp, detail)
 
 

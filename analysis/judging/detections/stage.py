@@ -12,6 +12,7 @@ from typing import NamedTuple
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.detections.counts import DetectionTally
 from analysis.judging.detections.events import CompositeEventReader, CompositeName, PartOfComposite, PlacedDetection
+from analysis.judging.detections.evidence import SetFacts
 from analysis.judging.detections.oracle import ComposedLifetime, DetectionSweep, JudgedDetection
 from analysis.judging.detections.rows import (
     defect_example,
@@ -21,15 +22,14 @@ from analysis.judging.detections.rows import (
     spurious_row,
 )
 from analysis.judging.detections.spurious import cause_of, matches_of
-from analysis.judging.detections.stored_matches import match_losses
-from analysis.judging.evidence.risks import Risks
-from analysis.judging.evidence.ways import Ways
+from analysis.judging.evidence.excuses import Evidence
 from analysis.judging.histories.history import History
 from analysis.judging.language import parts_of
 from analysis.judging.rights.declared import composite_of
 from analysis.judging.rights.standing import standing_of
 from analysis.judging.variant_context import VariantContext
-from analysis.reading.intervals import Intervals
+from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.placements import JoinPoint
 from analysis.tables.deliveries import Cause
 from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
@@ -124,12 +124,12 @@ def lifetimes_of(
     matches: Mapping[PartOfComposite, int],
     rounding: Sequence[int],
     joined: Iterable[JoinPoint],
-    ways: Sequence[Ways],
+    evidence: Sequence[Evidence],
 ) -> dict[CompositeName, dict[int, ComposedLifetime]]:
     """The lifetimes of all composite subscriptions, given the number of publications that match each part.
 
     `rounding` has nanoseconds for each variant, by which a difference of two of its stamps may be wrong; `joined` are
-    the join points of those that are routed as units; `ways` are those of each variant.
+    the join points of those that are routed as units; `evidence` is that of each variant.
     """
     points: defaultdict[CompositeName, list[JoinPoint]] = defaultdict(list)
     for point in joined:
@@ -148,11 +148,20 @@ def lifetimes_of(
                 pattern=composite.pattern,
                 within=composite.within,
                 matches=[matches.get(PartOfComposite(variant, number, part), 0) for part in parts],
-                outages=Intervals.union(match_losses(lifetime, history, points[name]), made.outages),
-                risks=Risks(history.losses, ways[variant], lifetime.broker, points[name]) if history.losses else None,
-                silent=history.silent,
+                facts=SetFacts(
+                    evidence=evidence[variant],
+                    broker=lifetime.broker,
+                    points=_of_lifetime(points[name], lifetime),
+                    sessions=made.outages,
+                    silent=history.silent,
+                    disturbed=Intervals.union(*history.struck.values()),
+                ),
                 error=error,
-                disturbed=Intervals.union(*history.struck.values()),
-                calm=history.settling.calm,
             )
     return found
+
+
+def _of_lifetime(points: Iterable[JoinPoint], lifetime: DeclarationLifetime) -> list[JoinPoint]:
+    """The join points of one lifetime of a composite subscription, of those under its name."""
+    end = FOREVER if lifetime.withdrawn is None else lifetime.withdrawn
+    return [point for point in points if lifetime.issued <= point.joined <= end]

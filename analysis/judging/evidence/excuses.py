@@ -135,11 +135,30 @@ class Evidence:
         sent = step.kind is StepKind.SENT
         return self.ways.passing(*ends, f"{step.broker}->{step.peer}" if sent else f"{step.peer}->{step.broker}")
 
+    def may_have_held(self, broker: BrokerId, since: int, begin: int) -> bool:
+        """True when a broker may have held a message of any kind from one time to the other: it had hardly come, or
+        something explains that it waited."""
+        return begin - since <= _HANDLING or self.backlogs.lasted(broker, since, begin, lambda _: True)
+
+    def stated(self, outage: LossyOutage) -> str:
+        """The fault and the promise, as evidence states them."""
+        until = "to the end" if outage.end == FOREVER else f"to {outage.end / SECOND:.3f} s"
+        cost = self.promises.loss(outage.kind).value
+        return (
+            f"{outage.kind} of {outage.element} from {outage.begin / SECOND:.3f} s {until}; "
+            f"the promises let it cost {cost}"
+        )
+
     def outlived(self, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries) -> bool:
         """True when the client certainly had its subscription back after its broker had failed."""
         published = judged.published or 0
         own = [outage for outage in self.losses if outage.element == outcome.broker and outage.end <= published]
         return bool(own) and recoveries.recovered(judged, outcome.client, outcome.subscriptions, own[-1])
+
+
+def ended(outage: LossyOutage) -> str:
+    """The effect of a fault on a broker, in one word."""
+    return _ENDED.get(outage.kind, "struck")
 
 
 class _Search:
@@ -169,7 +188,7 @@ class _Search:
         if passing is Passing.NEVER:
             return None
         found = self._at_link(outage, passing) if outage.ends else self._at_broker(outage, passing)
-        return None if found is None else Excuse(found[0], f"{found[1]}; {self._fault(outage)}")
+        return None if found is None else Excuse(found[0], f"{found[1]}; {self._evidence.stated(outage)}")
 
     def _waited(self, outage: LossyOutage) -> int:
         """Nanoseconds for which the publication may have waited before the outage at the broker that it struck, or at
@@ -207,7 +226,7 @@ class _Search:
             return None
         lasting = [step.time for step in (last, *trace.out_of(broker))]
         if self._held(broker, max(lasting), outage.begin):
-            return f"held by {broker} when it was {_ENDED.get(outage.kind, 'struck')}", str(last)
+            return f"held by {broker} when it was {ended(outage)}", str(last)
         return None
 
     def _leads_on(self, direction: str) -> bool:
@@ -243,6 +262,8 @@ class _Search:
         if passing is Passing.IMAGINABLE:
             return None
         last = self._trace.last
+        if last is None and not self._judged.logged:
+            return None
         seen, where = (self._published, "no broker received it") if last is None else (last.time, f"last {last}")
         waits_at_client = last is None and self._judged.origin == outage.element and outage.end < FOREVER
         if waits_at_client or seen > outage.recovered or not self._may_wait_for_it(outage, seen):
@@ -261,11 +282,3 @@ class _Search:
 
     def _adjacent(self, broker: str, element: str) -> bool:
         return element in self._evidence.ways.overlay.neighbours(broker)
-
-    def _fault(self, outage: LossyOutage) -> str:
-        until = "to the end" if outage.end == FOREVER else f"to {outage.end / SECOND:.3f} s"
-        cost = self._evidence.promises.loss(outage.kind).value
-        return (
-            f"{outage.kind} of {outage.element} from {outage.begin / SECOND:.3f} s {until}; "
-            f"the promises let it cost {cost}"
-        )

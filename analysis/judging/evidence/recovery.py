@@ -15,7 +15,7 @@ from analysis.judging.histories.losses import LossyOutage
 from analysis.judging.judged import JudgedPublication
 from analysis.reading.intervals import FOREVER
 
-_Proof = tuple[str, int, int, LossyOutage]
+Proof = tuple[str, int, int, LossyOutage]
 """Client, subscription, advertisement, outage."""
 
 
@@ -23,7 +23,7 @@ _Proof = tuple[str, int, int, LossyOutage]
 class Recoveries:
     """The earliest proofs of recovery from one publisher."""
 
-    proven: dict[_Proof, int] = field(default_factory=dict)
+    proven: dict[Proof, int] = field(default_factory=dict)
     """The time of publishing of the earliest publication that proves a recovery."""
 
     @classmethod
@@ -44,8 +44,11 @@ class Recoveries:
             passed = elements_of(path)
             for outage in healed:
                 if outage.element in passed:
-                    key = outcome.client, outcome.proves, tree, outage
-                    self.proven[key] = min(published, self.proven.get(key, FOREVER))
+                    self.prove((outcome.client, outcome.proves, tree, outage), published)
+
+    def prove(self, proof: Proof, published: int) -> None:
+        """Adds a proof of recovery by a publication of this time."""
+        self.proven[proof] = min(published, self.proven.get(proof, FOREVER))
 
     def recovered(
         self, judged: JudgedPublication, client: str, subscriptions: Sequence[int], lost: LossyOutage

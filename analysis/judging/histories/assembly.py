@@ -11,9 +11,7 @@ from msgspec import UNSET
 from analysis.judging.histories.adjacency import adjacency_of
 from analysis.judging.histories.cuts import cuts_of
 from analysis.judging.histories.fault_costs import (
-    crash_intervals,
     cutting_outages,
-    other_losses,
     silent_intervals,
 )
 from analysis.judging.histories.faults import FaultTimes, fault_spans
@@ -109,8 +107,6 @@ def _history(
         joining=_joining(lifetimes, variant.run_start),
         cut_short=cut_short(variant.end, variant.interrupted),
         losses=[returning.served(loss, returned) for loss in losses_of(faults, promises, lingering, brokers)],
-        crashes=crash_intervals(faults, promises, lingering, brokers),
-        lossy_elsewhere=other_losses(faults, promises, lingering, brokers),
         silent=silent_intervals(faults, promises, lingering, brokers),
         unsettled=outage_intervals(faults, lingering, brokers),
         session_outages={

@@ -99,10 +99,6 @@ class History:
     """The time after which publications of an interrupted run may not have been delivered; None of a whole run."""
     losses: Sequence[LossyOutage] = ()
     """The outages that may cost what passes them, in order of time."""
-    crashes: Mapping[str, Intervals] = field(default_factory=dict)
-    """By broker: the time in which it may have lost what it stored; only of brokers that ended."""
-    lossy_elsewhere: Intervals = NONE
-    """The time in which what brokers stored may be lost anywhere, by faults of other kinds."""
     silent: Intervals = NONE
     """The time in which publications may wait in a queue without a record in any log."""
     unsettled: Intervals = NONE

@@ -19,7 +19,8 @@ from analysis.judging.rights.declared import declared_parts
 from analysis.judging.rights.duties import Duties
 from analysis.judging.rights.interests import ReadContent
 from analysis.judging.rights.standing import Flight, Standing, Status, standing_of
-from analysis.judging.rights.subscribed import judged_right, moments_of, spurious_cause
+from analysis.judging.rights.subscribed import doubt_of, judged_right, moments_of, spurious_cause
+from analysis.judging.trace import Step
 from analysis.tables.deliveries import Cause, Right
 from record.promises import Completeness
 
@@ -34,7 +35,8 @@ class PartMatch(msgspec.Struct, array_like=True, gc=False):
     lifetime: int
     """The number of the composite subscription in its variant's history."""
     right: Right
-    """That of the client to the publication as part of a detection: must, may or none."""
+    """That of the client to the publication as part of a detection: must, may or none. It is may where there is a
+    doubt, though the client is owed it."""
     cause: Cause | None
     """The reason for none."""
     until: int
@@ -45,6 +47,15 @@ class PartMatch(msgspec.Struct, array_like=True, gc=False):
     """The numbers of the parts, ascending."""
     values: list[list[Value]]
     """For each of them, the values that it compares with variables; empty where no part has variables."""
+    doubt: Doubt | None = None
+    """The fault that may have cost the client what it is owed, whatever way the publication took; None without any."""
+    tree: int | None = None
+    """The number of the advertisement on whose tree the publication certainly travels."""
+    steps: list[Step] = []
+    """The records of its copies, in order of time; where no fault may have cost one, only the last of them on the way
+    to the client."""
+    logged: bool = True
+    """False where brokers logged a sample of publications without it."""
 
 
 class _JudgedParts(NamedTuple):
@@ -53,6 +64,7 @@ class _JudgedParts(NamedTuple):
     lifetime: int
     right: Right
     cause: Cause | None
+    doubt: Doubt | None
     leaves: list[int]
     attributes: list[tuple[str, ...]]
     """For each of the leaves; empty where none has variables."""
@@ -106,23 +118,24 @@ class CompositeRights:
         """Raises rights to must where the start of the composite subscription had been announced."""
         for match in matches:
             if match.right is Right.MAY and duties.is_announced(self._made[match.lifetime], flight):
-                match.right = Right.MUST
+                match.right, match.doubt = Right.MUST, None
 
     def _matches(self, content: ReadContent, flight: Flight, entitled: Status) -> Iterator[PartMatch]:
         published, attributes = flight.published, content.attributes
         numbers = tuple(sorted(content.parts))
-        for lifetime, right, cause, leaves, names in self._judged(numbers, flight, entitled):
+        for judged in self._judged(numbers, flight, entitled):
             yield PartMatch(
                 published.time,
                 published.publication,
                 published.intended,
-                lifetime,
-                right,
-                cause,
+                judged.lifetime,
+                judged.right,
+                judged.cause,
                 flight.until,
                 published.broker,
-                leaves,
-                [[attributes[name] for name in of_leaf] for of_leaf in names],
+                judged.leaves,
+                [[attributes[name] for name in of_leaf] for of_leaf in judged.attributes],
+                judged.doubt,
             )
 
     def _judged(self, numbers: tuple[int, ...], flight: Flight, entitled: Status) -> list[_JudgedParts]:
@@ -147,9 +160,10 @@ class CompositeRights:
         for lifetime, leaves in by_lifetime.items():
             status = self._status_of(leaves[0].made, flight)
             right = judged_right(status, entitled, flight.doubt)
-            if right is Right.MUST and self._best_effort:
-                right = Right.MAY
+            doubt = doubt_of(status, entitled, flight.doubt) if right is Right.MAY else None
+            if self._best_effort and right is not Right.NONE:
+                right, doubt = Right.MAY, None
             cause = spurious_cause(status) if right is Right.NONE else None
             names = [leaf.attributes for leaf in leaves] if any(leaf.attributes for leaf in leaves) else []
-            found.append(_JudgedParts(lifetime, right, cause, [leaf.number for leaf in leaves], names))
+            found.append(_JudgedParts(lifetime, right, cause, doubt, [leaf.number for leaf in leaves], names))
         return found

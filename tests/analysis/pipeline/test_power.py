@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from tests.analysis.history import History, joined, write_run
 def judged(directory: Path, history: History) -> tuple[Delivery, ExitCode]:
     summary = analyze(write_run(directory / "run", [history]), PlainEngine())
     assert read_summary(directory / "run") == summary
-    assert summary.format == FORMAT == 3
+    assert summary.format == FORMAT == 4
     return summary.variants[0].delivery, exit_code(summary)
 
 
@@ -62,7 +63,9 @@ HALF = Power(owed=100, excused={}, not_judged={"outside of the sample": 50}, imp
     [
         (Power.total([]), DetectionCounts(), True),
         (Power.total([]), DetectionCounts(expected=3), False),
-        (Power.total([]), DetectionCounts(excused=3), False),
+        (Power.total([]), DetectionCounts(forgone=3), False),
+        (Power.total([]), DetectionCounts(expected=4, not_judged=Counter(unknown=3)), True),
+        (Power.total([]), DetectionCounts(expected=4, not_judged=Counter(unknown=2)), False),
         (LITTLE, DetectionCounts(expected=3), True),
         (HALF, DetectionCounts(), False),
     ],

@@ -27,5 +27,6 @@ def empty_variant(name: str) -> VariantSummary:
 def detected(variant: VariantSummary, mean_ms: float | None) -> VariantSummary:
     """The variant with detections of this mean delay; none where it is None."""
     counts = dict.fromkeys(DetectionFigures.__struct_fields__, 0)
-    figures = msgspec.convert(counts | {"spurious_causes": {}, "mean_ms": mean_ms}, DetectionFigures)
+    kinds = {"spurious_causes": {}, "excused": {}, "not_judged": {}}
+    figures = msgspec.convert(counts | kinds | {"mean_ms": mean_ms}, DetectionFigures)
     return msgspec.structs.replace(variant, delivery=msgspec.structs.replace(variant.delivery, detections=figures))

@@ -141,3 +141,29 @@ def detections_that_join_points_pass_on_are_lost_before_a_late_crash() -> None:
 @AREA.row(scenarios.COMPOSITES_WITHDRAWN, _SPURIOUS)
 def withdrawn_composites_are_detected() -> None:
     around(Composites, "remove", lambda original, self, client, name: ())
+
+
+_ON_THE_WAY = {"at": "run+300ms", "kill": "B2", "for": "300ms"}
+"""The crash of a broker between a publisher and the brokers that detect, whose recovery lasts beyond the run."""
+
+
+@AREA.row(scenarios.COMPOSITES_SIMPLE.suffering("a crash on the way", _ON_THE_WAY, run="5s"), _LOST)
+def detector_forgets_every_fourth_pair_while_the_overlay_recovers_from_a_crash_elsewhere() -> None:
+    skip = EveryNth(4)
+    around(
+        Detector,
+        "_detections",
+        lambda original, self, *arguments: [
+            one for one in original(self, *arguments) if len(one.publications) == 1 or not skip()
+        ],
+    )
+
+
+@AREA.row(scenarios.COMPOSITES_TOPOLOGY.suffering("a crash on the way", _ON_THE_WAY, run="5s"), _LOST)
+def homes_forget_every_third_detection_while_the_overlay_recovers_from_a_crash_elsewhere() -> None:
+    skip = EveryNth(3)
+    around(
+        Units,
+        "_notify",
+        lambda original, self, row, publications: [] if skip() else original(self, row, publications),
+    )

@@ -203,8 +203,9 @@ def test_a_run_without_the_variants_is_refused() -> None:
 
 def figures(lost: int = 0, duplicate: int = 0, spurious: int = 0) -> DetectionFigures:
     return DetectionFigures(
-        composites=1, expected=1, delivered=1, optional=0, excused=0, lost=lost, dropped=0, duplicate=duplicate,
-        spurious=spurious, spurious_causes={}, mean_ms=1.0, p50_ms=1.0, p95_ms=1.0, p99_ms=1.0, max_ms=1.0,
+        composites=1, expected=1, delivered=1, optional=0, forgone=0, excused={}, not_judged={}, lost=lost, dropped=0,
+        duplicate=duplicate, spurious=spurious, spurious_causes={}, mean_ms=1.0, p50_ms=1.0, p95_ms=1.0,
+        p99_ms=1.0, max_ms=1.0,
     )  # fmt: skip
 
 

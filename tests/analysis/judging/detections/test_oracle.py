@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.judging.detections.events import CompositeEvent, PlacedDetection, PlacedLoss
+from analysis.judging.detections.evidence import SetFacts
 from analysis.judging.detections.oracle import ComposedLifetime, DetectionSweep
 from analysis.judging.detections.spurious import cause_of, matches_of
+from analysis.judging.evidence.backlog import Backlogs
+from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.evidence.ways import Ways
+from analysis.judging.histories.settling import Settling
 from analysis.judging.rights.composite_rights import PartMatch
 from analysis.reading.detections import DetectionLoss, NotifiedDetection
 from analysis.reading.intervals import Intervals
@@ -20,6 +25,9 @@ from analysis.tables.detections import DetectionDefect
 from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.language.composite_subscription import parts_of, relaxed
 from broker_service.language.notation import parse_composite
+from record.promises import Promises
+from record.time_units import SECOND
+from tests.analysis.history import OVERLAY
 from tests.analysis.judging.detections.test_combinations import matching
 from tests.analysis.judging.language.translation import pattern_of
 from tests.broker_service.detection import naive
@@ -38,7 +46,14 @@ def match_of(pattern: Composite, made: Published, right: Right) -> PartMatch | N
 
 
 def lifetime_of(pattern: Composite, within: int) -> ComposedLifetime:
-    return ComposedLifetime(pattern=pattern_of(pattern), within=within, matches=[1] * len(parts_of(pattern)))
+    matches = [1] * len(parts_of(pattern))
+    return ComposedLifetime(pattern=pattern_of(pattern), within=within, matches=matches, facts=calm())
+
+
+def calm() -> SetFacts:
+    """The facts of a run without faults."""
+    evidence = Evidence((), Ways(OVERLAY), Backlogs(), Settling(), Promises())
+    return SetFacts(evidence=evidence, broker="B1")
 
 
 def placed(ids: Sequence[str], stamps: dict[str, int], time: int) -> PlacedDetection:
@@ -112,7 +127,7 @@ def test_an_error_of_stamps_makes_what_is_close_to_the_end_of_the_window_optiona
     for spread in (7, 8, 12, 13):
         made = [Published("p1", 100, {"class": "A"}), Published("p2", 100 + spread, {"class": "B"})]
         matches = [found for one in made if (found := match_of(PAIR, one, Right.MUST)) is not None]
-        lifetime = ComposedLifetime(pattern=pattern_of(PAIR), within=10, matches=[1, 1], error=2)
+        lifetime = ComposedLifetime(pattern=pattern_of(PAIR), within=10, matches=[1, 1], facts=calm(), error=2)
         verdicts[spread] = [found.right for found in DetectionSweep({7: lifetime}).judged(in_order(matches))]
     assert verdicts == {7: [Right.MUST], 8: [Right.MUST], 12: [Right.MAY], 13: []}
 
@@ -138,10 +153,10 @@ def test_memory_holds_the_events_of_two_windows() -> None:
 
 
 def test_an_undisturbed_flight_ends_earlier() -> None:
-    """A publication of 100 that may have been in flight until 300, less 80 where no fault was meanwhile."""
-    match = PartMatch(100, "P:1", 100, 0, Right.MUST, None, 300, "B1", [0], [])
-    lifetime = ComposedLifetime(pattern=pattern_of(PAIR), within=10, matches=[1, 1], calm=80)
-    assert lifetime.until(match) == 220
-    assert replace(lifetime, disturbed=Intervals.of([(221, 500)])).until(match) == 220
-    assert replace(lifetime, disturbed=Intervals.of([(200, 500)])).until(match) == 300
-    assert replace(lifetime, disturbed=Intervals.of([(0, 100)])).until(match) == 300
+    """A flight may last from 0 to 4 s, less the part of the allowance that nothing needs without a fault."""
+    facts = replace(calm(), evidence=replace(calm().evidence, settling=Settling(spread=SECOND)))
+    earlier = 4 * SECOND - facts.evidence.settling.calm
+    assert facts.over(0, 4 * SECOND) == earlier
+    assert replace(facts, disturbed=Intervals.of([(earlier + 1, 9 * SECOND)])).over(0, 4 * SECOND) == earlier
+    assert replace(facts, disturbed=Intervals.of([(earlier, 9 * SECOND)])).over(0, 4 * SECOND) == 4 * SECOND
+    assert replace(facts, disturbed=Intervals.of([(-SECOND, 0)])).over(0, 4 * SECOND) == 4 * SECOND
