@@ -53,6 +53,7 @@ COMPILED_MODULES = (
     "broker_service/grpc_shell/link_stream.py",
     "broker_service/grpc_shell/service.py",
     "broker_service/grpc_shell/session_stream.py",
+    "broker_service/transport/allowance.py",
     "broker_service/transport/channel.py",
     "broker_service/transport/connection.py",
     "broker_service/transport/due_writes.py",

@@ -35,13 +35,22 @@ ServeStream = Callable[[Coroutine[Any, Any, None], str], Awaitable[None]]
 class LinkPorts:
     """See the module. It must be used within a running event loop."""
 
-    def __init__(self, broker: Broker, config: BrokerConfig, service: Service, serve: ServeStream) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        config: BrokerConfig,
+        service: Service,
+        serve: ServeStream,
+        report_refused: Callable[[str, str], None],
+    ) -> None:
+        """`report_refused` is that of `RpcServer`."""
         self.servers: dict[str, RpcServer] = {}
         """By the address they listen on."""
         self._broker = broker
         self._config = config
         self._service = service
         self._serve = serve
+        self._report_refused = report_refused
         self._ports: dict[BrokerId, LinkPort] = {}
         self._dialling: dict[BrokerId, asyncio.Task[None]] = {}
         for link in config.links:
@@ -105,7 +114,7 @@ class LinkPorts:
     async def _listen(self, local: str) -> None:
         links = _MOST_CHANGING_LINKS if self._broker.neighbours_change else len(self._config.links)
         limits = ServerLimits(largest_link_frame(self._config.limits), links + _STREAMS_WITHOUT_HELLO)
-        server = RpcServer({LINK: functools.partial(self._serve_link, local)}, limits)
+        server = RpcServer({LINK: functools.partial(self._serve_link, local)}, limits, self._report_refused)
         await server.listen(bind(local))
         self.servers[local] = server
 

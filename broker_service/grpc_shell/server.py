@@ -97,12 +97,12 @@ class BrokerServer:
         self._load = LoadGauge(self._recorder, config.incarnation, time.process_time_ns, resident_memory)
         gauges = queues, BufferGauges(self.broker.buffers, self._recorder), self._load
         self._ticker = Ticker(self._trace, self._recorder, *((SECOND, gauge.take) for gauge in gauges))
-        self._links = LinkPorts(self.broker, config, self._service, self._serve)
+        self._refusals = RefusalLog()
+        self._links = LinkPorts(self.broker, config, self._service, self._serve, self._refusals.add)
         self._sessions: set[SessionStream] = set()
         self._servers: list[RpcServer] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
-        self._refusals = RefusalLog()
 
     async def start(self) -> None:
         """Listens and begins to dial. Raises `CannotListenError`; nothing stays open then."""
@@ -179,7 +179,8 @@ class BrokerServer:
     def _client_server(self) -> RpcServer:
         limits = ServerLimits(self.config.limits.message_bytes, self.config.limits.sessions + _BRIEF_CALLS)
         control = Control(self.broker, self._links, self._count_malformed, lambda: self._trace.lost, self._set_pace)
-        return RpcServer({SESSION: self._serve_session, **control.handlers(), **HEALTH}, limits)
+        handlers = {SESSION: self._serve_session, **control.handlers(), **HEALTH}
+        return RpcServer(handlers, limits, self._refusals.add)
 
     async def _serve_session(self, served: ServedStream) -> None:
         name = f"session of {served.peer}"

@@ -66,7 +66,7 @@ class ClientConnection(Connection):
 
     def cancel(self, stream: RpcStream) -> None:
         """Breaks a stream, unless it has ended."""
-        if self.streams.pop(stream.number, None) is not None:
+        if self._remove(stream.number) is not None:
             self._http2.reset_stream(stream.number, ErrorCodes.CANCEL)
             self._flush()
             stream.fail(RpcError(StatusCode.CANCELLED, "this end cancelled the call"))
@@ -95,7 +95,7 @@ class ClientConnection(Connection):
         self.cancel(stream)
 
     def _stream_ended(self, event: events.StreamEnded) -> None:
-        stream = self.streams.pop(event.stream_id, None)
+        stream = self._remove(event.stream_id)
         if stream is not None:
             stream.end()
 

@@ -5,7 +5,8 @@
    data of streams that are not open, and the end of a stream without the data before it.
 2. A stream sends no more than HTTP/2's windows and the socket's buffer have room for, and is notified of more room.
 3. A connection whose other end breaks the rules of HTTP/2 is closed, and so is one whose other end does not read the
-   answers that HTTP/2 demands (`_MOST_UNSENT`).
+   answers that HTTP/2 demands (`_MOST_UNSENT`), or causes more work than it may (`allowance`).
+4. What came in is handled in turns, between which the event loop serves others; the socket is not read meanwhile.
 """
 
 from __future__ import annotations
@@ -21,6 +22,15 @@ from h2.errors import ErrorCodes
 from h2.exceptions import FrameTooLargeError, ProtocolError
 from h2.settings import SettingCodes
 
+from broker_service.transport.allowance import (
+    DATA_COST,
+    LEAST_MESSAGE,
+    MESSAGES_A_UNIT,
+    MOST_STREAMS,
+    TURN,
+    Allowance,
+    cost_of,
+)
 from broker_service.transport.frames import (
     DATA,
     END_STREAM,
@@ -48,6 +58,9 @@ _FIRST_WINDOW = (1 << 16) - 1
 _LARGEST_FRAME = 1 << 18
 """Bytes; a frame is handled as a whole."""
 
+_MOST_HEADER_BYTES = 1 << 13
+"""Bytes of all headers of a request or a response, once they are decoded."""
+
 _MOST_UNSENT = 1 << 22
 """Bytes that may wait in the socket's buffer; data stops far below, so most of them are answers to pings or resets."""
 
@@ -55,6 +68,10 @@ _RESET_CODES = {ErrorCodes.REFUSED_STREAM: StatusCode.UNAVAILABLE, ErrorCodes.CA
 """Status of a call that ends with these errors of HTTP/2; it is INTERNAL with any other."""
 
 EventHandlers = Mapping[type[events.Event], Callable[[Any], None]]
+
+
+class HeaderEncodingError(ProtocolError):
+    """A header is not UTF-8."""
 
 
 class WindowExceededError(ProtocolError):
@@ -65,7 +82,8 @@ class Connection(asyncio.Protocol):
     """See the module. Subclasses are the two ends."""
 
     def __init__(self, configuration: H2Configuration, largest: int, most_streams: int, preface: int) -> None:
-        """`largest` bounds incoming messages, in bytes, `most_streams` the streams that the other end may open.
+        """`largest` bounds incoming messages, in bytes, `most_streams` the streams that the other end may open, at most
+        `MOST_STREAMS` of them.
 
         `preface` is the number of bytes that come before the first frame.
         """
@@ -75,16 +93,23 @@ class Connection(asyncio.Protocol):
         """The address of the other end, for logs."""
         self._http2 = H2Connection(configuration)
         self._largest = largest
-        self._most_streams = most_streams
+        self._most_streams = min(most_streams, MOST_STREAMS)
         self._transport: asyncio.Transport | None = None
         self._paused = False
         """True while the socket's buffer is full."""
         self._preface = preface
         """Bytes of the preface that have not come."""
         self._rest = b""
-        """Bytes of a frame that is not complete."""
+        """Bytes that came in and are not handled."""
+        self._begin = 0
+        """The place in them up to which they are handled."""
+        self._next_turn: asyncio.Handle | None = None
+        """Set while frames wait for their next turn."""
+        self._allowance = Allowance()
         self._window = _FIRST_WINDOW
         """Bytes that may be sent on all streams."""
+        self._blocked: dict[int, RpcStream] = {}
+        """Streams that had no room for all they wanted to send, in the order in which they are tried again."""
         self._unreturned = 0
         """Bytes of data, of all streams, that came in since the last update of this end's window."""
         self._handlers: EventHandlers = {
@@ -92,7 +117,7 @@ class Connection(asyncio.Protocol):
             events.RemoteSettingsChanged: self._settings_changed,
             events.StreamEnded: self._stream_ended,
             events.StreamReset: self._stream_reset,
-            events.ConnectionTerminated: lambda _: self._end("the other end closed the connection"),
+            events.ConnectionTerminated: self._terminated,
             **self._further_handlers(),
         }
 
@@ -110,13 +135,13 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         if stream.number not in self.streams or transport is None:
             raise stream.error or RpcError(StatusCode.UNAVAILABLE, "the other end has ended the call")
-        if self._paused:
-            return 0
-        size = min(len(data), stream.window, self._window, self._http2.max_outbound_frame_size)
+        size = 0 if self._paused else min(len(data), stream.window, self._window, self._http2.max_outbound_frame_size)
         if size <= 0:
+            self._blocked[stream.number] = stream
             return 0
         stream.window -= size
         self._window -= size
+        self._allowance.data += size
         transport.write(data_header(stream.number, size) + (data if size == len(data) else data[:size]))
         return size
 
@@ -136,12 +161,22 @@ class Connection(asyncio.Protocol):
         stream.window = self._http2.remote_settings.initial_window_size
         self.streams[stream.number] = stream
 
+    def _remove(self, number: int) -> RpcStream | None:
+        """Forgets a stream, which has ended or is broken. Returns it; None when that was done before."""
+        self._blocked.pop(number, None)
+        return self.streams.pop(number, None)
+
     def _broken(self, stream: RpcStream, error: RpcError) -> None:
         """Called when a stream is broken."""
         stream.fail(error)
 
     def _end(self, reason: str) -> None:
         """Breaks all streams and closes the socket."""
+        if self._next_turn is not None:
+            self._next_turn.cancel()
+            self._next_turn = None
+        self._rest, self._begin = b"", 0
+        self._blocked.clear()
         streams, self.streams = self.streams, {}
         for stream in streams.values():
             self._broken(stream, RpcError(StatusCode.UNAVAILABLE, reason))
@@ -169,18 +204,41 @@ class Connection(asyncio.Protocol):
                 SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
                 SettingCodes.MAX_FRAME_SIZE: _LARGEST_FRAME,
                 SettingCodes.MAX_CONCURRENT_STREAMS: self._most_streams,
+                SettingCodes.MAX_HEADER_LIST_SIZE: _MOST_HEADER_BYTES,
             }
         )
         http2.increment_flow_control_window(_CONNECTION_WINDOW - _FIRST_WINDOW)
         self._flush()
 
     def data_received(self, data: bytes) -> None:
+        self._rest = self._rest[self._begin :] + data if self._rest else data
+        self._begin = 0
+        if self._next_turn is None:
+            self._take_turn()
+
+    def _take_turn(self) -> None:
+        """Handles what came in, up to the end of a turn, after which the socket is read no more until the next one."""
+        transport = self._transport
+        waited, self._next_turn = self._next_turn is not None, None
         try:
-            self._rest = self._receive(self._rest + data if self._rest else data)
+            over = self._receive(self._rest)
         except ProtocolError as error:
-            self._rest = b""
+            self._refused(error)
+            return
+        if over and transport is not None and not transport.is_closing():
+            if not waited:
+                transport.pause_reading()
+            self._next_turn = asyncio.get_running_loop().call_soon(self._take_turn)
+        elif waited and transport is not None and not transport.is_closing():
+            transport.resume_reading()
+
+    def _refused(self, error: ProtocolError) -> None:
+        """Closes the connection, because its other end has done what it may not."""
+        reason = f"the other end broke the rules of HTTP/2: {error}"
+        if self._transport is not None and not self._transport.is_closing():
+            self._http2.close_connection(error.error_code)
             self._flush()
-            self._end(f"the other end broke the rules of HTTP/2: {error}")
+        self._end(reason)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end("the connection is lost")
@@ -194,13 +252,18 @@ class Connection(asyncio.Protocol):
 
     # Frames
 
-    def _receive(self, data: bytes) -> bytes:
-        """Handles all complete frames; returns the rest. Raises `ProtocolError`."""
-        begin = min(self._preface, len(data))
-        if begin:
-            self._preface -= begin
-            self._receive_odd(data[:begin])
+    def _receive(self, data: bytes) -> bool:
+        """Handles complete frames, and returns whether a turn ended before all were. Raises `ProtocolError`."""
+        begin, left = self._begin, TURN
+        if self._preface:
+            size = min(self._preface, len(data))
+            self._preface -= size
+            self._receive_odd(data[:size])
+            begin += size
         while len(data) - begin >= HEADER_BYTES:
+            if left <= 0:
+                self._begin = begin
+                return True
             length, kind, flags, number = read_header(data, begin)
             content = begin + HEADER_BYTES
             end = content + length
@@ -210,36 +273,55 @@ class Connection(asyncio.Protocol):
                 break
             if kind == DATA and (stream := self.streams.get(number)) is not None:
                 frame = data[content:end]
-                self._receive_data(stream, unpadded(frame) if flags & PADDED else frame, length)
+                messages = self._receive_data(stream, unpadded(frame) if flags & PADDED else frame, length)
+                left -= DATA_COST + messages // MESSAGES_A_UNIT
                 if flags & END_STREAM:
                     self._receive_odd(end_of_data(number))
-            elif kind == WINDOW_UPDATE and length == INCREMENT_BYTES:
-                self._enlarge(number, read_increment(data, content))
             else:
-                self._receive_odd(data[begin:end])
+                cost = cost_of(kind, length, len(self.streams))
+                left -= cost
+                self._allowance.spend(cost)
+                if kind == WINDOW_UPDATE and length == INCREMENT_BYTES:
+                    self._enlarge(number, read_increment(data, content))
+                else:
+                    self._receive_odd(data[begin:end])
             begin = end
-        return data[begin:]
+        self._rest, self._begin = data[begin:], 0
+        return False
 
     def _receive_odd(self, data: bytes) -> None:
         """Has h2 handle a frame."""
-        for event in self._http2.receive_data(data):
+        try:
+            happened = self._http2.receive_data(data)
+        except UnicodeDecodeError as error:
+            raise HeaderEncodingError(f"a header is not UTF-8: {error}") from None
+        for event in happened:
             handler = self._handlers.get(type(event))
             if handler is not None:
                 handler(event)
         self._flush()
 
-    def _receive_data(self, stream: RpcStream, data: bytes, size: int) -> None:
-        """Handles data that occupies `size` bytes of the windows."""
+    def _receive_data(self, stream: RpcStream, data: bytes, size: int) -> int:
+        """Handles data that occupies `size` bytes of the windows. Returns the number of messages that they complete."""
+        allowance = self._allowance
+        if size:
+            allowance.data += size
+        else:
+            allowance.spend(DATA_COST)
         self._unreturned += size
         if self._unreturned > _CONNECTION_WINDOW // 2 and self._transport is not None:
             self._transport.write(window_update(0, self._unreturned))
             self._unreturned = 0
         if stream.error is not None:
-            return
+            return 0
         try:
-            stream.receive(data, size)
+            messages = stream.receive(data, size)
         except RpcError as error:
             self._refuse(stream, error)
+            return 0
+        if (beyond := messages - size // LEAST_MESSAGE) > 0:
+            allowance.spend(beyond)
+        return messages
 
     def _refuse(self, stream: RpcStream, error: RpcError) -> None:
         """Ends a stream whose data cannot be read."""
@@ -256,11 +338,16 @@ class Connection(asyncio.Protocol):
             stream.window += increment
             if stream.window > LARGEST_WINDOW:
                 raise WindowExceededError(f"the window of stream {number}")
+            self._blocked.pop(number, None)
             stream.make_room()
 
     def _make_room(self) -> None:
-        for stream in list(self.streams.values()):
-            stream.make_room()
+        """Has streams send what there was no room for, each once and as long as there is room."""
+        blocked = self._blocked
+        for _ in range(len(blocked)):
+            if self._paused or self._window <= 0 or not blocked:
+                return
+            blocked.pop(next(iter(blocked))).make_room()
 
     # Events of h2
 
@@ -281,10 +368,14 @@ class Connection(asyncio.Protocol):
             stream.end()
 
     def _stream_reset(self, event: events.StreamReset) -> None:
-        stream = self.streams.pop(event.stream_id, None)
+        stream = self._remove(event.stream_id)
         if stream is not None:
             code = _RESET_CODES.get(cast(ErrorCodes, event.error_code), StatusCode.INTERNAL)
             self._broken(stream, RpcError(code, f"the other end reset the stream ({event.error_code!r})"))
+
+    def _terminated(self, event: events.ConnectionTerminated) -> None:
+        why = "" if event.error_code == ErrorCodes.NO_ERROR else f" ({event.error_code!r})"
+        self._end(f"the other end closed the connection{why}")
 
 
 def header_fields(headers: Sequence[tuple[Any, Any]]) -> Mapping[str, str]:

@@ -1,6 +1,7 @@
 """Reading and writing of one stream side by side, within the callbacks of the event loop.
 
-Frames that came in are handled within the call that brought them. Frames are written at the end of the callback in
+Frames that came in are handled within the call that brought them, up to a bound (`_FRAMES_A_TURN`, `SLICE_TIME`) after
+which the event loop serves others before the next ones. Frames are written at the end of the callback in
 which they became due (`due_writes`), as far as the stream has room, and paced (`links.pacing`).
 """
 
@@ -13,11 +14,16 @@ from collections.abc import Sequence
 from broker_service.links.pacing import Pace
 from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.stream import Stream
+from broker_service.turns import SLICE_TIME
 from record.callbacks import do_nothing
 from record.time_units import SECOND
 
 _EARLIEST = 0.0015
 """Seconds by which uvloop may call too early: it cuts the present time to milliseconds, and rounds delays to them."""
+
+
+_FRAMES_A_TURN = 32
+"""Frames that came in and are handled together."""
 
 
 def seconds_until(at: int) -> float:
@@ -41,6 +47,8 @@ class Duplex:
         self._loop = asyncio.get_running_loop()
         self._holding: asyncio.Task[None] | None = None
         """Set while the stream is held up."""
+        self._next_turn: asyncio.Handle | None = None
+        """Set while frames wait until the event loop has served others."""
         self._end: asyncio.Future[None] = self._loop.create_future()
         """Holds the error by which the stream ends; the first one counts."""
         self._woken = False
@@ -115,6 +123,8 @@ class Duplex:
                 self._pausing.cancel()
             if self._holding is not None:
                 self._holding.cancel()
+            if self._next_turn is not None:
+                self._next_turn.cancel()
 
     def _finish(self, error: BaseException | None) -> None:
         if self._end.done():
@@ -127,20 +137,43 @@ class Duplex:
     # Reading
 
     def _handle_frames(self) -> None:
-        """Handles the frames that have come, within the call that brought them, unless the stream is held up."""
-        stream = self._stream
+        """Handles the frames that have come, within the call that brought them, unless the stream is held up.
+
+        Those beyond a turn are handled when the event loop has served others.
+        """
+        if self._next_turn is not None:
+            return
+        stream, handled, begin = self._stream, 0, 0
         try:
             with self._due_writes:
                 while self._holding is None and not self._end.done() and (data := stream.take()) is not None:
+                    if handled == 1:
+                        begin = time.monotonic_ns()
                     self.on_frame(data)
+                    handled += 1
                     if self.held_up:
-                        self._holding = asyncio.create_task(self.ready())
-                        self._holding.add_done_callback(self._go_on)
+                        self._hold()
+                    elif handled >= _FRAMES_A_TURN or (begin and time.monotonic_ns() - begin >= SLICE_TIME):
+                        self._next_turn = self._loop.call_soon(self._take_turn)
+                        break
         except Exception as error:
             self._finish(error)
             return
-        if self._holding is None and (stream.ended or stream.error is not None):
+        stream.reads_on = self._next_turn is not None
+        if not stream.reads_on and self._holding is None and (stream.ended or stream.error is not None):
             self._finish(stream.error)
+
+    def _take_turn(self) -> None:
+        self._next_turn = None
+        self._handle_frames()
+
+    def _hold(self) -> None:
+        """Reads no further frames for now. A stream that is broken ends without those that it still has."""
+        if self._stream.error is not None:
+            self._finish(self._stream.error)
+            return
+        self._holding = asyncio.create_task(self.ready())
+        self._holding.add_done_callback(self._go_on)
 
     def _go_on(self, held: asyncio.Task[None]) -> None:
         self._holding = None

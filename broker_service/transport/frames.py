@@ -22,6 +22,16 @@ END_STREAM = 0x1
 PADDED = 0x8
 """Flag of data with padding."""
 
+HEADERS = 0x1
+"""Type of a frame that opens a stream, or ends its response."""
+RST_STREAM = 0x3
+"""Type of a frame that breaks a stream."""
+SETTINGS = 0x4
+"""Type of a frame that states the bounds of its sender."""
+
+CONTINUATION = 0x9
+"""Type of a frame with further headers."""
+
 WINDOW_UPDATE = 0x8
 """Type of a frame that enlarges a window."""
 INCREMENT_BYTES = 4

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from h2 import events
 from h2.config import H2Configuration
 from h2.errors import ErrorCodes
+from h2.exceptions import ProtocolError
 
 from broker_service.transport.connection import Connection, header_fields
 from broker_service.transport.frames import PREFACE_BYTES
@@ -57,8 +58,12 @@ class ServerLimits(NamedTuple):
 class RpcServer:
     """Serves the streams of all connections to its sockets. It must be made and used within a running event loop."""
 
-    def __init__(self, handlers: Mapping[Method, Handler], limits: ServerLimits) -> None:
+    def __init__(
+        self, handlers: Mapping[Method, Handler], limits: ServerLimits, report_refused: Callable[[str, str], None]
+    ) -> None:
+        """`report_refused` is called with the name of a connection that is refused, and the reason."""
         self.limits = limits
+        self.report_refused = report_refused
         self._handlers = {method.path: handler for method, handler in handlers.items()}
         self._listeners: list[asyncio.Server] = []
         self._paths: list[Path] = []
@@ -160,7 +165,7 @@ class ServerConnection(Connection):
 
     def finish(self, stream: ServedStream, status: RpcError) -> None:
         """Ends a stream with a status, unless the other end has broken it."""
-        if self.streams.pop(stream.number, None) is None:
+        if self._remove(stream.number) is None:
             return
         response = () if stream.answered else _RESPONSE
         trailers = (*response, *status_trailers(status.code, status.details))
@@ -189,5 +194,9 @@ class ServerConnection(Connection):
 
     def _broken(self, stream: RpcStream, error: RpcError) -> None:
         super()._broken(stream, error)
-        if isinstance(stream, ServedStream):
+        if isinstance(stream, ServedStream) and not stream.reads_on:
             self._server.break_off(stream)
+
+    def _refused(self, error: ProtocolError) -> None:
+        self._server.report_refused(f"connection of {self.peer}", str(error))
+        super()._refused(error)

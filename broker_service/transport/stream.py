@@ -30,6 +30,8 @@ class Stream(Protocol):
     """Called when a message, the end or an error has come."""
     on_room: Callable[[], None]
     """Called when further messages may be sent, after `send` has returned False."""
+    reads_on: bool
+    """Set by a user that has not read all messages yet, and will without being called."""
 
     def take(self) -> bytes | None:
         """The next message that has come; None when there is none."""
@@ -76,6 +78,8 @@ class RpcStream:
         """Bytes that came in since the other end's window was enlarged last."""
         self.ended = False
         """True when the other end will send nothing more."""
+        self.reads_on = False
+        """Set by a user that has not read all messages yet, and will without being called."""
         self.on_room: Callable[[], None] = do_nothing
         """Called when further messages may be sent, after `send` has returned False."""
         self._unsent = b""
@@ -121,19 +125,22 @@ class RpcStream:
 
     # Called by the connection
 
-    def receive(self, data: bytes, size: int) -> None:
-        """Takes bytes that came in and occupy `size` bytes of the window.
+    def receive(self, data: bytes, size: int) -> int:
+        """Takes bytes that came in and occupy `size` bytes of the window. Returns the number of messages that they
+        complete.
 
         Raises `RpcError` as the splitter, and when they exceed the window.
         """
         self._consumed += size
         if self._consumed > STREAM_WINDOW:
             raise RpcError(StatusCode.INTERNAL, "more data than the window has room for")
-        self._messages += self._splitter.split(data)
+        messages = self._splitter.split(data)
+        self._messages += messages
         if self._messages:
             self.on_arrival()
         elif self._consumed >= _ENLARGED_AFTER:
             self._enlarge_window()
+        return len(messages)
 
     def end(self) -> None:
         """Notes that the other end has closed its side."""

@@ -40,6 +40,7 @@ class ListedSocket:
         self.unsent = 0
         self.closed = False
         self.aborted = False
+        self.reading = True
 
     def write(self, data: bytes) -> None:
         assert not self.closed
@@ -61,15 +62,33 @@ class ListedSocket:
     def abort(self) -> None:
         self.aborted = True
 
+    def pause_reading(self) -> None:
+        assert self.reading
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        assert not self.reading
+        self.reading = True
+
     def take(self) -> bytes:
         data = b"".join(self.written)
         self.written.clear()
         return data
 
 
+refused: list[tuple[str, str]] = []
+"""Connections that servers have refused, and the reasons."""
+
+
+@pytest.fixture(autouse=True)
+def none_refused_before() -> None:
+    refused.clear()
+
+
 def served() -> tuple[ServerConnection, ListedSocket]:
     """A connection to a server that refuses all streams, because it serves none."""
-    connection, socket = ServerConnection(RpcServer({}, ServerLimits(LARGEST, streams=0))), ListedSocket()
+    server = RpcServer({}, ServerLimits(LARGEST, streams=0), lambda name, reason: refused.append((name, reason)))
+    connection, socket = ServerConnection(server), ListedSocket()
     connection.connection_made(socket)  # type: ignore[arg-type]
     return connection, socket
 
@@ -232,16 +251,40 @@ async def test_streams_that_are_reset_at_once_leave_nothing_behind() -> None:
     async def handler(stream: ServedStream) -> None:
         await stream.read()
 
-    server = RpcServer({SESSION: handler}, ServerLimits(LARGEST, streams=10))
+    server = RpcServer({SESSION: handler}, ServerLimits(LARGEST, streams=10), lambda *_: None)
     connection, socket = ServerConnection(server), ListedSocket()
     connection.connection_made(socket)  # type: ignore[arg-type]
     peer = peer_of(client_side=True)
-    for number in range(1, 2001, 2):
+    for number in range(1, 301, 2):
         peer.send_headers(number, REQUEST)
         peer.reset_stream(number)
         connection.data_received(peer.data_to_send())
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
     assert not connection.streams
     assert not server._tasks
     assert not socket.closed
+
+
+async def test_a_call_that_is_still_being_read_is_not_cancelled_when_its_stream_breaks() -> None:
+    read: list[bytes | None] = []
+
+    async def handler(stream: ServedStream) -> None:
+        stream.reads_on = True
+        await asyncio.sleep(0)
+        read.append(await stream.read())
+
+    server = RpcServer({SESSION: handler}, ServerLimits(LARGEST, streams=10), lambda *_: None)
+    connection, socket = ServerConnection(server), ListedSocket()
+    connection.connection_made(socket)  # type: ignore[arg-type]
+    peer = peer_of(client_side=True)
+    peer.send_headers(1, REQUEST)
+    peer.send_data(1, prefixed(b"last"))
+    connection.data_received(peer.data_to_send())
+    await asyncio.sleep(0)
+    peer.reset_stream(1)
+    connection.data_received(peer.data_to_send())
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert read == [b"last"]
+    assert not server._tasks

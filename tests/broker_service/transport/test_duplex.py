@@ -25,6 +25,7 @@ class QueueStream:
     def __init__(self) -> None:
         self.error: Exception | None = None
         self.ended = False
+        self.reads_on = False
         self.on_arrival: Callable[[], None] = do_nothing
         self.incoming: list[bytes] = []
         self.written: asyncio.Queue[bytes] = asyncio.Queue()
@@ -98,6 +99,57 @@ async def test_what_a_frame_raises_ends_it() -> None:
     stream.receive(b"bad")
     with pytest.raises(ValueError, match="bad frame"):
         await asyncio.wait_for(Echo(stream).run(), WITHIN)
+
+
+class Reader(Duplex):
+    """Keeps the frames that came in; each takes some seconds of the processor."""
+
+    def __init__(self, stream: QueueStream, seconds: float = 0.0) -> None:
+        super().__init__(stream, DueWrites())
+        self.frames: list[bytes] = []
+        self._seconds = seconds
+
+    def on_frame(self, data: bytes) -> None:
+        self.frames.append(data)
+        time.sleep(self._seconds)
+
+    def next_frames(self) -> Sequence[bytes]:
+        return ()
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.0, 32), (0.006, 2)])
+async def test_frames_beyond_a_turn_wait_until_the_event_loop_has_served_others(seconds: float, most: int) -> None:
+    stream, at_turns = QueueStream(), list[int]()
+    reader = Reader(stream, seconds)
+    running = asyncio.create_task(reader.run())
+    await asyncio.sleep(0)
+    frames = [b"%d" % number for number in range(most * 3)]
+    stream.incoming += frames
+    stream.receive(b"last")
+    for _ in range(4):
+        at_turns.append(len(reader.frames))
+        stream.on_arrival()  # which must not begin a further turn
+        await asyncio.sleep(0)
+    assert at_turns == [most, 2 * most, 3 * most, 3 * most + 1]
+    assert reader.frames == [*frames, b"last"]
+    stream.end()
+    await asyncio.wait_for(running, WITHIN)
+
+
+async def test_all_that_came_before_a_stream_broke_is_handled() -> None:
+    stream = QueueStream()
+    reader = Reader(stream)
+    running = asyncio.create_task(reader.run())
+    await asyncio.sleep(0)
+    stream.incoming += [b"x"] * 100
+    stream.receive(b"last")
+    assert stream.reads_on
+    stream.error = ConnectionResetError("gone")
+    stream.on_arrival()
+    with pytest.raises(ConnectionResetError):
+        await asyncio.wait_for(running, WITHIN)
+    assert not stream.reads_on
+    assert len(reader.frames) == 101
 
 
 async def test_what_frames_rely_on_is_made_to_last_before_they_are_made() -> None:

@@ -29,7 +29,7 @@ LIMITS = ServerLimits(largest=4 * MB, streams=3)
 async def serving(directory: Path, handler: Handler, limits: ServerLimits = LIMITS) -> AsyncIterator[str]:
     """The address of a server that serves `SESSION`."""
     address = f"unix:{directory}/server.sock"
-    server = RpcServer({SESSION: handler}, limits)
+    server = RpcServer({SESSION: handler}, limits, lambda name, reason: None)
     await server.listen(bind(address))
     try:
         yield address
@@ -231,7 +231,7 @@ async def test_a_caller_that_goes_cancels_what_serves_it(tmp_path: Path) -> None
 
 async def test_a_server_that_stops_lets_streams_end_and_breaks_the_others(tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/server.sock"
-    server = RpcServer({SESSION: echo}, LIMITS)
+    server = RpcServer({SESSION: echo}, LIMITS, lambda name, reason: None)
     await server.listen(bind(address))
     ending, lasting = [await dial(address, SESSION, MB) for _ in range(2)]
     for call in (ending, lasting):
