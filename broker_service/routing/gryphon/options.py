@@ -54,7 +54,7 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     gap_after: float = 0.02
     """Seconds that an unknown position is waited for, at least (`gap_requests`)."""
     nack_again: float = 0.1
-    """Seconds until a request is repeated, at least; they double up to 2 s."""
+    """Seconds until a request is repeated, at least: round trips are measured, and the wait doubles up to 60 s."""
     head_every: float = 0.25
     """Seconds between announcements of the end of a stream, while positions are not acknowledged."""
     acknowledge_every: float = 0.1

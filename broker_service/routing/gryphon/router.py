@@ -74,7 +74,7 @@ from broker_service.routing.interface import (
 )
 from broker_service.routing.matcher import Matcher
 
-_LAST_OFFER = 2.0
+_LAST_OFFER = 60.0
 """Seconds between two repetitions of an offer, at most."""
 _KNOWN = "known"
 """Key of V_b in stable storage."""
@@ -127,6 +127,7 @@ class GryphonRouter(DispatchingRouter):
             Exchanges(options.nack_again, _LAST_OFFER),
             ask_after=options.nack_again,
             is_up=self._detours.is_up,
+            round_trip=self._detours.round_trip,
             now=context.now,
             observe=self._observe,
         )

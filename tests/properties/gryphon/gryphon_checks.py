@@ -13,6 +13,8 @@ from broker_service.routing.registry import PROTOCOLS, Protocol
 from tests.contracts.running import judged, scenario
 
 TREE = "{kind: redundant-tree, tree: [[pb, A], [A, B], [B, s1], [B, s2], [A, s3]], replicas: 2, link: {delay: 8ms}}"
+LONG = "{delay: 1ms..400ms, jitter: 20%}"
+"""Links on which answers take up to 4 s, and no two paths as long as each other."""
 INNER = ("A1", "A2", "B1", "B2")
 EDGES = ("pb", "s1", "s2", "s3")
 PUBLISHERS = ("P@pb", "Q@s1", "O@A2")
@@ -41,6 +43,11 @@ def faulty(seed: int, kinds: Sequence[str], options: str = "", *, limits: str = 
         publications=_PUBLICATIONS,
     )
     return _with_churn(text, rng, seed)
+
+
+def on_long_links(text: str) -> str:
+    """A scenario on links of 1 to 400 ms, and with the time that all of it may take there."""
+    return text.replace("{delay: 8ms}", LONG, 1).replace("drain: 5s", "drain: 30s", 1)
 
 
 def restarted(seed: int, options: str = "") -> str:

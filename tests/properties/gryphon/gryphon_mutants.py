@@ -12,9 +12,8 @@ from broker_service.routing.gryphon import GryphonRouter
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.propagation.messages import Addition, Change
 from broker_service.routing.gryphon.relaying.retransmission import Retransmission
-from broker_service.routing.gryphon.streams.gap_requests import GapRequests
 from broker_service.routing.gryphon.streams.horizon import Horizon
-from broker_service.routing.gryphon.streams.messages import MOST_ANSWERED, decode_stamp
+from broker_service.routing.gryphon.streams.messages import decode_stamp
 from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.publisher_log import POSITION_BITS
 from broker_service.routing.gryphon.streams.ranges import RangeSet
@@ -317,28 +316,18 @@ class FollowsFromWhatArrives(GryphonRouter):
         return super()._receive_publication(neighbour, message)
 
 
-class AsksForAMillionPositionsAtMost(GryphonRouter):
-    """Lets requests for missing positions grow by doubling, up to a million positions, however much is silent."""
+class AnswersNoMoreThanWasAsked(GryphonRouter):
+    """Answers a request for silent positions with these and not with the whole range that is silent."""
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        original = self._forwarding.state
+        retransmission = self._relay._retransmission
+        original = retransmission._silent
 
-        def state(stream: NodeNumber) -> StreamState:
-            found = original(stream)
-            if not isinstance(found.requests, GrowsByDoubling):
-                found.requests = GrowsByDoubling(context.options.gap_after, context.options.nack_again)
-            return found
+        def silent(state: StreamState, neighbour: BrokerId, start: int, end: int) -> RangeSet:
+            return RangeSet(original(state, neighbour, start, end).within(start, end))
 
-        self._forwarding.state = state  # type: ignore[method-assign]
-
-
-class GrowsByDoubling(GapRequests):
-    def _resize(self) -> None:
-        if 2 * self._brought <= MOST_ANSWERED:
-            self._positions = min(2 * self._positions, 1 << 20)
-        elif self._brought > MOST_ANSWERED:
-            self._shrink()
+        retransmission._silent = silent  # type: ignore[method-assign]
 
     def _shrink(self) -> None:
         self._positions = max(16, self._positions // 2)

@@ -82,6 +82,12 @@ class Detours:
         """True when a neighbour can be reached, over its link or a detour."""
         return self.links[neighbour].up or neighbour in self._open
 
+    def round_trip(self, neighbour: BrokerId) -> float:
+        """Seconds to a neighbour and back, as far as is known; over a detour twice those of its first part."""
+        if self.links[neighbour].up or neighbour not in self._open:
+            return self.links[neighbour].round_trip or 0.0
+        return 2 * self.round_trip(self._open[neighbour].over)
+
     def carried(self, actions: Actions) -> Actions:
         """Actions whose messages to the other ends of detours are wrapped."""
         if not self._open:

@@ -54,10 +54,10 @@ class Dissemination:
         *,
         is_up: Callable[[BrokerId], bool],
         now: Callable[[], float],
-        lost_after: float,
+        lost_after: Callable[[], float],
     ) -> None:
         """`known` is the broker's V_b, a live view; `is_up` tells whether a neighbour can be reached. A neighbour that
-        cannot be reached is given up after `lost_after` seconds."""
+        cannot be reached is given up after the seconds that `lost_after` returns."""
         self._view = view
         self._known = known
         self._exchanges = exchanges
@@ -149,7 +149,7 @@ class Dissemination:
         return self.evaluate()
 
     def _give_up_later(self, neighbour: BrokerId) -> Action:
-        return SetTimer(GiveUp(neighbour), self._lost_after, awaited=True)
+        return SetTimer(GiveUp(neighbour), self._lost_after(), awaited=True)
 
     def forget(self, node: NodeNumber) -> None:
         """The only broker of a node, or of a leaf, has lost its state."""

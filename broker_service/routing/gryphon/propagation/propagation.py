@@ -71,7 +71,9 @@ Observer = Callable[[NodeNumber, Iterable[Conjunction], Iterable[Conjunction]], 
 _GIVEN_UP_AFTER: Final = 4
 """Times of a request in which a detour is found to a neighbour, if there is one."""
 _ASKED_IN_VAIN: Final = 3
-"""Repeated requests for a state after which a reminder is sent."""
+"""States of one source that could not be taken, after which a reminder is sent."""
+_MOST_DOUBLINGS: Final = 9
+"""Doublings of the wait for a state."""
 
 
 class Propagation:
@@ -85,10 +87,12 @@ class Propagation:
         *,
         ask_after: float,
         is_up: Callable[[BrokerId], bool],
+        round_trip: Callable[[BrokerId], float],
         now: Callable[[], float],
         observe: Observer,
     ) -> None:
-        """`ask_after` is in seconds; `is_up` tells whether the link to a neighbour works."""
+        """`ask_after` is in seconds, the wait for a state besides round trips; `is_up` tells whether a neighbour can be
+        reached, and `round_trip` in how many seconds."""
         self.known: dict[Leaf, VirtualTime] = {}
         """V_b."""
         self.version = 0
@@ -97,14 +101,19 @@ class Propagation:
         self._roots = roots
         self._ask_after = ask_after
         self._is_up = is_up
+        self._round_trip = round_trip
         self._observe = observe
         self._dissemination = Dissemination(
-            view, self.known, exchanges, is_up=is_up, now=now, lost_after=_GIVEN_UP_AFTER * ask_after
+            view, self.known, exchanges, is_up=is_up, now=now, lost_after=self._lost_after
         )
         self._wanted: dict[NodeNumber, dict[Leaf, VirtualTime]] = {}
         """By source: the vector that news were about which this broker could not apply."""
         self._asked: dict[NodeNumber, int] = {}
         """By source: requests for its state since it is wanted."""
+        self._unanswered: dict[NodeNumber, int] = {}
+        """By source: those of them since a state came."""
+        self._refused: dict[NodeNumber, int] = {}
+        """By source: states that could not be taken since it is wanted."""
         self._incarnations: dict[BrokerId, int] = {}
 
     def start(self, announced: VirtualTime) -> None:
@@ -172,8 +181,7 @@ class Propagation:
         """Asks for the state of a source after a moment, unless news come that reach a vector before."""
         if source == self._view.leaf or source in self._wanted:
             return ()
-        self._wanted[source] = dict(needed)
-        self._asked[source] = 0
+        self._want(source, needed)
         return (SetTimer(AskAgain(source), self._ask_after, awaited=True),)
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
@@ -236,6 +244,8 @@ class Propagation:
         known = self._vector(state.source, state.known)
         roots = [decode_conjunction(body) for body in state.roots]
         if not self._takes(state.source, known):
+            self._refused[state.source] = self._refused.get(state.source, 0) + 1
+            self._unanswered[state.source] = 0
             return self._remind(neighbour, state.source)
         self._replace(state.source, known, roots)
         return [*self._end_asking(), *self._dissemination.evaluate()]
@@ -325,14 +335,28 @@ class Propagation:
 
     # Asking
 
+    def _lost_after(self) -> float:
+        """Seconds in which a detour to a neighbour is found over those that can be reached, if there is one."""
+        slowest = max((self._round_trip(broker) for broker in self._view.leaves if self._is_up(broker)), default=0.0)
+        return _GIVEN_UP_AFTER * (self._ask_after + slowest)
+
     def _ask(self, source: NodeNumber, needed: Vector, neighbour: BrokerId) -> list[Action]:
         """Asks for the state of a source at once, unless that has been done."""
         if source in self._wanted:
             raise_to(self._wanted[source], needed)
             return []
+        self._want(source, needed)
+        return self._send_ask(source, neighbour)
+
+    def _want(self, source: NodeNumber, needed: Vector) -> None:
         self._wanted[source] = dict(needed)
-        self._asked[source] = 0
-        return [send(neighbour, Ask(source)), SetTimer(AskAgain(source), self._ask_after, awaited=True)]
+        self._asked[source] = self._unanswered[source] = self._refused[source] = 0
+
+    def _send_ask(self, source: NodeNumber, neighbour: BrokerId) -> list[Action]:
+        """Asks a broker. The wait is twice the time of an answer, and doubles each time that none comes."""
+        wait = (self._ask_after + 2 * self._round_trip(neighbour)) * (1 << self._unanswered[source])
+        self._unanswered[source] = min(self._unanswered[source] + 1, _MOST_DOUBLINGS)
+        return [send(neighbour, Ask(source)), SetTimer(AskAgain(source), wait, awaited=True)]
 
     def _ask_again(self, source: NodeNumber) -> Actions:
         if source not in self._wanted:
@@ -344,7 +368,7 @@ class Propagation:
             return ()
         neighbour = reachable[self._asked[source] % len(reachable)]
         self._asked[source] += 1
-        return (send(neighbour, Ask(source)), SetTimer(AskAgain(source), self._ask_after, awaited=True))
+        return self._send_ask(source, neighbour)
 
     def _end_asking(self) -> list[Action]:
         """Ends the requests for states that are wanted no more."""
@@ -355,7 +379,7 @@ class Propagation:
 
     def _remind(self, neighbour: BrokerId, source: NodeNumber) -> Actions:
         """Reminds a broker of a neighbouring node of what its state of that node lacks (rule 7)."""
-        if neighbour not in self._view.members.get(source, ()) or self._asked.get(source, 0) < _ASKED_IN_VAIN:
+        if neighbour not in self._view.members.get(source, ()) or self._refused[source] < _ASKED_IN_VAIN:
             return ()
         known = part_of(self.known, self._view.behind[source])
         return (send(neighbour, Reminder(encode_vector(known), self._roots.received(source).bodies)),)

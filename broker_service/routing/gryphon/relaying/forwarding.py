@@ -130,6 +130,8 @@ class Forwarding:
                     encoded = state.vectors.encode(cached.digest, target)
                     message = self._stamped(state, node, target, position, cached, encoded=encoded, again=False)
                     actions.append(Send(target, message))
+                else:
+                    state.unsent[node].add(position, position + 1)
             else:
                 state.silent_for[node].add(position, position + 1)
                 if not self.options.single_path:

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from broker_service.messages import Message
+from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.streams.messages import Acknowledge, Nack
@@ -49,7 +49,10 @@ class Reception:
             requests.came_by_itself(position, horizon.knows(position), held.arrived)
         horizon.publication(held)
         if is_active and horizon.knows(position):
-            requests.known(position, position + 1, 1, held.arrived)
+            if again:
+                requests.answer(position, position + 1, 1, held.arrived)
+            else:
+                requests.known(position, position + 1)
         return self.moved(state)
 
     def moved(self, state: StreamState) -> list[Action]:
@@ -75,7 +78,7 @@ class Reception:
         """Positions hold nothing for the own leaf."""
         state.horizon.silence(start, end)
         if state.requests.is_active:
-            state.requests.known(start, end, 0, self._forwarding.now())
+            state.requests.answer(start, end, 0, self._forwarding.now())
 
     def ask(self, stream: NodeNumber) -> list[Action]:
         """The timer of unknown positions has run out."""
@@ -106,11 +109,19 @@ class Reception:
             return []
         unknown = requests.next(state.horizon, now)
         target = self._forwarding.upstream(state, requests.turn)
+        if unknown:
+            state.asked_of = target
         state.waits_for_gap = True
         return [
             *([self._forwarding.control(target, Nack(state.stream, tuple(unknown)))] if unknown else []),
             SetTimer(Gap(state.stream), requests.wait(now), awaited=True),
         ]
+
+    def link_down(self, state: StreamState, neighbour: BrokerId) -> list[Action]:
+        """Asks another broker for what this one was asked for."""
+        if state.asked_of == neighbour:
+            state.requests.void()
+        return self.moved(state)
 
     def collect(self, state: StreamState, leaf: NodeNumber, position: int) -> list[Action]:
         """Notes an acknowledgement of a leaf, to be passed on; 0 for a leaf that cannot be reached."""

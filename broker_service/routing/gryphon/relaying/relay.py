@@ -121,9 +121,9 @@ class Relay:
             if self._forwarding.view.leaf in nodes:
                 self._reception.silence(state, start, end)
         for asking, wanted in () if silence.sideways else state.asked.items():
-            found = [part for start, end in silence.ranges for part in wanted.within(start, end)]
-            for start, end in found:
-                wanted.remove(start, end)
+            found = [part for part in silence.ranges if wanted.within(*part)]
+            for part in found:
+                wanted.remove(*part)
             if self._forwarding.is_up(asking):
                 actions += self._forwarding.silences(silence.stream, asking, found)
         return [*actions, *self._reception.moved(state)]
@@ -217,20 +217,30 @@ class Relay:
                 return self._forwarding.announce(stream)
 
     def link_up(self, neighbour: BrokerId) -> list[Action]:
-        """Announces the ends of all streams, and asks again for what could not be asked for."""
+        """Sends what waits for the node of a neighbour, announces the ends of all streams, and asks again for what
+        could not be asked for."""
+        node = self._forwarding.node_of(neighbour)
         actions: list[Action] = []
         for stream, state in self._forwarding.streams.items():
             state.vectors.link_up(neighbour)
+            actions += self._retransmission.unsent(state, node)
             actions += self._announce_again(stream, state, neighbour, neighbour)
+            if node == state.upstream:
+                actions += self._retransmission.ask_again(state)
             actions += self._reception.moved(state)
         return actions
 
     def link_down(self, neighbour: BrokerId) -> list[Action]:
-        """Announces the ends of all streams to the node of a neighbour by another way, because messages may be lost."""
+        """Announces the ends of all streams to the node of a neighbour by another way, and asks others for what it was
+        asked for, because messages may be lost."""
+        node = self._forwarding.node_of(neighbour)
         actions: list[Action] = []
         for stream, state in self._forwarding.streams.items():
             state.asked.pop(neighbour, None)
             actions += self._announce_again(stream, state, neighbour, "")
+            if node == state.upstream:
+                actions += self._retransmission.ask_again(state)
+            actions += self._reception.link_down(state, neighbour)
         return actions
 
     def _announce_again(

@@ -8,6 +8,10 @@
 3. Positions that another neighbour waits for are not asked for further up again, unless a neighbour repeats its
    request, because then an answer may have been lost. A publication that is passed on to a neighbour anyway is not sent
    to it a second time as an answer.
+4. Silence is answered in whole ranges, beyond what was asked for: a leaf that is told where one ends need not ask for
+   the rest of it, and the one before a restarted broker's positions has four billion.
+5. Requests that were passed on are repeated when a link further up comes up, and of another broker when one goes down,
+   because the request or its answer may be lost. So those who asked need not guess how long that takes.
 """
 
 from __future__ import annotations
@@ -42,17 +46,18 @@ class Retransmission:
         is_peer = neighbour in forwarding.view.peers
         require(is_peer or forwarding.node_of(neighbour) != state.upstream, "sender")
         actions: list[Action] = []
-        silent: list[Range] = []
+        silent = RangeSet()
         unknown: list[Range] = []
         for start, end in nack.ranges:
             known = self._silent(state, neighbour, start, end)
-            silent += known
+            for part in known:
+                silent.add(*part)
             for first, behind in known.absent(start, end):
                 held = self._held(nack.stream, state, first, behind)
                 for position, cached in held:
                     actions += self._answer(state, neighbour, position, cached, silent)
                 unknown += RangeSet((position, position + 1) for position, _ in held).absent(first, behind)
-        actions += forwarding.silences(nack.stream, neighbour, sorted(silent))
+        actions += forwarding.silences(nack.stream, neighbour, silent)
         if unknown and nack.stream != forwarding.view.leaf:
             actions += self._ask_further_up(nack.stream, state, neighbour, unknown)
         return actions
@@ -67,10 +72,36 @@ class Retransmission:
                 continue
             wanted.remove(position, position + 1)
             if forwarding.is_up(neighbour) and neighbour not in reached:
-                silent: list[Range] = []
+                silent = RangeSet()
                 actions += self._answer(state, neighbour, position, cached, silent)
                 actions += forwarding.silences(state.stream, neighbour, silent)
         return actions
+
+    def ask_again(self, state: StreamState) -> list[Action]:
+        """Asks further up for all that neighbours wait for (rule 5)."""
+        target = self._forwarding.upstream(state, 0)
+        waited_for = RangeSet()
+        for wanted in state.asked.values():
+            for part in wanted:
+                waited_for.add(*part)
+        return self._nacks(target, state.stream, list(waited_for)) if target else []
+
+    def unsent(self, state: StreamState, node: NodeNumber) -> list[Action]:
+        """Sends a node the publications that came while no broker of it could be reached. Those that this broker does
+        not keep any more the node asks for."""
+        forwarding, actions, clients = self._forwarding, list[Action](), self._forwarding.clients
+        for start, end in state.unsent.pop(node, ()):
+            for position, cached in self._held(state.stream, state, start, end):
+                vector = state.vectors.get(cached.digest)
+                if vector is not None:
+                    wanting = clients.wanting(cached.message)
+                    actions += forwarding.send_on(state, position, cached, vector, (node,), wanting=wanting)
+        return actions
+
+    def _nacks(self, target: BrokerId, stream: NodeNumber, ranges: list[Range]) -> list[Action]:
+        """The messages that ask a broker for ranges."""
+        parts = (tuple(ranges[place : place + MOST_RANGES]) for place in range(0, len(ranges), MOST_RANGES))
+        return [self._forwarding.control(target, Nack(stream, part)) for part in parts]
 
     def _ask_further_up(
         self, stream: NodeNumber, state: StreamState, neighbour: BrokerId, unknown: list[Range]
@@ -89,14 +120,14 @@ class Retransmission:
             asked.add(start, end)
         new = [part for start, end in unknown for part in joined.absent(start, end)]
         target = self._forwarding.upstream(state, 0)
-        return [self._forwarding.control(target, Nack(stream, tuple(new[:MOST_RANGES])))] if target and new else []
+        return self._nacks(target, stream, new) if target else []
 
     def _silent(self, state: StreamState, neighbour: BrokerId, start: int, end: int) -> RangeSet:
-        """Positions of a range that hold nothing for a neighbour, as far as this broker knows."""
-        known = RangeSet(state.silent.within(start, end))
+        """Ranges that hold nothing for a neighbour and have positions of a range, as far as this broker knows."""
+        known = RangeSet(state.silent.touching(start, end))
         known.add(start, min(end, state.first))
         node = self._forwarding.view.node_of.get(neighbour)
-        for part in state.silent_for[node].within(start, end) if node is not None else ():
+        for part in state.silent_for[node].touching(start, end) if node is not None else ():
             known.add(*part)
         return known
 
@@ -109,7 +140,7 @@ class Retransmission:
         return [(place, cached) for place, cached in found if cached.digest in state.vectors][:MOST_ANSWERED]
 
     def _answer(
-        self, state: StreamState, neighbour: BrokerId, position: int, cached: Cached, silent: list[Range]
+        self, state: StreamState, neighbour: BrokerId, position: int, cached: Cached, silent: RangeSet
     ) -> list[Action]:
         """Sends a publication to a broker that has asked for it, or notes that it holds nothing for that one."""
         forwarding = self._forwarding
@@ -122,6 +153,6 @@ class Retransmission:
         )
         if is_filtered and node not in forwarding.clients.wanting(cached.message):
             state.silent_for[node].add(position, position + 1)
-            silent.append((position, position + 1))
+            silent.add(position, position + 1)
             return []
         return [forwarding.send_again(state, node, neighbour, position, cached=cached, vector=vector)]

@@ -2,12 +2,15 @@
 
 1. Publications that take several paths overtake each other, and a missing position is late more often than lost. It is
    asked for once it has been missed for the `Patience`, which follows the lateness of those that came by themselves.
-2. One request is under way at a time. What it still lacks is asked for again, of another broker, when nothing of the
-   answer has come for the `AnswerTime`. The rest follows once the whole answer is there.
+2. One request is under way at a time. When nothing of its answer has come for the `AnswerTime`, it is repeated, to
+   another broker. Before the time of any answer was measured it may only be too early for that, so then the repetition
+   is for the first `_LEAST_POSITIONS` positions, and the whole answer is waited for still. The rest of an answer that
+   has begun is asked for again when nothing more of it comes. The next request follows once the whole answer is there.
 3. A request is for so many positions that its answer brings about `MOST_ANSWERED` publications, so that these do not
-   take the place of new ones: twice as many after an answer that was mostly silence, half as many after one
-   that was more, or late. After nothing but silence it is many times as many, because the positions of a publishers'
-   broker that was restarted begin far behind its former ones.
+   take the place of new ones: twice as many after an answer that was mostly silence, half as many after one that was
+   more, or late. Silence is answered beyond what was asked for (`retransmission`), because the positions of a
+   publishers' broker that was restarted begin far behind its former ones.
+4. A request is void when the broker that was asked cannot be reached any more.
 """
 
 from __future__ import annotations
@@ -22,10 +25,8 @@ from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
 
 _LEAST_POSITIONS: Final = 16
 """Positions that one request is for, at least."""
-_GROWTH_BY_SILENCE: Final = 64
-"""Growth of a request after an answer without any publication."""
-_REMEMBERED: Final = 1.0
-"""Seconds for which the moment is kept at which positions were first missed: twice the longest patience."""
+_REMEMBERED: Final = 2.0
+"""Time for which the moment is kept at which positions were first missed, as a multiple of the longest patience."""
 _MARKS: Final = 4
 """Moments in one patience at which the end of the known positions is noted."""
 _ROUNDING: Final = 1e-6
@@ -52,10 +53,10 @@ class GapRequests:
         self._asked_lately = RangeSet()
         """Positions that may still come by themselves after they were asked for."""
         self._asked_at = 0.0
-        self._heard_at = 0.0
-        """Moment at which something of the answer came last, or that of the request if nothing did."""
-        self._repetitions = 0
-        """Requests since something of an answer came, but the first."""
+        self._heard_at: float | None = None
+        """Moment at which something of the answer came last; None before it begins."""
+        self._is_repetition = False
+        """True when an answer may belong to a former request."""
         self._positions = MOST_ANSWERED
         """Positions of one request, at most."""
         self._brought = 0
@@ -73,6 +74,12 @@ class GapRequests:
         self._asked, self._asked_lately = RangeSet(), RangeSet()
         self.answered = False
 
+    def void(self) -> None:
+        """The request under way is not answered any more (rule 4)."""
+        if self._asked:
+            self._asked = RangeSet()
+            self.answered = True
+
     def missed(self, end: int, now: float) -> None:
         """Positions before `end` are unknown; `end` is behind the last known one."""
         times, ends = self._times, self._ends
@@ -81,7 +88,7 @@ class GapRequests:
         self._patience.renew(now)
         times.append(now)
         ends.append(end)
-        old = max(0, bisect_right(times, now - _REMEMBERED) - 1)
+        old = max(0, bisect_right(times, now - _REMEMBERED * self._patience.longest) - 1)
         del times[:old], ends[:old]
         self._asked_lately.forget_below(ends[0])
 
@@ -91,28 +98,40 @@ class GapRequests:
         if since < len(self._ends) and (not was_known or position in self._asked_lately):
             self._patience.late(now - self._times[since], now)
 
-    def known(self, start: int, end: int, publications: int, now: float) -> None:
-        """Positions are known now, by an answer that has so many publications, or by themselves."""
+    def known(self, start: int, end: int) -> None:
+        """Positions are known now."""
         found = self._asked.within(start, end)
-        if not found:
-            return
         for part in found:
             self._asked.remove(*part)
-        if self._heard_at == self._asked_at and not self._repetitions:
-            self._answer_time.measured(now - self._asked_at)
-        self._heard_at, self._repetitions = now, 0
-        self._brought += publications
-        if not self._asked:
+        if found and not self._asked:
             self.answered = True
             self._resize()
+
+    def answer(self, start: int, end: int, publications: int, now: float) -> None:
+        """Positions are known now by an answer that has so many publications."""
+        if not self._asked.within(start, end):
+            return
+        self._brought += publications
+        self.known(start, end)
+        if self._heard_at is None and not self._is_repetition:
+            self._answer_time.measured(now - self._asked_at)
+            self._patience.answered_within(self._answer_time.expected)
+        self._heard_at = now
 
     def next(self, horizon: Horizon, now: float) -> list[Range]:
         """The positions to ask for now, which are under way then; none while an answer is expected."""
         if self._asked:
             if now < self._overdue - _ROUNDING:
                 return []
-            self._repetitions += 1
             self.turn += 1
+        is_in_vain = bool(self._asked) and self._heard_at is None
+        if is_in_vain:
+            self._answer_time.repeated()
+        self._is_repetition = is_in_vain
+        self._asked_at = now
+        if is_in_vain and not self._answer_time.is_measured:
+            return _first(list(self._asked), MOST_POSITION, _LEAST_POSITIONS)
+        if self._asked:
             self._shrink()
         self._patience.renew(now)
         place = bisect_right(self._times, now - self._patience.seconds + _ROUNDING)
@@ -121,7 +140,7 @@ class GapRequests:
         self._asked = RangeSet(ranges)
         for part in ranges:
             self._asked_lately.add(*part)
-        self._asked_at = self._heard_at = now
+        self._heard_at = None
         self._brought, self.answered = 0, False
         return ranges
 
@@ -135,11 +154,12 @@ class GapRequests:
 
     @property
     def _overdue(self) -> float:
-        return self._heard_at + self._answer_time.seconds(self._repetitions)
+        latest = self._asked_at if self._heard_at is None else self._heard_at
+        return latest + self._answer_time.seconds
 
     def _resize(self) -> None:
         if 2 * self._brought <= MOST_ANSWERED:
-            self._positions = min(self._positions * (2 if self._brought else _GROWTH_BY_SILENCE), MOST_POSITION)
+            self._positions = min(2 * self._positions, MOST_POSITION)
         elif self._brought > MOST_ANSWERED:
             self._shrink()
 

@@ -91,6 +91,11 @@ class RangeSet:
             place += 1
         return found
 
+    def touching(self, start: int, end: int) -> list[Range]:
+        """The ranges that have positions of a range, whole."""
+        first, last = bisect_right(self._ends, start), bisect_left(self._starts, end)
+        return list(zip(self._starts[first:last], self._ends[first:last], strict=True))
+
     def absent(self, start: int, end: int) -> list[Range]:
         """The parts of a range that are not in the set."""
         found = []

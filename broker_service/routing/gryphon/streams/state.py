@@ -53,6 +53,10 @@ class StreamState:
         self.cache: dict[int, Cached] = {}
         self.asked: defaultdict[BrokerId, RangeSet] = defaultdict(RangeSet)
         """By neighbour: positions that it has asked for and that are not known here."""
+        self.asked_of: BrokerId = ""
+        """The broker that the own leaf has asked latest for what it lacks."""
+        self.unsent: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)
+        """By node: positions of publications for it that came while no broker of it could be reached."""
         self.acknowledged: dict[Leaf, int] = {}
         """Acknowledgements on their way to the publishers' broker."""
         self.end = 0
@@ -93,7 +97,7 @@ class StreamState:
         self.first = position
         self.silent.forget_below(position)
         self.relayed.forget_below(position)
-        for sets in (self.silent_for, self.unannounced, self.asked):
+        for sets in (self.silent_for, self.unannounced, self.unsent, self.asked):
             for ranges in sets.values():
                 ranges.forget_below(position)
         self.vectors.forget_below(position)

@@ -203,9 +203,10 @@ class PropagationOverlay:
         propagation = self.parts.propagation(
             view,
             roots,
-            Exchanges(0.1, 2.0),
+            Exchanges(0.1, 60.0),
             ask_after=0.1,
             is_up=lambda neighbour: self.up[name, neighbour],
+            round_trip=lambda _: 0.0,
             now=lambda: self.now,
             observe=_ignore,
         )

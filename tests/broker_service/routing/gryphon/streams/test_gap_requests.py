@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,14 +34,17 @@ class Leaf:
             if not again:
                 self.requests.came_by_itself(position, self.horizon.knows(position), self.now)
             self.horizon.publication(Held(position, Message(Kind.PUBLISH, f"p{position}", b""), {}))
-            self.requests.known(position, position + 1, 1, self.now)
+            if again:
+                self.requests.answer(position, position + 1, 1, self.now)
+            else:
+                self.requests.known(position, position + 1)
         list(self.horizon.ready())
         if self.horizon.lacks:
             self.requests.missed(self.horizon.end, self.now)
 
     def is_silent(self, start: int, end: int) -> None:
         self.horizon.silence(start, end)
-        self.requests.known(start, end, 0, self.now)
+        self.requests.answer(start, end, 0, self.now)
         list(self.horizon.ready())
 
     def pass_time(self, seconds: float) -> None:
@@ -69,10 +74,36 @@ def test_a_position_is_asked_for_once_it_has_been_missed_for_the_patience() -> N
 
 def test_a_request_without_an_answer_is_repeated_later_and_later_and_to_another_broker() -> None:
     leaf = Leaf()
-    leaf.arrives(2)
+    leaf.arrives(1_001)
     leaf.pass_time(4.5)
     assert [moment for moment, _ in leaf.asked] == [0.02, 0.12, 0.32, 0.72, 1.52, 3.12]
+    assert [ranges for _, ranges in leaf.asked] == [[(1, 501)], *[[(1, 17)]] * 5]
     assert leaf.requests.turn == 5
+
+
+def test_answers_that_take_longer_than_the_first_guess_are_measured() -> None:
+    leaf = Leaf()
+    leaf.arrives(1_001)
+    leaf.pass_time(3.02)
+    leaf.arrives(*range(1, 501), again=True)
+    leaf.ask()
+    requests = len(leaf.asked)
+    for start in (501, 1_001, 1_501, 2_001):
+        leaf.arrives(start + 1_000)
+        leaf.pass_time(3.0)
+        leaf.arrives(*range(start, min(start + 500, leaf.horizon.end)), again=True)
+        leaf.ask()
+    ranges = [ranges for _, ranges in leaf.asked[requests:]]
+    assert all(first != second for first, second in pairwise(ranges)), "none is repeated"
+
+
+def test_the_request_to_a_broker_that_cannot_be_reached_any_more_is_made_again_at_once() -> None:
+    leaf = Leaf()
+    leaf.arrives(2)
+    leaf.pass_time(0.05)
+    leaf.requests.void()
+    assert leaf.requests.answered
+    assert leaf.ask() == [(1, 2)]
 
 
 def test_an_answer_that_takes_long_is_waited_for_longer() -> None:
@@ -139,20 +170,17 @@ def test_silence_makes_requests_longer_and_publications_make_them_shorter() -> N
     assert leaf.ask() == [(1_501, 2_001)]
 
 
-def test_positions_far_ahead_as_after_a_restart_are_reached_in_few_requests() -> None:
+def test_a_late_answer_may_be_one_of_too_many_publications() -> None:
     leaf = Leaf()
     leaf.arrives(1 << 61)
     leaf.pass_time(0.02)
-    while leaf.horizon.lacks:
+    for _ in range(5):
         ((start, end),) = leaf.asked[-1][1]
         leaf.is_silent(start, end)
         leaf.ask()
-    assert len(leaf.asked) <= 10
-    leaf.arrives((1 << 61) + 10_000)
-    leaf.pass_time(0.02)
     leaf.pass_time(0.3)
     ((start, end),) = leaf.asked[-1][1]
-    assert end - start <= 500, "a late answer may be one of too many publications"
+    assert end - start <= 500
 
 
 def test_a_leaf_that_leaves_asks_for_nothing() -> None:
