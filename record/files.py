@@ -36,10 +36,13 @@ REPORT = "report/index.html"
 LONGEST_LINE = 64 << 20
 """Bytes of a line of a log that are read together, at most; a longer line is no record."""
 
+LARGEST_FILE = 256 << 20
+"""Bytes of a file of a run or a campaign that is read as a whole, at most."""
+
 _LOG_SUFFIX = ".jsonl"
 _READABLE = 0o666
 """Permissions of a new file, before the mask of the process."""
-_READ_LOG = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -63,10 +66,37 @@ def open_log(log: Path) -> BufferedReader:
 
     A pipe is opened without waiting for somebody to write to it.
     """
-    descriptor = os.open(log, _READ_LOG)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    return _open_regular(log, _READ | os.O_NOFOLLOW)
+
+
+def open_file(path: Path) -> BufferedReader:
+    """Opens a file that a user brings, to be read. Raises `OSError`, also for a pipe, which might never end."""
+    return _open_regular(path, _READ)
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file that a user brings. Raises `OSError`, also for a pipe, which might never end, and for one
+    of more than `LARGEST_FILE` bytes."""
+    with open_file(path) as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise OSError(errno.EFBIG, f"larger than {LARGEST_FILE >> 20} MiB", str(path))
+    return content
+
+
+def require_regular(path: Path) -> None:
+    """Raises `OSError` for what another program is not to open, because it might read it for ever."""
+    open_file(path).close()
+
+
+def _open_regular(path: Path, flags: int) -> BufferedReader:
+    descriptor = os.open(path, flags)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "no regular file", str(log))
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise OSError(errno.EINVAL, "it is a pipe or a device; write its content to a file", str(path))
     return os.fdopen(descriptor, "rb")
 
 

@@ -60,6 +60,8 @@ def require_writable(path: Path | None) -> None:
         raise BadInputError(f"--junit {path}: there is no directory {path.parent}")
     if path.is_dir():
         raise BadInputError(f"--junit {path}: is a directory; name a file, such as {path / 'verdicts.xml'}")
+    if path.is_fifo():
+        raise BadInputError(f"--junit {path}: is a pipe, which might never be read; name a file")
     existed = path.exists()
     try:
         with path.open("ab") as file:

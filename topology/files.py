@@ -17,6 +17,7 @@ import msgspec
 import networkx as nx
 import numpy as np
 
+from record.files import open_file
 from topology.bounded_files import read_bounded
 from topology.full_mesh import DrawnLinks, drawn_full_mesh, full_mesh_on
 from topology.link_properties import BrokerId, Link, LinkProperties, OverlayError
@@ -77,7 +78,7 @@ def load(path: Path, templates: LinkTemplates = LinkTemplates(), seed: int = 0) 
 
     Raises `OverlayError` (naming the file) or `OSError`.
     """
-    with path.open("rb") as file:
+    with open_file(path) as file:
         content = read_bounded(file, path, LARGEST_FILE, "an overlay file")
     try:
         return from_graphml(content, path.stem, templates, seed) if path.suffix == ".graphml" else from_json(content)

@@ -64,8 +64,11 @@ def _restarts_missing(logged: Sequence[Incarnation]) -> Iterator[str]:
     for found in logged:
         numbers.setdefault(found.node, set()).add(found.number)
     for node, known in sorted(numbers.items()):
-        for number in sorted(set(range(1, max(known) + 1)) - known):
-            yield f"{node} has no start number {number} of {max(known)}"
+        for former, latter in pairwise([0, *sorted(known)]):
+            if latter - former == 2:
+                yield f"{node} has no start number {former + 1} of {max(known)}"
+            elif latter - former > 2:
+                yield f"{node} has no starts number {former + 1} to {latter - 1} of {max(known)}"
 
 
 def _counts(logged: Sequence[Incarnation], strays: Mapping[str, int]) -> Check:

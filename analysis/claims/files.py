@@ -11,6 +11,7 @@ import msgspec
 import yaml
 
 from analysis.claims.model import Claim, ClaimKind, Claims, ClaimsError, Paper, Recipe, leaves
+from record.files import read_file
 
 _Content = TypeVar("_Content")
 
@@ -52,7 +53,7 @@ def read_as(file: Path, content: type[_Content]) -> _Content:
 
 def _parsed(file: Path) -> Any:
     try:
-        return yaml.safe_load(file.read_text(encoding="utf-8"))
+        return yaml.safe_load(read_file(file).decode())
     except OSError as error:
         raise ClaimsError(f"{file}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

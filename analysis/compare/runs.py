@@ -16,7 +16,8 @@ from analysis.run_files.run_directory import in_scenario_time, read_manifest
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from analysis.tables.summary import Summary, VariantSummary, read_summary
-from record.files import RESULTS
+from record.errors import RunDirectoryError
+from record.files import MANIFEST, RESULTS
 
 Pair = tuple[str, str]
 """A publication and the client that was notified of it."""
@@ -78,6 +79,11 @@ def _delays(directory: Path, blocks: Mapping[str, Blocks]) -> dict[str, Delays]:
     for row in read_table(directory / RESULTS, Notification):
         if row.repeat == 0 and row.delay_ms is not None:
             rows[row.variant].append(row)
+    if foreign := sorted(rows.keys() - blocks.keys()):
+        raise RunDirectoryError(
+            f"{directory / RESULTS}: they are of a variant {foreign[0]!r} that {directory / MANIFEST} does not have; "
+            f"`brokerlab analyze {directory}` makes them anew"
+        )
     return {
         variant: Delays(
             [(row.publication, row.client) for row in found],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from record.errors import RunDirectoryError
-from record.files import PROCESSORS
+from record.files import LONGEST_LINE, PROCESSORS, open_file
 from record.processors import INTERVAL, ProcessorBlock, ProcessorLine
 
 Numbers = NDArray[np.int64]
@@ -82,11 +83,18 @@ def read_processor_times(directory: Path, dilations: Mapping[str, float]) -> Map
     file = directory / PROCESSORS
     if not file.exists():
         return {}
+    try:
+        return _read(file, dilations)
+    except OSError as error:
+        raise RunDirectoryError(f"{file}: {error.strerror}") from error
+
+
+def _read(file: Path, dilations: Mapping[str, float]) -> Mapping[str, NodeTimes]:
     found: dict[str, dict[str, list[Numbers]]] = defaultdict(lambda: defaultdict(list))
     decoder = msgspec.json.Decoder(ProcessorLine)
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.endswith(b"\n"):  # the sampler was killed while it wrote
+    with open_file(file) as lines:
+        for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), 1):
+            if not line.endswith(b"\n") and len(line) < LONGEST_LINE:  # the sampler was killed while it wrote
                 break
             try:
                 block = decoder.decode(line)

@@ -18,7 +18,7 @@ from analysis.run_files.processor_times import NodeTimes, read_processor_times
 from analysis.run_files.soundness import readable_logs, require_sound_manifest, require_this_format
 from record.errors import RunDirectoryError
 from record.fidelity import Fidelity
-from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, node_of
+from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, node_of, read_file
 from record.manifest import Manifest, PhaseName, PhaseRecord, VariantRecord
 from topology.files import load
 from topology.link_properties import BrokerId, OverlayError
@@ -144,7 +144,7 @@ def read_manifest(path: Path) -> Manifest:
         raise RunDirectoryError(f"{path}: no such run directory; `brokerlab emulate` prints the path of its own")
     file = path / MANIFEST
     with _damage_reported(file):
-        content = file.read_bytes()
+        content = read_file(file)
         require_this_format(file, content)
         manifest = msgspec.json.decode(content, type=Manifest)
     require_sound_manifest(manifest, path)
@@ -168,7 +168,7 @@ def _read_fidelity(file: Path) -> Fidelity | None:
     if not file.exists():
         return None
     with _damage_reported(file):
-        return msgspec.json.decode(file.read_bytes(), type=Fidelity)
+        return msgspec.json.decode(read_file(file), type=Fidelity)
 
 
 @contextmanager
@@ -189,5 +189,7 @@ def _topology_file(file: Path, read: Callable[[Path], _Network]) -> _Network:
         return read(file)
     except FileNotFoundError:
         raise RunDirectoryError(f"{file.parent}: not a run directory, it has no {file.name}") from None
-    except (OSError, OverlayError) as error:
+    except OSError as error:
+        raise RunDirectoryError(f"{file}: {error.strerror}") from error
+    except OverlayError as error:
         raise RunDirectoryError(f"{error}") from error

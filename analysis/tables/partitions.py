@@ -7,6 +7,8 @@ of one table whose column `variant` is in the path. Names of variants are percen
 from __future__ import annotations
 
 import shutil
+import stat
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +24,7 @@ from analysis.tables.detections import Detection, ExpectedDetection
 from analysis.tables.results import PARTITION_KEY, ROWS_AT_ONCE, arrow_table, table_file
 from analysis.tables.schema import arrow_schema
 
+_PARTS = ".parts-"
 _EMPTY = "part-none.parquet"
 """The file of a variant without rows, which holds the schema."""
 
@@ -82,9 +85,12 @@ class PartWriter(Generic[Row]):
 @contextmanager
 def parts_directory(results: Path) -> Iterator[Path]:
     """The directory for the workers' parts, removed at the end."""
-    parts = results / ".parts"
-    shutil.rmtree(parts, ignore_errors=True)
-    parts.mkdir()
+    for left in results.glob(f"{_PARTS}*"):  # by an analysis that was killed
+        if stat.S_ISDIR(left.lstat().st_mode):
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink()
+    parts = Path(tempfile.mkdtemp(prefix=_PARTS, dir=results))
     try:
         yield parts
     finally:

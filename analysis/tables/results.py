@@ -21,6 +21,7 @@ from pyarrow.json import ParseOptions, ReadOptions, read_json
 from analysis.tables.catalogue import TABLES
 from analysis.tables.schema import arrow_schema
 from record.errors import RunDirectoryError
+from record.files import require_regular
 
 ROWS_AT_ONCE = 20_000
 """Rows held in memory before they are written."""
@@ -84,6 +85,7 @@ def read_columns(
 def _batches(table: Path, directory: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     with _damage_reported(table):
         for file in sorted(directory.iterdir()):
+            require_regular(file)
             with pq.ParquetFile(file) as opened:
                 yield from opened.iter_batches(columns=list(columns))
 
@@ -101,6 +103,7 @@ def _damage_reported(table: Path) -> Iterator[None]:
 
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    require_regular(file)
     with pq.ParquetFile(file) as opened:
         for batch in opened.iter_batches():
             yield from batch.to_pylist()

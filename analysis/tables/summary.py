@@ -17,7 +17,7 @@ from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from record.errors import RunDirectoryError
 from record.fidelity import Check, FidelityVerdict
-from record.files import SUMMARY, replace_file
+from record.files import SUMMARY, read_file, replace_file
 
 CORRECT = "correct"
 UNJUDGED = "unjudged"
@@ -314,7 +314,7 @@ def read_summary(directory: Path) -> Summary:
     file = directory / SUMMARY
     remedy = f"`brokerlab analyze {directory}`"
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Summary)
+        return msgspec.json.decode(read_file(file), type=Summary)
     except FileNotFoundError:
         raise RunDirectoryError(f"{file}: no such file; {remedy} makes it") from None
     except (OSError, msgspec.DecodeError) as error:

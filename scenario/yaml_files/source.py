@@ -23,6 +23,7 @@ from typing import Any
 import yaml
 from yaml.reader import Reader
 
+from record.files import open_file
 from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.fields import FieldPath
 from scenario.yaml_files.scalars import Scalar, bounded_integer, finite_float, plain_value, shortened
@@ -67,7 +68,7 @@ def read(path: Path) -> YamlSource:
 def read_text(path: Path) -> str:
     """A file's UTF-8 text, of at most `LARGEST_FILE` bytes. Raises `ScenarioError`."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             content = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from error

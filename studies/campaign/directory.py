@@ -28,7 +28,7 @@ from emulation.host.archives import unpack_archive
 from emulation.run.directory import full_disk_in_words
 from record.errors import BadInputError, UserError, unusable_directory
 from record.file_lock import take_lock
-from record.files import replace_file
+from record.files import read_file, replace_file
 from record.manifest import Host
 from studies.campaign.attempt import Attempt, CellManifest, counted_attempt
 from studies.campaign.cell import Cell
@@ -161,7 +161,7 @@ class CampaignDirectory:
     def result(self, cell: Cell) -> CellResult | None:
         """The result of a cell; None as long as it is not done."""
         try:
-            result = decode(self.result_file(cell.key).read_bytes())
+            result = decode(read_file(self.result_file(cell.key)))
         except (FileNotFoundError, msgspec.DecodeError):
             return None
         return result if result.fingerprint == cell.fingerprint else None
@@ -176,7 +176,7 @@ class CampaignDirectory:
     def attempts(self, cell: Cell) -> list[Attempt]:
         """Every attempt at a cell so far."""
         try:
-            read = (self.cell(cell.key) / "manifest.json").read_bytes()
+            read = read_file(self.cell(cell.key) / "manifest.json")
             return msgspec.json.decode(read, type=CellManifest).attempts
         except (FileNotFoundError, msgspec.DecodeError):
             return []
@@ -228,7 +228,7 @@ class CampaignDirectory:
 
     def _earlier(self) -> CampaignManifest | None:
         try:
-            return msgspec.json.decode(self.manifest_file.read_bytes(), type=CampaignManifest)
+            return msgspec.json.decode(read_file(self.manifest_file), type=CampaignManifest)
         except FileNotFoundError:
             return None
         except msgspec.DecodeError as error:

@@ -19,7 +19,7 @@ from analysis.claims import Claims, ClaimVerdict, JudgedClaim
 from analysis.claims.shipped import FILES
 from emulation.host.build import Build
 from record.errors import BadInputError
-from record.files import replace_file
+from record.files import read_file, replace_file
 from studies.reproduction.plan import Experiment
 from studies.reproduction.results import CellResult
 
@@ -157,7 +157,7 @@ def _counted(name: str, counts: Counter[ClaimVerdict]) -> str:
 def load_recorded(file: Path = FILE) -> Recorded:
     """Raises `BadInputError`."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Recorded)
+        return msgspec.json.decode(read_file(file), type=Recorded)
     except (OSError, msgspec.DecodeError) as error:
         raise BadInputError(f"{file}: {error}") from error
 

@@ -11,7 +11,7 @@ import msgspec
 from analysis.claims import Measurement
 from analysis.claims.figures import DrawnFigure
 from emulation.host.build import Build
-from record.files import replace_file
+from record.files import read_file, replace_file
 from studies.reproduction.plan import Cell, Experiment
 
 
@@ -77,7 +77,7 @@ class ResultStore:
     def read(self, cell: Cell) -> CellResult | None:
         """The cell's result; None without a result of exactly this experiment on this runtime."""
         try:
-            result = msgspec.json.decode(self._path(cell).read_bytes(), type=CellResult)
+            result = msgspec.json.decode(read_file(self._path(cell)), type=CellResult)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
         same = (result.fingerprint, result.runtime) == (cell.experiment.fingerprint, self.runtime)
@@ -103,7 +103,7 @@ class ResultStore:
     def failure(self, cell: Cell) -> CellFailure | None:
         """The reason why the cell failed when it was run last; None if it did not."""
         try:
-            return msgspec.json.decode(self._path_of_failure(cell).read_bytes(), type=CellFailure)
+            return msgspec.json.decode(read_file(self._path_of_failure(cell)), type=CellFailure)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 

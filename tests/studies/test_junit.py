@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -154,5 +155,8 @@ def test_a_file_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) ->
         require_writable(tmp_path / "nowhere" / "out.xml")
     with pytest.raises(BadInputError, match=r"is a directory; name a file, such as .*verdicts\.xml"):
         require_writable(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadInputError, match="pipe: is a pipe"):
+        require_writable(tmp_path / "pipe")
     with pytest.raises(BadInputError, match="cannot be written: Is a directory"):
         write_junit([], tmp_path)

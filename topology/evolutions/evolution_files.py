@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from record.files import open_file
 from topology.evolutions.evolution import MOST_CHANGES, Appears, Change, Evolution, Vanishes
 from topology.files import from_json, to_json
 from topology.link_properties import BrokerId, Link, OverlayError
@@ -41,7 +42,7 @@ def to_json_lines(evolution: Evolution) -> bytes:
 
 def load_evolution(path: Path) -> Evolution:
     """Reads a file of JSON lines. Raises `OverlayError`, which names file and line, or `OSError`."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         try:
             start = _start(file.readline(LARGEST_LINE))
         except OverlayError as error:

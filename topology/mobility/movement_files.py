@@ -22,6 +22,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TypeVar
 
+from record.files import open_file
 from topology.bounded_files import read_bounded
 from topology.link_properties import BrokerId, OverlayError
 from topology.mobility.trajectories import Leg, Point, Trajectory
@@ -75,7 +76,7 @@ def _triples(way: Trajectory) -> list[str]:
 
 
 def _text(path: Path, packed: bool) -> str:
-    with path.open("rb") as raw:
+    with open_file(path) as raw:
         try:
             with gzip.open(raw) if packed else raw as file:
                 content = read_bounded(file, path, LARGEST_FILE, "a movement file")

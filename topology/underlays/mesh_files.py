@@ -22,6 +22,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from record.files import open_file
 from topology.bounded_files import read_bounded
 from topology.link_properties import OverlayError
 from topology.model import MOST_BROKERS, Broker, check_size
@@ -121,7 +122,7 @@ def _named(rows: _Rows) -> tuple[str, list[str], _Rows]:
 
 
 def _load(path: Path, parse: Callable[[str], _Read]) -> _Read:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         content = read_bounded(file, path, LARGEST_MATRIX, "a latency matrix")
     try:
         return parse(content.decode("utf-8-sig"))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from record.files import open_file
 from topology.bounded_files import read_bounded
 from topology.link_properties import BrokerId, OverlayError
 from topology.underlays.underlay import RouterLink, Underlay, UnderlayRouter
@@ -40,7 +41,7 @@ def save_underlay(underlay: Underlay, path: Path) -> None:
 
 def load_underlay(path: Path) -> Underlay:
     """Reads what `save_underlay` wrote. Raises `OverlayError` (naming the file) or `OSError`."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         content = read_bounded(file, path, LARGEST_FILE, "an underlay file")
     try:
         record = msgspec.json.decode(content, type=_UnderlayRecord)

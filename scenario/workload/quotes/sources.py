@@ -18,6 +18,7 @@ import numpy as np
 
 from broker_service.language import ContentError, Value
 from broker_service.language.notation import parse_publication
+from record.files import open_file
 from scenario.sections.workload.quotes import QuoteFile
 from scenario.workload.quotes.series import LARGEST_NUMBER, Column, QuoteSeries, ohlcv_series
 from scenario.yaml_files.errors import ScenarioError
@@ -62,7 +63,7 @@ def _files(path: Path) -> Iterator[tuple[str, bytes]]:
     if path.is_dir():
         for file in sorted(path.iterdir()):
             if file.is_file():
-                yield file.name, _bounded(file.open("rb"))
+                yield file.name, _bounded(open_file(file))
     elif path.name.endswith((".tar.gz", ".tgz")):
         with _unpacked(path) as unpacked, tarfile.open(fileobj=unpacked, mode="r:") as archive:
             members = sorted(archive.getmembers(), key=lambda member: member.name)
@@ -73,13 +74,13 @@ def _files(path: Path) -> Iterator[tuple[str, bytes]]:
                 if content is not None:
                     yield member.name, _bounded(closing(content))
     else:
-        yield path.name, _bounded(path.open("rb"))
+        yield path.name, _bounded(open_file(path))
 
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[IO[bytes]]:
     """A temporary file with the archive's bytes: a compressed archive would be read again for each member."""
-    with gzip.open(path) as packed, tempfile.TemporaryFile() as unpacked:
+    with open_file(path) as raw, gzip.open(raw) as packed, tempfile.TemporaryFile() as unpacked:
         try:
             while chunk := packed.read(_CHUNK):
                 unpacked.write(chunk)

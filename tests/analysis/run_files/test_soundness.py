@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -133,3 +135,47 @@ def test_a_summary_that_cannot_be_read_or_is_of_another_run_is_named(directory: 
     for read in (build_report, lambda run: compare_runs(run, run)):
         with pytest.raises(RunDirectoryError, match=r"summary\.json: cannot be read"):
             read(directory)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "fidelity.json", "topology.json", "processors.jsonl"])
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(directory: Path, name: str) -> None:
+    (directory / name).unlink(missing_ok=True)
+    os.mkfifo(directory / name)
+    with pytest.raises(RunDirectoryError, match=rf"{name}: .*it is a pipe or a device"):
+        analyze(directory, PlainEngine())
+
+
+@pytest.mark.parametrize("name", ["summary.json", "results/delays.parquet", "results/notifications.parquet"])
+def test_a_pipe_in_the_place_of_a_result_is_refused_too(directory: Path, name: str) -> None:
+    analyze(directory, PlainEngine())
+    if (directory / name).is_dir():
+        shutil.rmtree(directory / name)
+    else:
+        (directory / name).unlink()
+    os.mkfifo(directory / name)
+    read = build_report if name == "results/delays.parquet" else lambda run: compare_runs(run, run)
+    with pytest.raises(RunDirectoryError, match=rf"{name}: "):
+        read(directory)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, make_link, Path.touch, Path.mkdir])
+def test_parts_that_another_left_stand_in_no_ones_way(directory: Path, make: Callable[[Path], None]) -> None:
+    (directory / "results").mkdir()
+    make(directory / "results" / ".parts-left")
+    analyze(directory, PlainEngine())
+    assert not list((directory / "results").glob(".parts*"))
+
+
+def test_a_start_with_a_huge_number_is_a_gap_and_is_counted_in_no_time(tmp_path: Path) -> None:
+    history = joined("base").publish().notify()
+    history.add("B1", Event.STARTED, 112, count=2**63 - 1)
+    (found,) = analyze(write_run(tmp_path / "run", [history]), PlainEngine()).variants
+    details = " ".join(check.detail for check in found.audit)
+    assert re.search(r"B1 has no starts number \d+ to 9223372036854775806", details)
+
+
+def test_tables_of_another_variant_are_named_by_a_comparison(directory: Path) -> None:
+    analyze(directory, PlainEngine())
+    change_manifest(directory, variant(name="other"))
+    with pytest.raises(RunDirectoryError, match=r"results: they are of a variant 'base' that"):
+        compare_runs(directory, directory)
