@@ -170,6 +170,7 @@ class Broker:
             attributes=config.attributes,
             links=self._link_status,
             options=self._options,
+            started_at=self._started_at,
             now=self._seconds_since_start,
             service=service,
             prepared=config.prepared,

@@ -284,6 +284,9 @@ class RouterContext(Generic[Options]):
     links: Mapping[BrokerId, LinkStatus]
     """The links to all present neighbours, a live view."""
     options: Options
+    started_at: int
+    """The start of this incarnation in nanoseconds of the run's clock, on which publications are stamped
+    (`Message.published`)."""
     now: Callable[[], float]
     """Seconds since this broker started, on the clock by which timers run; virtual time in the simulator."""
     service: Callable[[], ServiceTotals]

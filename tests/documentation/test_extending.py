@@ -29,7 +29,7 @@ CASES = ("cycles.json", "failures.json", "lines.json", "mobility.json")
 SCENARIO = """
 name: floods
 topology: {kind: ring, brokers: 4}
-routing: {protocol: flooding, rememberd: 5}
+routing: {protocol: flooding, recognition_byte: 5}
 workload: {operations: [{at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}]}
 timeline: {join: 1s, run: 1s}
 """
@@ -102,7 +102,7 @@ def test_it_passes_the_conformance_cases(flooding: ConformanceProtocol) -> None:
 
 @pytest.mark.usefixtures("flooding")
 def test_scenarios_know_it_and_its_options() -> None:
-    with pytest.raises(Exception, match="no option 'rememberd'; did you mean 'remembered'"):
+    with pytest.raises(Exception, match="no option 'recognition_byte'; did you mean 'recognition_bytes'"):
         load_text(SCENARIO, "floods.yaml")
-    options: Any = load_text(SCENARIO.replace("rememberd", "remembered"), "floods.yaml").routing.options
-    assert options == {"remembered": 5}
+    options: Any = load_text(SCENARIO.replace("recognition_byte:", "recognition_bytes:"), "floods.yaml").routing.options
+    assert options == {"recognition_bytes": 5}

@@ -7,10 +7,5 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-KNOWN_MISSED: Mapping[str, str] = {
-    "honest, drawn/drawn 1:197: semi-probabilistic, pause, kill, slow": (
-        "the verdict is right: a restarted broker does not recognise a copy of a publication that its former "
-        "incarnation had already, and notifies its client a second time"
-    ),
-}
+KNOWN_MISSED: Mapping[str, str] = {}
 """Reasons by the titles of trials, `area/name`."""

@@ -47,8 +47,10 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     status_every: float = 1.0
     """Seconds between two looks of a server at its round trips and its load, which it announces when they changed."""
     remembered: int = 10_000
-    """Publications that a server remembers, to recognise them when they come again by another way; so it does with
-    withdrawn subscriptions of other servers."""
+    """Withdrawn subscriptions of other servers that a server remembers, to recognise earlier changes of them."""
+    recognition_bytes: int = 16 << 20
+    """Memory, about, in which a server remembers publications, to recognise them when they come again by another way;
+    older ones it drops then."""
     cached_decisions: int = 10_000
     """Destination lists of which a server keeps the next hops (section 4.1.1)."""
 
@@ -60,6 +62,7 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
             "pass_on_every",
             "status_every",
             "remembered",
+            "recognition_bytes",
         ):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0")

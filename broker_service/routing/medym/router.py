@@ -17,9 +17,9 @@ networks", Technical Report 692-04, Princeton University, 2004. Rules, with its 
 5. A server that cannot reach a next hop runs the routing function again without it (3.1.3): for publications still to
    come, and for those that the neighbour has not acknowledged. Links hand the latter back.
 6. What is handed back may have been received and passed on. Copies that are sent again are therefore marked, and
-   servers remember the publications that they received: of two copies of which one is marked, clients are notified
-   once. Each copy is passed on by its own list, because another copy may have had another list. The paper leaves this
-   open.
+   servers remember the publications that they received (`common.recognition`): of two copies of which one is marked,
+   clients are notified once. Each copy is passed on by its own list, because another copy may have had another list.
+   The paper leaves this open.
 
 The paper does not decide when subscriptions are announced: the first change is announced at once, and further ones
 together after `announce_every`; likewise, announcements are passed on at once or together, after `pass_on_every`.
@@ -37,6 +37,7 @@ from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.recognition import RecognisedPublications
 from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
@@ -127,8 +128,11 @@ class MedymRouter(DispatchingRouter):
         """Servers whose links have failed. At the first meeting of two others, neither has missed anything."""
         self._changed_status: Status | None = None
         """A status that is yet to be announced."""
-        self._received: dict[str, bool] = {}
-        """Ids of the latest publications that have come here; True for those whose copy was rerouted."""
+        self._received: RecognisedPublications[tuple[str, int], bool] = RecognisedPublications(
+            self._options.recognition_bytes, context.incarnation, context.started_at
+        )
+        """Publications that have come here, by their id and the time of publishing; True for those whose copy was
+        rerouted."""
         self._running: set[TimerKey] = set()
         for neighbour, link in context.links.items():
             self._decisions.set_reachable(self._mesh.numbers[neighbour], link.up)
@@ -164,20 +168,25 @@ class MedymRouter(DispatchingRouter):
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
         copies = self._decisions.copies(message.header)
-        notification = () if self._is_second(message) else (self._notification(message),)
         self._load.received += 1
-        return [*notification, *self._sends(message, copies)]
+        return [*self._notification_once(message), *self._sends(message, copies)]
 
-    def _is_second(self, message: Message) -> bool:
-        """True when this copy or the one before it was rerouted. Otherwise two publications have the same id."""
-        first = self._received.get(message.id)
-        return first is not None and (first or is_rerouted(message.header))
+    def _notification_once(self, message: Message) -> Actions:
+        """Nothing when this copy or the one before it was rerouted, which is a second copy then. Otherwise two
+        publications have the same id."""
+        rerouted, before = is_rerouted(message.header), self._received.note((message.id, message.published))
+        if before or (rerouted and before is not None):
+            return ()
+        unknown = before is None and self._received.reason_to_drop(message.published)
+        notification = self._notification(message)
+        if not (unknown and notification.clients):
+            return (notification,)
+        self._context.report_dropped(message, unknown)
+        return ()
 
-    def _notification(self, message: Message) -> Action:
+    def _notification(self, message: Message) -> Deliver:
         clients = dict.fromkeys(client for client, _ in self._clients.match(message))
-        self._received[message.id] = is_rerouted(message.header)
-        if len(self._received) > self._options.remembered:
-            del self._received[next(iter(self._received))]
+        self._received.add((message.id, message.published), message.published, is_rerouted(message.header))
         return Deliver(tuple(clients), message)
 
     def _sends(self, message: Message, copies: Sequence[Copy]) -> Iterator[Action]:

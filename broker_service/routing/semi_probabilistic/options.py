@@ -25,7 +25,6 @@ candidate and nothing waits for it."""
 class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The scenario's `routing` section for this protocol."""
 
-    times: ClassVar = ("remembered",)
     neighbours_change: ClassVar = True
 
     horizon: Hops = 1
@@ -47,12 +46,11 @@ class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbi
     preference: Literal["nearest", "none"] = "nearest"
     """Order in which links to matching subscribers two or more hops away are used: `nearest` takes nearer subscribers
     first, `none` draws the order at random."""
-    remembered: float = 60.0
-    """Seconds for which a broker recognises an event that comes again."""
+    recognition_bytes: Annotated[int, Meta(gt=0)] = 16 << 20
+    """Memory, about, in which a broker remembers events, to recognise them when they come again; older ones it drops
+    then."""
 
     def __post_init__(self) -> None:
-        if self.remembered <= 0:
-            raise ValueError("remembered must be more than 0 seconds")
         if self.ttl is not None and (self.deterministic_ttl is not None or self.probabilistic_ttl is not None):
             raise ValueError("ttl limits all hops alike; give it, or deterministic_ttl and probabilistic_ttl")
 

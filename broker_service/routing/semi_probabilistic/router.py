@@ -7,7 +7,8 @@ Paolo Costa, Gian Pietro Picco: "Semi-probabilistic content-based publish-subscr
 2. A subscription travels `horizon` hops from its subscriber, each broker notes its distance, and links that appear or
    vanish change tables as subscriptions and withdrawals do (3, "Subscription Propagation"; `subscriptions`).
 3. An event is known by its publisher and its number there. A broker that has had it before ignores it (3, "Dealing with
-   loops"; `seen`). Otherwise it notifies its own clients, and passes the event on.
+   loops"; `common.recognition`). Otherwise it notifies its own clients, and passes the event on. A restarted broker
+   does not know what it had before: older events it passes on, and notifies nobody.
 4. The event goes to the share `threshold` of the links that it did not come by: those that lead to near subscribers
    first, then random ones (3, "Event Propagation"; `choice`). Candidates are links that are up.
 5. A time-to-live counts hops: with a limit of t, a copy travels t hops and is delivered after the last one. Two limits
@@ -35,6 +36,7 @@ from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import decode_subscription
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import split_id
+from broker_service.routing.common.recognition import FORGOTTEN, RecognisedPublications
 from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.semi_probabilistic.choice import choose, fanout
@@ -47,7 +49,6 @@ from broker_service.routing.semi_probabilistic.messages import (
     published,
 )
 from broker_service.routing.semi_probabilistic.options import SemiProbabilisticOptions
-from broker_service.routing.semi_probabilistic.seen import SeenEvents
 from broker_service.routing.semi_probabilistic.subscriptions import Change, Pattern, SubscriptionTable
 
 _PUBLISH: Final = Kind.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
@@ -79,7 +80,9 @@ class SemiProbabilisticRouter(DispatchingRouter):
         self._table = SubscriptionTable(context.options.horizon, self._patterns)
         self._publisher = f"{context.broker}.{context.incarnation}"
         self._published = 0
-        self._seen = SeenEvents(context.options.remembered, context.now)
+        self._seen: RecognisedPublications[tuple[str, int], bool] = RecognisedPublications(
+            context.options.recognition_bytes, context.incarnation, context.started_at
+        )
         self._candidates: dict[BrokerId | None, tuple[Sequence[BrokerId], int]] = {}
         """Candidates and fanout by the neighbour that an event came from, None at its publisher's broker."""
         self._is_leaf = False
@@ -104,7 +107,10 @@ class SemiProbabilisticRouter(DispatchingRouter):
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
         header = self._decode_event(message.header)
-        if self._seen.has(header.publisher, header.number):
+        if self._seen.note((header.publisher, header.number)):
+            return ()
+        if self._seen.has_forgotten(message.published):
+            self._context.report_dropped(message, FORGOTTEN)
             return ()
         return self._spread(message, header, self._patterns.match(message), neighbour)
 
@@ -112,9 +118,14 @@ class SemiProbabilisticRouter(DispatchingRouter):
         self, message: Message, header: EventHeader, matched: Iterable[Pattern], source: BrokerId | None
     ) -> Actions:
         """Notifies clients of an event that has not been here, and passes it on."""
-        self._seen.add(header.publisher, header.number)
+        unknown = source is not None and self._seen.reason_to_drop(message.published)
+        self._seen.add((header.publisher, header.number), message.published, True)
         interest = self._table.interest(matched)
-        actions: list[Action] = [Deliver(interest.clients, message)] if interest.clients else []
+        actions: list[Action] = []
+        if interest.clients and unknown:
+            self._context.report_dropped(message, unknown)
+        elif interest.clients:
+            actions.append(Deliver(interest.clients, message))
         if not (self._limits_hops and header.spent):
             actions += self._forwarded(message, header, interest.distances, source)
         return actions

@@ -14,6 +14,7 @@ from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.channelization.event_space import EventSpace
 from broker_service.routing.channelization.router import ChannelizationRouter
 from broker_service.routing.common.congestion import Congestion
+from broker_service.routing.common.recognition import RecognisedPublications
 from broker_service.routing.gryphon.relaying.reception import Reception
 from broker_service.routing.gryphon.relaying.relay import Relay as GryphonRelay
 from broker_service.routing.gryphon.router import GryphonRouter
@@ -30,7 +31,6 @@ from broker_service.routing.octopia.forwarding import StaticRouting
 from broker_service.routing.octopia.router import OctopiaRouter
 from broker_service.routing.octopia.tables import PublicationRoutingTable as OctopiaTable
 from broker_service.routing.semi_probabilistic.router import SemiProbabilisticRouter
-from broker_service.routing.semi_probabilistic.seen import SeenEvents
 from broker_service.routing.semi_probabilistic.subscriptions import SubscriptionTable
 from broker_service.routing.tid.bindings import Bindings
 from broker_service.routing.tid.forwarding import Copies, DynamicForwarding, FixedForwarding
@@ -220,7 +220,7 @@ def medym_sends_the_whole_list_to_every_neighbour() -> None:
         return [routing_functions.Branch(hop, np.unique(np.append(destinations, np.uint16(hop)))) for hop in next_hops]
 
     around(routing_functions, "_assigned", assigned)
-    around(MedymRouter, "_is_second", lambda original, self, message: False)
+    around(RecognisedPublications, "note", lambda original, self, key: None)
 
 
 @AREA.row(scenarios.MEDYM_CLOSE, LOST)
@@ -391,7 +391,7 @@ def gryphon_flooding_forgets_to_notify() -> None:
 
 @AREA.row(scenarios.SEMI, DUPLICATED)
 def semi_recognises_nothing() -> None:
-    around(SeenEvents, "has", lambda original, self, publisher, number: False)
+    around(RecognisedPublications, "note", lambda original, self, key: None)
     around(
         SemiProbabilisticRouter,
         "_forwarded",

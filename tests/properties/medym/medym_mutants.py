@@ -14,6 +14,7 @@ import numpy as np
 from broker_service.language import Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.distances import Distances, Servers
+from broker_service.routing.common.recognition import RecognisedPublications
 from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter, router
@@ -88,7 +89,7 @@ class RemembersNothing(MedymRouter):
     """Notifies clients of every copy."""
 
     def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        self._received.clear()
+        self._received = RecognisedPublications(1, 1, 0)
         return super()._receive_publication(neighbour, message)
 
 

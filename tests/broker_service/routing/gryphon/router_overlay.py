@@ -276,6 +276,7 @@ class RouterOverlay:
             attributes={},
             links={other: _Link(self.up, frozenset((broker, other))) for other in neighbours},
             options=self._options,
+            started_at=0,
             now=lambda: self.now,
             service=no_service,
             prepared=encode_header(self.tree),

@@ -41,7 +41,16 @@ def test_an_overlay_that_lacks_a_link_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["candidates", "overload_threshold", "announce_every", "pass_on_every", "status_every", "remembered"]
+    "name",
+    [
+        "candidates",
+        "overload_threshold",
+        "announce_every",
+        "pass_on_every",
+        "status_every",
+        "remembered",
+        "recognition_bytes",
+    ],
 )
 def test_options_that_must_be_positive(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be more than 0"):

@@ -18,6 +18,7 @@ from broker_service.language.wire import decode_publication, encode_predicates, 
 from broker_service.messages import Kind, Message
 from broker_service.routing import read_options
 from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.common.recognition import BYTES_EACH
 from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter
@@ -46,7 +47,7 @@ CONTENT = parse_publication("[class,'E']")
 class Alone:
     """The router of server A, number 0, whose links to B, C and D are up; B is the nearest."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, incarnation: int = 1, started_at: int = 0, **options: Any) -> None:
         self.links = {
             name: SimpleNamespace(up=True, round_trip=seconds) for name, seconds in zip("BCD", (1, 2, 3), strict=True)
         }
@@ -55,10 +56,11 @@ class Alone:
         recorder = Recorder(ListTrace("A"), time.time_ns)
         context = RouterContext(
             broker="A",
-            incarnation=1,
+            incarnation=incarnation,
             attributes={},
             links=self.links,
             options=read,
+            started_at=started_at,
             now=time.monotonic,
             service=no_service,
             prepared=msgspec.msgpack.encode([SERVERS]),
@@ -71,16 +73,17 @@ class Alone:
         )
         self.router = MedymRouter(context)
         started = [action for name in self.links for action in self.router.link_up(name, 1)]
-        assert not controls(started)
+        assert incarnation > 1 or not controls(started)
         (self._status_due,) = [action.key for action in started if isinstance(action, SetTimer)]
 
     def publish(self, id: str = "p") -> list[Action]:
         message = Message(Kind.PUBLISH, id, encode_publication(CONTENT))
         return list(self.router.publish("P", message, CONTENT, "a"))
 
-    def receive(self, header: bytes, id: str = "p", body: bytes | None = None) -> list[Action]:
+    def receive(self, header: bytes, id: str = "p", body: bytes | None = None, published: int = 0) -> list[Action]:
         content = encode_publication(CONTENT) if body is None else body
-        return list(self.router.receive("B", Message(Kind.PUBLISH, id, content, header, hops=1)))
+        message = Message(Kind.PUBLISH, id, content, header, hops=1, published=published)
+        return list(self.router.receive("B", message))
 
     def learn(self, control: Control, neighbour: str = "B") -> list[Action]:
         return list(self.router.receive(neighbour, Message(Kind.CONTROL, "", header=encode_header(control))))
@@ -154,6 +157,33 @@ def test_a_second_copy_is_passed_on_by_its_own_list_and_delivered_no_more(header
     assert (delivered(second), dict(sent(second))) == ([], {"D": [3]})
     for header, copies in zip(headers, (first, second), strict=True):
         assert {is_rerouted(copy.message.header) for copy in copies if isinstance(copy, Send)} == {is_rerouted(header)}
+
+
+def test_a_second_copy_is_recognised_however_late_it_comes() -> None:
+    """While a link is cut for seconds, the others bring tens of thousands of publications."""
+    server = Alone()
+    server.router.subscribe("S", "s", WANTED)
+    assert delivered(server.receive(server_list(0), "late", published=1)) == [("S",)]
+    for number in range(12_000):
+        server.receive(server_list(0), f"p{number}", published=2 + number)
+    assert not delivered(server.receive(as_rerouted(server_list(0)), "late", published=1))
+
+
+def test_what_is_too_old_to_recognise_is_passed_on_and_delivered_no_more() -> None:
+    server = Alone(recognition_bytes=BYTES_EACH)
+    server.router.subscribe("S", "s", WANTED)
+    for published in (10, 20):
+        assert delivered(server.receive(server_list(0), str(published), published=published)) == [("S",)]
+    late = server.receive(as_rerouted(server_list(0, 3)), "10", published=10)
+    assert (delivered(late), dict(sent(late))) == ([], {"D": [3]})
+
+
+def test_a_restarted_server_notifies_nobody_of_what_its_former_incarnation_may_have_had() -> None:
+    server = Alone(incarnation=2, started_at=100)
+    server.router.subscribe("S", "s", WANTED)
+    late = server.receive(as_rerouted(server_list(0, 3)), "late", published=100)
+    assert (delivered(late), dict(sent(late))) == ([], {"D": [3]})
+    assert delivered(server.receive(server_list(0), "new", published=101)) == [("S",)]
 
 
 def test_two_publications_with_the_same_id_are_two_unless_one_was_rerouted() -> None:

@@ -18,6 +18,7 @@ from broker_service.language.notation import parse_publication, parse_subscripti
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import MOST_HOPS, Kind, Message
 from broker_service.routing import read_options
+from broker_service.routing.common.recognition import BYTES_EACH
 from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.routing.semi_probabilistic import SemiProbabilisticOptions, SemiProbabilisticRouter
@@ -36,18 +37,18 @@ CONTENT = parse_publication("[class,'E']")
 class Alone:
     """The router of broker A, whose links to its neighbours are up."""
 
-    def __init__(self, neighbours: str = "BCDE", **options: Any) -> None:
-        self.time = 0.0
+    def __init__(self, neighbours: str = "BCDE", incarnation: int = 1, started_at: int = 0, **options: Any) -> None:
         read = read_options("semi-probabilistic", {"threshold": 0.25, "horizon": 3, **options})
         assert isinstance(read, SemiProbabilisticOptions)
         comparisons = Comparisons(lambda: 0, decode_publication, Recorder(ListTrace("A"), lambda: 0))
         context = RouterContext(
             broker="A",
-            incarnation=1,
+            incarnation=incarnation,
             attributes={},
             links={name: SimpleNamespace(up=True) for name in neighbours},
             options=read,
-            now=lambda: self.time,
+            started_at=started_at,
+            now=lambda: 0.0,
             service=no_service,
             prepared=b"",
             stored={},
@@ -67,9 +68,10 @@ class Alone:
     def publish(self) -> Sequence[Action]:
         return self.router.publish("p", Message(Kind.PUBLISH, "e", encode_publication(CONTENT)), CONTENT, "a")
 
-    def receive(self, neighbour: str, header: EventHeader) -> Sequence[Action]:
+    def receive(self, neighbour: str, header: EventHeader, published: int = 0) -> Sequence[Action]:
         body = encode_publication(CONTENT)
-        return self.router.receive(neighbour, Message(Kind.PUBLISH, "e", body, encode(header), hops=3))
+        message = Message(Kind.PUBLISH, "e", body, encode(header), hops=3, published=published)
+        return self.router.receive(neighbour, message)
 
 
 def sends(actions: Sequence[Action]) -> list[Send]:
@@ -152,14 +154,22 @@ def test_an_event_ends_when_either_ttl_is_used_up(left: tuple[int, int]) -> None
     assert not events(alone.receive("B", EventHeader("X.1", 1, None, *left)))
 
 
-def test_an_event_is_forgotten_after_its_age() -> None:
-    alone = Alone(remembered=10)
-    assert events(alone.receive("B", EventHeader("X.1", 1)))
-    alone.time = 9.9
-    assert not events(alone.receive("C", EventHeader("X.1", 1)))
-    for alone.time in (20.1, 40.2):
-        alone.receive("B", EventHeader("Y.1", int(alone.time)))
-    assert events(alone.receive("C", EventHeader("X.1", 1)))
+def test_an_event_that_may_have_been_forgotten_is_dropped() -> None:
+    alone = Alone(recognition_bytes=BYTES_EACH)
+    assert events(alone.receive("B", EventHeader("X.1", 1), published=10))
+    assert events(alone.receive("B", EventHeader("Y.1", 1), published=20))
+    assert not events(alone.receive("C", EventHeader("X.1", 1), published=10))
+    assert not events(alone.receive("C", EventHeader("Z.1", 1), published=9))
+    assert events(alone.receive("C", EventHeader("Z.1", 2), published=11))
+
+
+def test_a_restarted_broker_passes_former_events_on_and_notifies_nobody() -> None:
+    alone = Alone(incarnation=2, started_at=100, threshold=1)
+    alone.router.subscribe("s", "A.2.1", WANTED)
+    former = alone.receive("B", EventHeader("X.1", 1), published=100)
+    assert (len(events(former)), notified(former)) == (3, [])
+    assert notified(alone.receive("B", EventHeader("X.1", 2), published=101)) == ["s"]
+    assert notified(alone.publish()) == ["s"], "its own clients' events are new here, however old"
 
 
 def test_a_client_with_two_matching_subscriptions_is_notified_once() -> None:
@@ -291,7 +301,7 @@ def test_one_subscription_has_one_content() -> None:
         {"horizon": -1},
         {"threshold": 1.01},
         {"threshold": -0.1},
-        {"remembered": 0},
+        {"recognition_bytes": 0},
         {"limit": "some"},
         {"preference": "farthest"},
     ],

@@ -8,22 +8,22 @@ import msgspec
 
 from broker_service.language import Publication
 from broker_service.messages import BrokerId, ClientId, Message
+from broker_service.routing.common.recognition import RecognisedPublications
 from broker_service.routing.interface import Actions, Deliver, Send
 from broker_service.routing.semi_probabilistic.messages import EventHeader
-from broker_service.routing.semi_probabilistic.seen import SeenEvents
 from broker_service.routing.semi_probabilistic.subscriptions import Pattern
 from tests.properties.semi_probabilistic.mutants.mutant import Context, Mutant
 
 
-class _NoMemory(SeenEvents):
-    def has(self, publisher: str, number: int) -> bool:
-        return False
+class _NoMemory(RecognisedPublications[tuple[str, int], bool]):
+    def note(self, key: tuple[str, int]) -> None:
+        return None
 
 
 class RemembersNoEvents(Mutant):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._seen = _NoMemory(1.0, context.now)
+        self._seen = _NoMemory(1, context.incarnation, context.started_at)
 
 
 class NotifiesOnDuplicates(Mutant):
