@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -51,8 +51,12 @@ class RunningSpark:
     context: SparkContext
     name: str = "Spark"
 
-    def open(self) -> AbstractContextManager[Workers]:
-        return nullcontext(_SparkWorkers(self.context))
+    @contextmanager
+    def open(self) -> Iterator[Workers]:
+        from analysis.engines.spark_cluster import executor_errors_explained  # noqa: PLC0415 - half a second, for Spark alone
+
+        with executor_errors_explained(str(self.context.master)):
+            yield _SparkWorkers(self.context)
 
 
 class _SparkWorkers:

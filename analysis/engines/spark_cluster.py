@@ -55,7 +55,7 @@ _TROUBLES = (
         f"executors of {{master}} were lost {TASK_FAILURES} times at the same task: {{0}}",
     ),
     (
-        "Python worker exited unexpectedly",
+        r"Python worker exited unexpectedly|java\.io\.EOFException|java\.net\.SocketException",
         "{master}: the Python process of a task ended at every try; was memory short?",
     ),
 )

@@ -15,11 +15,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
@@ -76,21 +78,30 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -
     if cluster.is_local(settings["spark.master"]):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = SparkConf().setAll(list(settings.items()))
-    try:
-        with _own_interrupt_handler():
-            # When this process is killed while Java starts, Java first writes its port to a file in the temporary
-            # directory of the command, and then ends because its standard input is closed. If it cannot write the
-            # file, it never ends. So it inherits the lock that keeps the directory.
-            inherited = {"stdout": spark_log, "stderr": spark_log, "pass_fds": (lock,)}
-            gateway = launch_gateway(configuration, inherited)  # type: ignore[no-untyped-call]
-            context = SparkContext(conf=configuration, gateway=gateway)
-            context.setLogLevel("ERROR")
-            return context
-    except Exception as error:
-        output = (scratch / "spark.log").read_text(errors="replace").strip().splitlines()
-        _end_java()
-        reason = next((line for line in reversed(output) if "rror" in line or "xception" in line), str(error))
-        raise HostError(f"Spark did not start with master {settings['spark.master']!r}: {reason.strip()}") from error
+    # When this process is killed while Java starts, Java first writes its port to a file in the temporary directory of
+    # the command, and then ends because its standard input is closed. If it cannot write the file, it never ends. So it
+    # inherits the lock that keeps the directory, and is started in a thread, which Ctrl-C does not reach: PySpark would
+    # forget a process that is still starting, and remove the directory.
+    inherited = {"stdout": spark_log, "stderr": spark_log, "pass_fds": (lock,)}
+    with ThreadPoolExecutor(1, thread_name_prefix="java") as pool:
+        launching: Future[JavaGateway] = pool.submit(launch_gateway, configuration, inherited)
+        try:
+            with _own_interrupt_handler():
+                context = SparkContext(conf=configuration, gateway=launching.result())
+                context.setLogLevel("ERROR")
+                return context
+        except BaseException as error:
+            if launching.exception() is None:  # which waits until it has started
+                _end_java(launching.result())
+            if isinstance(error, Exception):
+                raise HostError(_refusal(settings["spark.master"], scratch, error)) from error
+            raise
+
+
+def _refusal(master: str, scratch: Path, error: Exception) -> str:
+    output = (scratch / "spark.log").read_text(errors="replace").strip().splitlines()
+    reason = next((line for line in reversed(output) if "rror" in line or "xception" in line), str(error))
+    return f"Spark did not start with master {master!r}: {reason.strip()}"
 
 
 def _settings(master: str, scratch: Path, name: str, options: Sequence[str]) -> dict[str, str]:
@@ -142,13 +153,12 @@ def _own_interrupt_handler() -> Iterator[None]:
 def _stop(context: SparkContext) -> None:
     with suppress(Exception):
         context.stop()
-    _end_java()
+    _end_java(SparkContext._gateway)
 
 
-def _end_java() -> None:
+def _end_java(gateway: JavaGateway | None) -> None:
     """Ends the Java process, which PySpark would keep until this process ends, so that a later context starts a new
     one."""
-    gateway = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = None
     if gateway is None:
         return

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 from pyspark.errors import PySparkRuntimeError
 
+from analysis.engines import RunningSpark
 from analysis.engines import spark_cluster as cluster
 from analysis.engines.spark_cluster import executor_errors_explained, pack_code, settings
 from record.errors import HostError
@@ -69,6 +71,7 @@ print(run_simulated(Cell("c", (), "none", 1, json.dumps(scenario)), Path("here")
             "lost 4 times at the same task: Command exited with 137",
         ),
         ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "was memory short?"),
+        ("java.net.SocketException: Connection reset", "was memory short?"),
     ],
 )
 def test_what_an_executor_lacks_is_told_in_one_line(refusal: str, words: str) -> None:
@@ -122,3 +125,10 @@ class TestMaster:
         assert "spark.eventLog.dir" not in settings("yarn")
         (tmp_path / "events").mkdir()
         assert settings("yarn")["spark.eventLog.dir"] == (tmp_path / "events").as_uri()
+
+
+def test_a_context_that_runs_already_has_its_errors_explained_too() -> None:
+    killed = SparkError("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)")
+    context = MagicMock(master="local[2]")
+    with pytest.raises(HostError, match="was memory short"), RunningSpark(context).open():
+        raise killed

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
+from analysis.engines import spark_context
 from tests.listening import LOOPBACK, listening_addresses
 
 
@@ -15,6 +18,31 @@ def test_nothing_listens_beyond_loopback(spark: SparkContext) -> None:
     listening = listening_addresses(SparkContext._gateway.proc.pid)
     assert listening
     assert {address for address in listening if not address.endswith(LOOPBACK)} == set()
+
+
+class StartingJava:
+    """Stands for `launch_gateway`: the user presses Ctrl-C while it starts a process."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __call__(self, _configuration: object, _inherited: object) -> StartingJava:
+        self.process = self.proc = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+        os.kill(os.getpid(), signal.SIGINT)
+        return self
+
+    def shutdown(self) -> None: ...
+
+
+def test_ctrl_c_while_java_starts_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = StartingJava()
+    monkeypatch.setattr(spark_context, "launch_gateway", java)
+    monkeypatch.setattr(spark_context, "check_java", lambda: None)
+    with pytest.raises(KeyboardInterrupt), spark_context.open_context(scratch_parent=tmp_path):
+        pytest.fail("no context is opened")
+    assert java.process is not None
+    assert java.process.poll() is not None
+    assert not list(tmp_path.iterdir())
 
 
 _ONE_CONTEXT = """
