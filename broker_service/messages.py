@@ -184,6 +184,16 @@ def answer(request: ClientRequest, outcome: Outcome, reason: str = "") -> Client
     return ClientEvent(outcome, (request.client,), request.number, request.id, reason=reason)
 
 
+MOST_IN_DOUBT: Final = 256
+"""Publications of a session that may have been sent and not acknowledged, where the routing protocol recognises
+repeats. It recognises as many of each client, so that none that is repeated after a crash is taken for a new one."""
+ACKNOWLEDGED_AT_ONCE: Final = MOST_IN_DOUBT // 2
+"""Publications of a session after which a broker acknowledges at once: half, so that the client need not stop."""
+ACKNOWLEDGE_WITHIN: Final = 0.5
+"""Seconds after which a broker acknowledges what it has handled, because a frame costs as much as a publication at low
+rates. Nothing waits for it: a client keeps what is not acknowledged, and repeats it when its stream breaks."""
+
+
 class Welcome(msgspec.Struct, frozen=True):
     """The broker's first words on a stream; the client sends nothing before."""
 

@@ -114,7 +114,7 @@ class Event(enum.StrEnum):
 
     Of the kind `publish`: the broker acknowledged that it has accepted the publication. Written only where routing
     promises to keep what a broker accepted (the loss `unaccepted`), because no other verdict needs a record for each
-    publication. Publications are acknowledged together, at the latest after 50 ms; the time is that at which the
+    publication. Publications are acknowledged together, at the latest after 0.5 s; the time is that at which the
     acknowledgement reached the client.
     """
     ANNOUNCED = "announced"

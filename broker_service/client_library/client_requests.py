@@ -5,7 +5,8 @@ breaks, it is opened again with back-off and submits all of that again, because 
 has ended. Operations that were not answered before are answered then. Publications that the broker has not acknowledged
 are repeated, and the broker drops those that it has handled already, by their numbers. A broker that was restarted in
 between does not know what its former incarnation has handled; those publications are given up then, because they might
-reach subscribers twice, unless the routing protocol recognises repeats. `client_session` does this over gRPC, the
+reach subscribers twice, unless the routing protocol recognises repeats. It recognises the latest ones, so no more than
+these are sent before the broker has acknowledged some. `client_session` does this over gRPC, the
 simulator in virtual time.
 """
 
@@ -20,6 +21,7 @@ import msgspec
 
 from broker_service.language.model import shortened
 from broker_service.messages import (
+    MOST_IN_DOUBT,
     SUBSCRIBING,
     ClientEvent,
     ClientId,
@@ -109,6 +111,8 @@ class ClientRequests:
         """Publications that were sent, in the order of their numbers."""
         self._incarnation = 0
         """Incarnation of the broker that the latest stream was with; 0 before the first stream."""
+        self._window = REPEATABLE
+        """Publications that may be sent and not acknowledged."""
         self._unanswered: dict[int, ClientRequest] = {}
         self._declared: dict[ClientId, _Declared] = {}
         self._number = 0
@@ -152,10 +156,15 @@ class ClientRequests:
         queue, unacknowledged = self._queue, self._unacknowledged
         if unacknowledged and queue and queue[0].number - unacknowledged[0].number >= self._limits.unacknowledged:
             return []
-        taken = [queue.popleft() for _ in range(min(len(queue), self._limits.batch))]
-        for request in taken:
-            if request.operation is _PUBLISH:
-                unacknowledged.append(request)
+        taken: list[ClientRequest] = []
+        room = self._window - len(unacknowledged)
+        for _ in range(min(len(queue), self._limits.batch)):
+            if queue[0].operation is _PUBLISH:
+                if not room:
+                    break
+                room -= 1
+                unacknowledged.append(queue[0])
+            taken.append(queue.popleft())
         return taken
 
     def acknowledge(self, number: int) -> None:
@@ -178,6 +187,7 @@ class ClientRequests:
     def begin(self, welcome: Welcome) -> None:
         """A stream is open. Every one but the first begins with what a former one left."""
         former, self._incarnation = self._incarnation, welcome.incarnation
+        self._window = MOST_IN_DOUBT if welcome.recognises_repeats else REPEATABLE
         if not former:
             return
         if former != welcome.incarnation and not welcome.recognises_repeats:

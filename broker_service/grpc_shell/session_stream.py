@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from broker_service.broker import Broker
 from broker_service.config import Limits
 from broker_service.grpc_shell.service import Service
-from broker_service.messages import ClientRequest
+from broker_service.messages import ACKNOWLEDGE_WITHIN, ACKNOWLEDGED_AT_ONCE, ClientRequest
 from broker_service.service import Handler
 from broker_service.transport.duplex import Duplex
 from broker_service.transport.status import RpcError, StatusCode
@@ -19,14 +19,6 @@ from broker_service.transport.wire import (
     encode_broker_frames,
     encode_welcome,
 )
-
-ACKNOWLEDGED_AT_ONCE = 256
-"""Handled publications after which an acknowledgement is sent at once, so that clients need not keep many."""
-
-ACKNOWLEDGE_WITHIN = 0.5
-"""Seconds after which the handled publications are acknowledged together, because a frame costs as much as a
-publication at low rates. Nothing waits for it: a client keeps what is not acknowledged, and repeats it when its stream
-breaks."""
 
 FRAMES_AT_ONCE = 16
 """Frames taken from a session's queue together; further events wait in the queue, where they are counted."""

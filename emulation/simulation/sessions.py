@@ -7,14 +7,22 @@ from functools import partial
 from typing import Final
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
-from broker_service.messages import ClientEvent, ClientId, ClientRequest, Operation
+from broker_service.messages import (
+    ACKNOWLEDGE_WITHIN,
+    ACKNOWLEDGED_AT_ONCE,
+    ClientEvent,
+    ClientId,
+    ClientRequest,
+    Operation,
+)
 from broker_service.sessions.session import Session
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.event_queue import EventQueue
 from record.callbacks import do_nothing
+from record.time_units import SECOND
 
-ACKNOWLEDGE_AFTER: Final = 50_000_000
-"""Nanoseconds from the handling of a publication until the client has the acknowledgement, with others."""
+_ACKNOWLEDGE_AFTER: Final = round(ACKNOWLEDGE_WITHIN * SECOND)
+"""Nanoseconds."""
 
 EVENTS_AT_ONCE: Final = 64
 """Events in one frame at most."""
@@ -54,6 +62,9 @@ class SimulatedSession:
         self._held = 0
         """Requests that the broker holds back."""
         self._acknowledging = False
+        """True while the time runs after which the broker acknowledges."""
+        self._acknowledging_now = False
+        """True while an acknowledgement is on its way."""
         self._broker: SimulatedBroker | None = None
         self._session: Session | None = None
         self._sending = False
@@ -78,7 +89,7 @@ class SimulatedSession:
         self.connections += 1
         self._requests.begin(broker.core.welcome)
         self._broker = broker
-        self._sending = self._reading = False
+        self._sending = self._reading = self._acknowledging = self._acknowledging_now = False
         self._session = broker.core.sessions.open()
         broker.core.sessions.name(self._session, self._name)
         self._session.on_waiting = self._notify
@@ -138,22 +149,31 @@ class SimulatedSession:
     def _after_handling(self, session: Session) -> None:
         if (session.held or self._held) and session is self._session:
             self._count_held(len(session.held))
-        if not self._acknowledging and session.unacknowledged:
-            self._acknowledge_later(session)
+        if session.unacknowledged >= ACKNOWLEDGED_AT_ONCE and not self._acknowledging_now:
+            self._acknowledging_now = True
+            self._events.at(max(self._return, self._events.now), partial(self._acknowledge, session))
+        elif session.unacknowledged and not self._acknowledging:
+            self._acknowledging = True
+            self._events.background(self._events.now + _ACKNOWLEDGE_AFTER, partial(self._acknowledge_later, session))
 
     def _count_held(self, held: int) -> None:
         self._events.pending += held - self._held
         self._held = held
 
     def _acknowledge_later(self, session: Session) -> None:
-        self._acknowledging = True
-        self._events.background(self._events.now + ACKNOWLEDGE_AFTER, partial(self._acknowledge, session))
+        if session is self._session:
+            self._acknowledging = False
+            if session.unacknowledged:
+                self._acknowledge(session)
 
     def _acknowledge(self, session: Session) -> None:
-        self._acknowledging = False
-        if session is self._session and session.waiting:
-            self._acknowledge_later(session)
-        elif session is self._session:
+        """Acknowledges behind all events that wait."""
+        if session is not self._session:
+            return
+        if session.waiting:
+            self._events.at(max(self._return, self._events.now + 1), partial(self._acknowledge, session))
+        else:
+            self._acknowledging_now = False
             self._requests.acknowledge(session.acknowledge())
             self._send()
 

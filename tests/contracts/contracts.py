@@ -53,7 +53,7 @@ _RELIABLE_FLOODING = Contract(
         "streams break and lose what they held": _flooded("line", *_RESETS, delay="60ms", limits="resume: false"),
         "publishers wait while the store is full": _flooded("line", _crash("B3"), kept=8, limits=_SMALL_STORE),
         "a publication does not fit in the store": _flooded("line", kept=8, limits=_SMALL_STORE, large={10, 11, 40}),
-        "a publisher's broker crashes before it acknowledges": _flooded("ring", _crash("B1", at="3.02s")),
+        "a publisher's broker crashes before it acknowledges": _flooded("ring", _crash("B1", at="3.27s")),
     },
     file="reliable_flooding.json",
     real=(

@@ -6,7 +6,7 @@ from typing import Any
 
 from broker_service.errors import RefusedPublicationError
 from broker_service.language import Publication
-from broker_service.messages import BrokerId, ClientId, Message, StreamPosition
+from broker_service.messages import ACKNOWLEDGE_WITHIN, BrokerId, ClientId, Message, StreamPosition
 from broker_service.routing.interface import Action, Actions, SetTimer, Store, TimerKey
 from tests.contracts.routers.reliable_flooding import (
     Acknowledgement,
@@ -53,7 +53,7 @@ class AcknowledgesBeforeItStores(ReliableFloodingRouter):
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         self._deferred[message.id] = client, message, publication, advertisement
-        return [SetTimer(message.id, 0.3, awaited=True)]
+        return [SetTimer(message.id, 2 * ACKNOWLEDGE_WITHIN, awaited=True)]
 
     def timer(self, key: TimerKey) -> Actions:
         deferred = self._deferred.pop(key, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from broker_service.messages import BrokerId
+from broker_service.messages import MOST_IN_DOUBT, BrokerId
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.overlay.routing_tree import tree_from
 from broker_service.routing.options import ProtocolOptions
@@ -67,13 +67,16 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     """Publications on their way that a broker keeps, in bytes, to answer requests."""
     reorder_bytes: int = 16 << 20
     """Publications of one stream that a broker holds back for its clients, in bytes."""
-    recognised: int = 256
-    """Latest publications of each client that its broker recognises when they are repeated."""
+    recognised: int = MOST_IN_DOUBT
+    """Latest publications of each client that its broker recognises when they are repeated; at least as many as a
+    client may repeat."""
 
     def __post_init__(self) -> None:
-        for name in (*self.times, "log_bytes", "cache_bytes", "reorder_bytes", "recognised"):
+        for name in (*self.times, "log_bytes", "cache_bytes", "reorder_bytes"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0")
+        if self.recognised < MOST_IN_DOUBT:
+            raise ValueError(f"recognised must be at least {MOST_IN_DOUBT}, because clients repeat as many")
 
     @property
     def promises(self) -> Promises:

@@ -12,7 +12,16 @@ from broker_service.broker import Broker
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.config import BrokerConfig
 from broker_service.language.wire import encode_predicates, encode_publication
-from broker_service.messages import BrokerFrame, ClientEvent, ClientRequest, Operation, Outcome
+from broker_service.messages import (
+    ACKNOWLEDGED_AT_ONCE,
+    MOST_IN_DOUBT,
+    BrokerFrame,
+    ClientEvent,
+    ClientRequest,
+    Operation,
+    Outcome,
+    Welcome,
+)
 from broker_service.sessions.progress import REASON_FORGOTTEN, REASONS_KEPT, REPEATABLE
 from broker_service.sessions.session import Session
 from tests.broker_service.loopback import QUOTES, STOCKS, quote
@@ -212,6 +221,16 @@ def test_the_client_waits_for_acknowledgements_when_it_keeps_many() -> None:
     hop.requests.acknowledge(2)
     hop.send()
     assert len(hop.stream.to_broker) == 3
+
+
+def test_no_more_is_in_doubt_than_a_router_that_recognises_repeats_recognises() -> None:
+    requests = ClientRequests("B1", [].append, SessionLimits(batch=100))
+    requests.begin(Welcome(1, recognises_repeats=True))
+    for number in range(2 * MOST_IN_DOUBT):
+        requests.submit("P", Operation.PUBLISH, f"p{number}")
+    assert sum(len(requests.take()) for _ in range(6)) == MOST_IN_DOUBT
+    requests.acknowledge(ACKNOWLEDGED_AT_ONCE)
+    assert sum(len(requests.take()) for _ in range(6)) == ACKNOWLEDGED_AT_ONCE
 
 
 def test_the_client_keeps_no_more_than_the_broker_recognises() -> None:

@@ -32,7 +32,7 @@ import msgspec
 
 from broker_service.errors import RefusedPublicationError
 from broker_service.language import Publication, Subscription
-from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
+from broker_service.messages import MOST_IN_DOUBT, BrokerId, ClientId, Kind, Message, StreamPosition
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.interface import (
@@ -69,7 +69,7 @@ class ReliableFloodingOptions(ProtocolOptions, frozen=True, kw_only=True, forbid
     """Publications of others of which a broker remembers the latest attempt and where it came from."""
     kept: int = 1_000
     """Publications of its clients that a broker stores, because some broker has not acknowledged them."""
-    recognised: int = 256
+    recognised: int = MOST_IN_DOUBT
     """Latest publications of each client that its broker recognises when they are repeated."""
 
     recognises_repeats: ClassVar[bool] = True

@@ -11,7 +11,14 @@ from broker_service.client_library.client_requests import TooLargeError
 from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
-from broker_service.messages import ClientEvent, Operation, Outcome
+from broker_service.messages import (
+    ACKNOWLEDGE_WITHIN,
+    ACKNOWLEDGED_AT_ONCE,
+    MOST_IN_DOUBT,
+    ClientEvent,
+    Operation,
+    Outcome,
+)
 from emulation.live_overlay import BrokerSettings
 from emulation.simulation import SimulatedOverlay, SimulatedSession
 from emulation.simulation.calibration import Calibration
@@ -132,8 +139,18 @@ def test_publications_are_acknowledged_in_time_and_do_not_keep_the_overlay_busy(
         trial.publish("P", f"p{number}")
     trial.overlay.settle()
     assert len(requests._unacknowledged) == 3
-    trial.overlay.pass_time(0.05)
+    trial.overlay.pass_time(ACKNOWLEDGE_WITHIN)
     assert not requests._unacknowledged
+
+
+def test_many_publications_are_acknowledged_at_once() -> None:
+    trial = Trial(line(delay=0.005))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    requests = trial.sessions["P"]._requests
+    for number in range(MOST_IN_DOUBT + ACKNOWLEDGED_AT_ONCE):
+        trial.publish("P", f"p{number}")
+    trial.overlay.settle()
+    assert len(requests._unacknowledged) < ACKNOWLEDGED_AT_ONCE
 
 
 def test_only_what_matches_is_notified() -> None:
