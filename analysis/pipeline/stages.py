@@ -198,7 +198,7 @@ def _histories(run: RunDirectory, logs: LogTally) -> _Histories:
         rejected=rejected,
         faults=[faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)],
         changes=changes,
-        histories=histories_of(run, declared, logs.outages, changes, logs.last_declared),
+        histories=histories_of(run, declared, logs, changes),
     )
 
 

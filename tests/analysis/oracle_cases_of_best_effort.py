@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from record.faults import FaultKind
 from record.log import Event
-from record.promises import Completeness, Promises
+from record.promises import Completeness, Loss, Promises
 from tests.analysis.history import DRIVER, EXPENSIVE, History, joined
 from tests.analysis.oracle_cases import Case
 
@@ -29,7 +30,21 @@ def many(variant: str, wanted: float | None, pattern: str, **options: Any) -> Hi
     return history
 
 
+PASSED_ON = Promises(
+    delivery=Completeness.BEST_EFFORT, passes_on_within=2, survives={FaultKind.LINK_DOWN: Loss.IN_FLIGHT}
+)
+
+
+def _beside(variant: str, cut: str) -> History:
+    """A publication at B2, which passes it on to B1, while one direction of a link is cut."""
+    history = joined(variant, promises=PASSED_ON).fault(109, "link_down", cut).publish().receive(broker="B2")
+    return history.heal(111, "link_up", cut)
+
+
 TRIED = [
+    (Case(_beside("best effort, cut off from a neighbour", "B2->B1"), ["correct"], 0, 0), 0, 0),
+    (Case(_beside("best effort, a neighbour cut off from it", "B1->B2"), ["correct"], 0, 0), 0, 0),
+    (Case(_beside("best effort, beside a cut", "B2->B3"), ["lost"], 1, 0, {"lost": 1}), 1, 1),
     (Case(tried("best effort, missed").publish(), ["correct"], 0, 0), 1, 1),
     (Case(tried("best effort, delivered").publish().notify(), ["correct"], 0, 1), 1, 0),
     (Case(tried("best effort, at another broker").publish().receive(broker="B2"), ["correct"], 0, 0), 1, 1),

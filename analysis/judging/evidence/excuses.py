@@ -101,12 +101,12 @@ class Evidence:
         )
 
     def may_have_struck_last(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
-        """The same of an outage of the subscriber's broker, of one of its neighbours or of a link to it: all others
-        cost nothing once a publication has come so far."""
+        """The same of an outage of the subscriber's broker, of one of its neighbours or of a link of its own, in either
+        direction, because streams need both: all others cost nothing once a publication has come so far."""
         broker = outcome.broker
         near = set() if broker is None else {broker, *self.ways.overlay.neighbours(broker)}
         ends = ((outage.ends or (outage.element,)) for outage in self._during(judged))
-        return any(broker is None or end[-1] == broker or (len(end) == 1 and end[0] in near) for end in ends)
+        return any(broker is None or broker in end or (len(end) == 1 and end[0] in near) for end in ends)
 
     def _during(self, judged: JudgedPublication) -> Iterator[LossyOutage]:
         """The outages that lasted while a publication may have been in flight, or whose recovery did."""

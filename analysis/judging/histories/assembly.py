@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from analysis.judging.histories.faults import FaultTimes, fault_spans
 from analysis.judging.histories.history import History, Session, cut_short
 from analysis.judging.histories.losses import losses_of
 from analysis.judging.histories.own_clients import VariantOutages, own_clients_of
+from analysis.judging.histories.reconnecting import reconnected
 from analysis.judging.histories.returning import Returning
 from analysis.judging.histories.sessions import explained_sessions, struck_elements
 from analysis.judging.histories.settling import ALLOWANCE, settling_of
@@ -26,6 +27,7 @@ from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.log_stage import LogStage
+from analysis.reading.log_tally import LogTally
 from analysis.reading.outages import lasting, outage_intervals, outages
 from analysis.reading.overlay_changes import OverlayChanges
 from analysis.reading.share_reader import LoggedVariants
@@ -33,6 +35,7 @@ from analysis.run_files.logs import scenario_time
 from analysis.run_files.run_directory import RunDirectory
 from record.log import Event
 from record.manifest import VariantRecord
+from record.promises import Completeness
 from record.time_units import SECOND
 
 
@@ -52,14 +55,12 @@ def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
 def histories_of(
     run: RunDirectory,
     lifetimes: Sequence[Sequence[DeclarationLifetime]],
-    events: Iterable[OutageEvent],
+    logs: LogTally,
     changes: Sequence[OverlayChanges | None],
-    joined: Callable[[int], Mapping[str, int]],
 ) -> list[History]:
-    """The history that the oracle judges by, for each variant; `lifetimes` and `changes` are those of each variant, and
-    `joined` gives `History.joined` of a variant."""
+    """The history that the oracle judges by, for each variant; `lifetimes` and `changes` are those of each variant."""
     return [
-        replace(_history(run, number, lifetimes[number], events, changed), joined=joined(number))
+        replace(_history(run, number, lifetimes[number], logs, changed), joined=logs.last_declared(number))
         for number, changed in enumerate(changes)
     ]
 
@@ -76,13 +77,13 @@ def _history(
     run: RunDirectory,
     number: int,
     lifetimes: Sequence[DeclarationLifetime],
-    events: Iterable[OutageEvent],
+    logs: LogTally,
     changed: OverlayChanges | None,
 ) -> History:
     variant, brokers = run.manifest.variants[number], frozenset(run.brokers)
     lingering, promises = _lingering(variant), variant.promises
     vanished = vanished_links(changed, promises)
-    of_variant = _of_variant(number, variant, events)
+    of_variant = _of_variant(number, variant, logs.outages)
     faults = [*(event for event in of_variant if not event.node), *vanished.events]
     sessions: dict[Session, list[OutageEvent]] = {}
     for event in of_variant:
@@ -96,6 +97,10 @@ def _history(
     returning = Returning(within=_returns_within(variant), settled=settling.within, struck=struck)
     returned, missing = returning.bounded(explained, outages(faults, brokers), run_end)
     happened = VariantOutages(faults=faults, sessions=returned, lingering=lingering)
+    losses = [returning.served(loss, returned) for loss in losses_of(faults, promises, lingering, brokers)]
+    if promises.delivery is Completeness.BEST_EFFORT:
+        links = [change for change in logs.neighbours if change.variant == number and change.at.time < run_end]
+        losses = reconnected(losses, overlay, links, settling.within)
     cutting = [*(cutting_outages(faults, brokers) if promises.spares_others else ()), *vanished.waited]
     return History(
         promises=promises,
@@ -106,7 +111,7 @@ def _history(
         run_start=variant.run_start,
         joining=_joining(lifetimes, variant.run_start),
         cut_short=cut_short(variant.end, variant.interrupted),
-        losses=[returning.served(loss, returned) for loss in losses_of(faults, promises, lingering, brokers)],
+        losses=losses,
         silent=silent_intervals(faults, promises, lingering, brokers),
         unsettled=outage_intervals(faults, lingering, brokers),
         session_outages={

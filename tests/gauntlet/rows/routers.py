@@ -412,6 +412,20 @@ def semi_spares_adjacent_subscribers() -> None:
     around(SemiProbabilisticRouter, "_forwarded", forwarded)
 
 
+_PARTED = {"at": "run+1s", "partition": [["B1", "B2", "B3"], "rest"], "for": "4s"}
+
+
+@AREA.row(scenarios.SEMI.suffering("a partition", _PARTED, run="10s"), r"^lost: |below expectation")
+def semi_forwards_to_nobody_any_more_once_it_was_parted() -> None:
+    parted: set[int] = set()
+    around(SemiProbabilisticRouter, "link_down", lambda original, self, to: parted.add(id(self)) or original(self, to))
+    around(
+        SemiProbabilisticRouter,
+        "_forwarded",
+        lambda original, self, *arguments: [] if id(self) in parted else original(self, *arguments),
+    )
+
+
 @AREA.row(scenarios.SEMI_FLOOD, SPURIOUS)
 def semi_keeps_withdrawn_subscriptions() -> None:
     around(SubscriptionTable, "unsubscribe", lambda original, self, id: [])
