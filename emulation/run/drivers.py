@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -15,8 +14,8 @@ from typing import Self
 import msgspec
 
 from emulation.drivers.status import DriverStatus, Report
+from emulation.host.environment import environment_of_node
 from emulation.host.journal import Journal, Resource
-from emulation.host.processes import RUN_VARIABLE
 from record.errors import HostError
 
 DRIVER_PROGRAM = "emulation.drivers.driver"
@@ -42,7 +41,7 @@ class DriverProcess:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", DRIVER_PROGRAM, str(config.absolute())],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=_SOURCE_ROOT,
-                env=os.environ | {RUN_VARIABLE: run_id}, start_new_session=True,
+                env=environment_of_node(run_id), start_new_session=True,
             )  # fmt: skip
         journal.started(self._resource, self._process.pid)
         self._reader = threading.Thread(target=self._read, name=f"driver {name}", daemon=True)

@@ -16,8 +16,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 import broker_service
+from emulation.host.environment import environment_of_node
 from emulation.host.journal import Journal, Resource
-from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, await_stop, identify
+from emulation.host.processes import ProcessIdentity, await_end, await_stop, identify
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
@@ -26,6 +27,7 @@ from record.errors import HostError
 from record.files import log_file
 from topology.link_properties import BrokerId
 
+_LAST_BYTES = 64 << 10
 _SOURCE_ROOT = Path(broker_service.__file__).parent.parent
 
 
@@ -138,7 +140,7 @@ class ProcessRuntime:
         code = None if process is None else _exit_code(process)
         self.kill(broker)
         path = self._errors.get(broker)
-        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() if path is not None else []
+        lines = [] if path is None else _end_of(path).strip().splitlines()
         return Ending(broker, code, tuple(lines[-LAST_LINES:]))
 
     def _name(self, broker: BrokerId) -> str:
@@ -152,13 +154,12 @@ class ProcessRuntime:
             sys.executable, "-m", BROKER_PROGRAM,
             str((launch.config_directory / "broker.json").absolute()),
         ]  # fmt: skip
-        environment = os.environ | {RUN_VARIABLE: self._run_paths.run_id, "PYTHONPATH": str(_SOURCE_ROOT)}
         self._journal.creating(Resource.PROCESS, self._name(broker))
         try:
             with errors.open("wb") as standard_error:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=standard_error, stderr=standard_error,
-                    env=environment, cwd="/", start_new_session=True,
+                    env=environment_of_node(self._run_paths.run_id), cwd="/", start_new_session=True,
                 )  # fmt: skip
         except OSError as error:
             raise HostError(f"cannot start broker {broker}: {error}") from error
@@ -168,6 +169,13 @@ class ProcessRuntime:
         if identity is None:
             raise HostError(f"{self.ending(broker)}, right after its start")
         self._identities[broker] = identity
+
+
+def _end_of(path: Path) -> str:
+    """The last text in a file, as much as `LAST_LINES` need."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES))
+        return file.read().decode(errors="replace")
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
@@ -181,17 +189,19 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
 def unprivileged(run_paths: RunPaths, broker: BrokerId) -> list[str]:
     """The command prefix that gives up root and takes a broker's user.
 
-    Where the sources or the run directory lie below a directory that only root may enter, the right to read past that
-    (CAP_DAC_READ_SEARCH) is kept, and no other.
+    Where a directory is closed to it (`closed_to_brokers`), the right to read past that (CAP_DAC_READ_SEARCH) is kept,
+    and no other.
     """
-    read = (_SOURCE_ROOT, Path(sys.executable), Path(sys.prefix), run_paths.logs)
-    reachable, user = all(map(_everyone_may_enter, read)), run_paths.users.of(broker)
-    kept = "-all" if reachable else "-all,+dac_read_search"
+    user = run_paths.users.of(broker)
+    kept = "-all" if closed_to_brokers(run_paths.logs) is None else "-all,+dac_read_search"
     return [
         "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs",
         f"--inh-caps={kept}", f"--ambient-caps={kept}", f"--bounding-set={kept}",
     ]  # fmt: skip
 
 
-def _everyone_may_enter(path: Path) -> bool:
-    return all(parent.stat().st_mode & 0o001 for parent in path.resolve().parents)
+def closed_to_brokers(*further: Path) -> Path | None:
+    """The first directory above the sources, Python or `further` paths that not every user may enter; None without."""
+    needed = (_SOURCE_ROOT, Path(sys.executable), Path(sys.prefix), *further)
+    above = (parent for path in needed for parent in reversed(path.resolve().parents))
+    return next((parent for parent in above if not parent.stat().st_mode & 0o001), None)

@@ -22,6 +22,7 @@ from rich.text import Text
 
 from emulation.host.build import Build, build
 from emulation.host.docker_host import docker_client, find_image
+from emulation.runtimes.process import closed_to_brokers
 from record.errors import HostError
 from record.manifest import MODELLED, RungChoice
 
@@ -85,6 +86,7 @@ def examine() -> HostExamination:
     docker, image = _docker()
     findings = (
         privileges,
+        _confinement(),
         *(_kernel_feature(feature, privileges) for feature in KERNEL_FEATURES),
         _control_groups(),
         docker,
@@ -114,6 +116,20 @@ def _privileges() -> HostFinding:
         remedy = "give this container CAP_SYS_ADMIN and CAP_NET_ADMIN, or leave it"
         return HostFinding("privileges", FindingStatus.MISSING, obstacle, cost, remedy)
     return HostFinding("privileges", FindingStatus.GOOD, "root, with network namespaces")
+
+
+def _confinement() -> HostFinding:
+    """The confinement of brokers that are plain processes."""
+    subject = "confinement of processes"
+    if (closed := closed_to_brokers()) is not None:
+        return HostFinding(
+            subject, FindingStatus.LIMITED, f"not every user may enter {closed}",
+            "brokers of the process runtime may read every file of this host, because they must read their own program",
+            f"move this checkout below directories that every user may enter (`chmod o+x {closed}`), or use containers",
+        )  # fmt: skip
+    return HostFinding(
+        subject, FindingStatus.GOOD, "a user for each broker; files that all may read and all processes are seen"
+    )
 
 
 @dataclass(frozen=True, slots=True)

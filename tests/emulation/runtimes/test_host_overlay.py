@@ -75,6 +75,7 @@ for name, attempt in attempts.items():
 open(log, "ab").close()
 print(" ".join(done))
 """
+SECRET = ("CLOUD_TOKEN", "secret")
 _SOURCE_ROOT = Path(__file__).parents[3]
 QUOTES = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
 VERY_SLOW = ServiceTime(mean=3600.0)
@@ -171,7 +172,8 @@ class Hosted:
 
 @pytest.fixture(scope="module", params=["process", "container"])
 def hosted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
-    with ExitStack() as stack:
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as users:
+        users.setenv(*SECRET)
         yield Hosted(request.param, tmp_path_factory.mktemp(request.param), stack)
 
 
@@ -205,6 +207,11 @@ def test_a_broker_reaches_nothing_of_another_and_may_only_append_to_its_log(host
     own, other = (log_file(Path(hosted.runtime.files("B").log).parent, broker) for broker in ("B", "A"))
     assert hosted.run_as_broker("B", TRESPASSING, f"{own} {other} {paths.socket('A')} {pid}") == ""
     assert sorted(entry.name for entry in paths.logs.iterdir()) == ["A.jsonl", "B.jsonl"]
+
+
+def test_a_broker_does_not_inherit_the_users_environment(hosted: Hosted) -> None:
+    inherited = Path(f"/proc/{hosted.runtime.processes()['A'].pid}/environ").read_bytes()
+    assert SECRET[0].encode() not in inherited
 
 
 def test_a_paused_broker_is_silent_and_goes_on(hosted: Hosted) -> None:

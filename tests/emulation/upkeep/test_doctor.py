@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from emulation.runtimes import process
 from emulation.upkeep import doctor
 from emulation.upkeep.doctor import FindingStatus, HostExamination, HostFinding, KernelFeature
 from record.manifest import RungChoice
@@ -43,6 +45,18 @@ def test_this_host_is_examined_and_each_shortcoming_comes_with_a_remedy() -> Non
         elif finding.status is not FindingStatus.GOOD:
             assert finding.cost, finding
             assert finding.remedy, finding
+
+
+@pytest.mark.parametrize(("mode", "status"), [(0o700, FindingStatus.LIMITED), (0o755, FindingStatus.GOOD)])
+def test_a_checkout_that_brokers_cannot_reach_lets_them_read_everything(
+    monkeypatch: pytest.MonkeyPatch, mode: int, status: FindingStatus
+) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        Path(home).chmod(mode)
+        monkeypatch.setattr(process, "_SOURCE_ROOT", Path(home) / "checkout")
+        finding = doctor._confinement()
+    assert finding.status is status
+    assert (home in finding.found) is (mode == 0o700)
 
 
 @pytest.mark.usefixtures("nothing")
