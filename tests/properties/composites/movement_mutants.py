@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
+from unittest import mock
 
 from broker_service.composites import INTERNAL
 from broker_service.messages import BrokerId, ConstituentPublication, Message
@@ -14,7 +15,7 @@ from broker_service.routing.tid.placement.overlap import Overlap
 from broker_service.routing.tid.placement.rows import Ending, UnitRow
 from broker_service.routing.tid.placement.units import Units
 from broker_service.routing.tid.routes import TreeId
-from broker_service.routing.tid.tables import AdvertisementRow
+from broker_service.routing.tid.tables import AdvertisementRow, PublicationRoutingTable
 
 _move, _remove, _receive_detection = JoinPoints.move, JoinPoints.remove, Units.receive_detection
 _ends_at, _bind_local = Overlap.ends_at, Bindings.bind_local
@@ -48,13 +49,13 @@ def withdraws_at_a_former_join_point_alone(self: JoinPoints, row: UnitRow, endin
 
 def binds_no_part_late(self: Bindings, row: AdvertisementRow) -> list[Action]:
     """Subscriptions of clients only, and not those of composite subscriptions, are bound to a tree that is new."""
-    parts = [entry for entry in self._subscriptions if entry.local and entry.client.startswith(INTERNAL)]
-    for entry in parts:
-        entry.local = False
-    actions = _bind_local(self, row)
-    for entry in parts:
-        entry.local = True
-    return actions
+    of_clients = {
+        number: entry
+        for number, entry in self._subscriptions.at_home(self._home_name).items()
+        if not entry.client.startswith(INTERNAL)
+    }
+    with mock.patch.object(PublicationRoutingTable, "at_home", return_value=of_clients):
+        return _bind_local(self, row)
 
 
 def forgets_the_window(self: Overlap, trees: Collection[TreeId], span: float) -> float | None:
