@@ -12,7 +12,7 @@ ARGS ?=
 # otherwise compile the modules it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup base compiled pure docker image emulator-image emulate test test-compiled lint gauntlet bench smoke doctor proto clean distclean
+.PHONY: help setup base compiled pure docker image emulator-image emulate test test-compiled lint gauntlet proof bench smoke doctor proto clean distclean
 
 help: ## Show this help
 	@echo 'Usage: make TARGET [SCENARIO=FILE] [ARGS="..."]'
@@ -80,6 +80,13 @@ lint: base ## Check style, format and types
 
 gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS="--only medym", "--part 1/5 --seed 7", "--list"
 	@$(PYTHON_BIN)/python -m tests.gauntlet $(ARGS)
+
+# Properties with ten times the examples, then the whole gauntlet, then every recorded digest.
+proof: setup ## Prove at length what `make test` tries a part of: 2 hours; ARGS goes to pytest
+	BROKERLAB_PROOF=1 $(PYTHON_BIN)/python -m pytest -n auto --timeout 7200 -m '$(IN_PROCESS)' \
+		tests/properties tests/broker_service tests/scenario tests/command_line tests/wire $(ARGS)
+	$(PYTHON_BIN)/python -m tests.gauntlet
+	$(PYTHON_BIN)/python -m tests.unchanged.record --compare
 
 bench: setup ## Run all benchmarks against their targets: 30 minutes; 4 with ARGS=quick; ARGS="NAME ..." for some of them
 	@$(PYTHON_BIN)/python -m benchmarks $(ARGS)

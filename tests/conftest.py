@@ -26,10 +26,13 @@ from setup.compiled_finder import VARIABLE
 from tests import placement
 from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
 from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
+from tests.proof import EXAMPLES, tried
 
 # Examples have no deadline, because their duration depends on the machine more than on the code. CI repeats the same
 # examples, so that a failure is caused by the change; elsewhere every run has new ones.
-hypothesis.settings.register_profile("brokerlab", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.register_profile(
+    "brokerlab", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=tried(EXAMPLES)
+)
 hypothesis.settings.load_profile("brokerlab")
 
 

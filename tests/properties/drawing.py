@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 T = TypeVar("T")
 
 search = settings(
+    max_examples=400,
     phases=[Phase.generate],
     derandomize=True,
     database=None,

@@ -132,7 +132,7 @@ def test_a_broken_movement_is_caught(
 
 @pytest.mark.parametrize(("owner", "method", "mutant"), IN_TIME)
 def test_a_movement_that_goes_wrong_in_time_is_caught(owner: type, method: str, mutant: Callable[..., object]) -> None:
-    @settings(drawing.search, max_examples=400)
+    @drawing.search
     @given(moves_and_pauses("PQR"))
     def search(steps: Steps) -> None:
         moves_and_time(steps)

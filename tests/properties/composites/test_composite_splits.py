@@ -98,7 +98,7 @@ def test_broken_handling_of_sub_units_is_caught(
 
 
 def test_a_window_that_is_judged_by_arrival_is_caught() -> None:
-    @settings(drawing.search, max_examples=400)
+    @drawing.search
     @given(IN_TIME)
     def search(steps: Steps) -> None:
         moves_and_time(steps, SPLIT_PATTERN)
