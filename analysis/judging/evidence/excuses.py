@@ -161,6 +161,10 @@ def ended(outage: LossyOutage) -> str:
     return _ENDED.get(outage.kind, "struck")
 
 
+_RESTARTED = "neighbour restarted"
+"""The reason with which a link drops what waited for the former incarnation of its neighbour (docs/logs.md)."""
+
+
 class _Search:
     """The search for the excuse of one loss."""
 
@@ -178,7 +182,7 @@ class _Search:
     def by(self, outage: LossyOutage) -> Excuse | None:
         """The excuse by one outage."""
         if self._is_recovered(outage):
-            return None
+            return self._by_former(outage)
         outage = outage.towards(self._outcome.broker)
         if outage.begin > max(self._published, self._judged.seen_last) + self._within + self._waited(outage):
             return None
@@ -189,6 +193,17 @@ class _Search:
             return None
         found = self._at_link(outage, passing) if outage.ends else self._at_broker(outage, passing)
         return None if found is None else Excuse(found[0], f"{found[1]}; {self._evidence.stated(outage)}")
+
+    def _by_former(self, outage: LossyOutage) -> Excuse | None:
+        """The excuse of a copy that waited for the former incarnation of a broker, though copies over another link have
+        reached the new one: each link finds out by itself."""
+        for step in self._trace.drops():
+            if step.peer == outage.element and step.text == _RESTARTED and step.time <= outage.recovered:
+                return Excuse(
+                    f"dropped with what waited for {outage.element} before its restart",
+                    f"{step}; {self._evidence.stated(outage)}",
+                )
+        return None
 
     def _waited(self, outage: LossyOutage) -> int:
         """Nanoseconds for which the publication may have waited before the outage at the broker that it struck, or at

@@ -33,3 +33,15 @@ def test_a_drop_is_evidence_off_the_usual_ways_only_where_the_copy_was_for_the_b
     history.add("B1", Event.DROPPED, 110.02, id="P:2", kind="publish", peer=neighbour, text="neighbour restarted")
     summary = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine())
     assert summary.delivery == [verdict]
+
+
+@pytest.mark.parametrize(("reason", "verdict"), [("neighbour restarted", "correct"), ("output queue full", "lost")])
+def test_what_waited_for_the_former_incarnation_is_excused_after_others_reached_the_new_one(
+    tmp_path: Path, reason: str, verdict: str
+) -> None:
+    """Each link finds out by itself that its neighbour was restarted."""
+    history = over_b2(settled("restarted", Promises()).fault(105, peer="B2").heal(110, peer="B2"), 112)
+    history.publish("P:2", 113).add("B1", Event.RECEIVED, 113.01, id="P:2", kind="publish", hops=0)
+    history.add("B1", Event.DROPPED, 113.02, id="P:2", kind="publish", peer="B2", text=reason)
+    summary = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine())
+    assert summary.delivery == [verdict]
