@@ -52,6 +52,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     kind: Kind
     id: str
+    """A publication's is its client's own name for it, which other clients may use as well."""
     body: bytes = b""
     header: bytes = b""
     hops: int = 0
@@ -113,8 +114,8 @@ class ClientRequest(msgspec.Struct, frozen=True, gc=False):
 
     client: ClientId
     number: int
-    """Grows within a session; the answer carries it. Publications are answered only when they are rejected, and
-    acknowledged together."""
+    """The number that the answer carries. It is 0 for what a new stream repeats though it was confirmed before. That of
+    publications grows within a session; they are answered only when they are rejected, and acknowledged together."""
     operation: Operation
     id: str = ""
     """The client's own name for the advertisement, subscription or publication."""

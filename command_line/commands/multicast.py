@@ -56,6 +56,8 @@ class Split(msgspec.Struct, frozen=True):
     """
     messages: int
     """Links of the multicast tree."""
+    delivers_here: bool = False
+    """True where the server itself is on the list, so that it notifies its own clients (section 3.1)."""
 
 
 def show(request: MulticastRequest, print_split: Callable[[MulticastRequest, Split], None]) -> ExitCode:
@@ -74,8 +76,8 @@ def split(request: MulticastRequest) -> Split:
         if ALL in request.destinations
         else numbers.listed("--destinations", request.destinations)
     )
-    if server in destinations:
-        raise BadInputError(f"--destinations: {request.server!r} is the server itself; leave it out")
+    delivers_here = server in destinations
+    destinations = destinations[destinations != server]
     multicast = _function(request, numbers)
     hops = list(multicast_tree(distances, server, destinations, multicast))
     return Split(
@@ -85,6 +87,7 @@ def split(request: MulticastRequest) -> Split:
         },
         float(sum(distances.values[hop.sender, hop.receiver] for hop in hops)),
         len(hops),
+        delivers_here,
     )
 
 
@@ -98,6 +101,8 @@ def as_table(request: MulticastRequest, found: Split) -> None:
     table.add_column("next hop", style="bold", no_wrap=True)
     table.add_column("servers", justify="right")
     table.add_column("destination list", overflow="fold")
+    if found.delivers_here:
+        table.add_row("(delivers here)", "1", escape(request.server))
     for hop, listed in found.next_hops.items():
         table.add_row(escape(hop), f"{len(listed):,}", escape(" ".join(listed)))
     console = Console(highlight=False)

@@ -23,6 +23,10 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
     """The function that splits destination lists (section 4.1): `mst`, `close` (CloseMST) or `balanced` (BalancedMST)
     at each server, or `source`: the publication server computes the whole tree by MST and sends it along (section
     3.1.3)."""
+    failed_hops: Literal["avoid", "await"] = "avoid"
+    """Next hops that cannot be reached, with `source`: servers `avoid` them by running MST again, as with the other
+    algorithms, or `await` them, so that a failed server costs all that the tree puts behind it (the paper's Figure
+    10)."""
     candidates: int = CANDIDATES
     """The constant c of `close` and `balanced`: closest destinations among which next hops are chosen."""
     overload_threshold: float = 5.0
@@ -66,10 +70,17 @@ class MedymOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fi
         ):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0")
+        if self.failed_hops == "await" and self.algorithm != "source":
+            raise ValueError(f"failed_hops: await needs algorithm: source; {self.algorithm} runs at every server again")
         if self.fan_out < 2:
             raise ValueError("fan_out must be at least 2")
         if self.cached_decisions < 0:
             raise ValueError("cached_decisions must be at least 0")
+
+    @property
+    def reroutes(self) -> bool:
+        """True when servers send round next hops that cannot be reached (section 3.1.3)."""
+        return self.failed_hops == "avoid"
 
     @property
     def reconciles_within(self) -> float:

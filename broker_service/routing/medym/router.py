@@ -197,7 +197,8 @@ class MedymRouter(DispatchingRouter):
     def link_down(self, neighbour: BrokerId) -> Actions:
         self._decisions.set_reachable(self._mesh.numbers[neighbour], False)
         self._interrupted.add(self._mesh.numbers[neighbour])
-        return [Recall(neighbour), *self._choose_neighbours(neighbour)]
+        recalled = [Recall(neighbour)] if self._options.reroutes else []
+        return [*recalled, *self._choose_neighbours(neighbour)]
 
     def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
         """Sends publications again. Neighbours exchange versions when the link works again, instead of the rest."""

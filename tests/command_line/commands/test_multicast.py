@@ -50,13 +50,30 @@ SPLITS = {
 }
 
 
+@pytest.mark.parametrize("listed", ["A,B", "A"])
+def test_the_server_itself_on_the_list_delivers_here(multicast: Multicast, listed: str) -> None:
+    """The list of an event that has come to the server holds it (section 3.1)."""
+    others = [name for name in listed.split(",") if name != "A"]
+    code, printed = multicast("--server", "A", "--destinations", listed, "--json")
+    assert (code, json.loads(printed)) == (
+        0,
+        {
+            "next_hops": {name: [name] for name in others},
+            "cost": float(len(others)),
+            "messages": len(others),
+            "delivers_here": True,
+        },
+    )
+    assert "(delivers here)" in multicast("--server", "A", "--destinations", listed)[1]
+
+
 @pytest.mark.parametrize(("options", "next_hops", "cost"), SPLITS.values(), ids=SPLITS)
 def test_json_has_the_lists_by_next_hop_and_the_cost_of_the_whole_tree(
     multicast: Multicast, options: tuple[str, ...], next_hops: dict[str, list[str]], cost: float
 ) -> None:
     code, printed = multicast("--server", "A", "--destinations", "all", "--json", *options)
     assert code == 0
-    assert json.loads(printed) == {"next_hops": next_hops, "cost": cost, "messages": 3}
+    assert json.loads(printed) == {"next_hops": next_hops, "cost": cost, "messages": 3, "delivers_here": False}
 
 
 def test_a_table_for_people(multicast: Multicast) -> None:
@@ -78,7 +95,6 @@ MISTAKES = {
         "no server 'E'; there are A, B, C, D",
     ),
     "an unknown destination": (("--server", "A", "--destinations", "B,x"), "--destinations: ", "no server 'x'"),
-    "the server itself": (("--server", "A", "--destinations", "A,B"), "--destinations: ", "is the server itself"),
     "an unknown algorithm": (
         ("--server", "A", "--destinations", "B", "--algorithm", "prim"),
         "--algorithm prim: ",

@@ -3,7 +3,8 @@
 1. A server that gets a list splits it by its multicast function (`multicast`). One that gets a tree follows the tree.
 2. Destinations that cannot be reached are taken out of a list, which is split without them (section 3.1.3). So is the
    part of a tree whose next hop cannot be reached. The copy for such a destination, with a list of itself alone, waits
-   for the link: if the destination was restarted, the link drops it, and if only the link failed, nothing is lost.
+   for the link: if the destination was restarted, the link drops it, and if only the link failed, nothing is lost. With
+   `failed_hops: await` trees stay as they are, and so the whole part waits.
 3. The same list gets the same decision until this server learns of other distances, loads or failures. So decisions are
    kept (section 4.1.1), by the bytes of the list as it came.
 """
@@ -56,6 +57,7 @@ class Decisions:
         self._locations = locations
         self._reachable = np.ones(len(mesh.servers), np.bool_)
         self._overloaded = np.zeros(len(mesh.servers), np.bool_)
+        self._reroutes = options.reroutes
         self._split = _split_of(options, self._overloaded)
         self._most = options.cached_decisions
         self._cache: dict[bytes, Sequence[Copy]] = {}
@@ -114,14 +116,14 @@ class Decisions:
             yield from self._splits(listed)
             return
         for branch in listed.branches():
-            if self._reachable[branch.root]:
+            if self._reachable[branch.root] or not self._reroutes:
                 yield branch.root, encode_tree(branch)
             else:
                 yield from self._splits(np.sort(branch.servers))
 
     def _splits(self, listed: Servers) -> Iterator[tuple[int, bytes]]:
         reachable = self._reachable[listed]
-        if not reachable.all():
+        if self._reroutes and not reachable.all():
             for waiting in listed[~reachable]:
                 yield int(waiting), encode_list(np.array([waiting]))
             listed = listed[reachable]

@@ -224,6 +224,20 @@ def test_what_a_failed_neighbour_did_not_take_goes_round_it_and_a_copy_waits() -
     assert all(action.message.hops == 1 for action in again if isinstance(action, Send))
 
 
+def test_servers_that_await_failed_hops_leave_trees_as_they_are() -> None:
+    """As in the paper's Figure 10: a failed server costs all that the tree puts behind it."""
+    server = Alone(algorithm="source", failed_hops="await")
+    server.announced(*(wants_it(number) for number in (1, 2, 3)))
+    before = {action.neighbour for action in server.publish("p1") if isinstance(action, Send)}
+    assert not any(isinstance(action, Recall) for action in server.router.link_down("B"))
+    assert {action.neighbour for action in server.publish("p2") if isinstance(action, Send)} == before
+
+
+def test_only_trees_await_failed_hops() -> None:
+    with pytest.raises(ValueError, match="failed_hops: await needs algorithm: source"):
+        read_options("medym", {"failed_hops": "await"})
+
+
 def test_versions_take_the_place_of_control_messages_that_a_failed_neighbour_did_not_take() -> None:
     server = Alone()
     server.router.link_down("B")
