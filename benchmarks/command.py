@@ -48,6 +48,7 @@ BENCHMARKS = (
     Benchmark("composites", seconds=25, quick_seconds=8),
     Benchmark("placement", seconds=3, quick_seconds=3),
     Benchmark("throughput", seconds=95, quick_seconds=25),
+    Benchmark("attacks", seconds=120, quick_seconds=30),
     Benchmark("relay", seconds=50, quick_seconds=15),
     Benchmark("startup", seconds=95, quick_seconds=35),
     Benchmark("simulation", seconds=225, quick_seconds=15),

@@ -186,33 +186,49 @@ def _trial(
     after: Mapping[str, Usage],
 ) -> Trial:
     """Counts and times from the logs, processor time from the usage before and after."""
+    notified = notifications_of(directory)
+    cpu = {name: after[name].cpu - before[name].cpu for name in after}
+    logs = {name: (directory / f"{name}.jsonl").read_bytes() for name in overlay.processes}
+    carried = {name: log.count(b'"event":"received","kind":"publish"') for name, log in logs.items()}
+    busiest = max(cpu, key=cpu.__getitem__)
+    hops = [cpu[name] / count * 1e6 for name, count in carried.items() if count]
+    return Trial(
+        offered=rate,
+        published=published,
+        delivered=len(notified.delays),
+        duplicates=notified.duplicates,
+        dropped=sum(log.count(b'"event":"dropped"') for log in logs.values()),
+        overtime=notified.overtime,
+        delays=notified.delays,
+        cpu_per_hop=statistics.mean(hops) if hops else 0.0,
+        matching=statistics.median(_comparisons(logs.values())) / 1e3,
+        cpu_in_all=sum(cpu.values()) / published * 1e6,
+        busiest=Busiest(busiest, cpu[busiest] / (published / rate + max(0.0, notified.overtime))),
+        resident=max(after[name].resident for name in overlay.processes),
+        start_times=tuple(overlay.start_times),
+    )
+
+
+class Notifications(NamedTuple):
+    """Notifications in the logs of the drivers."""
+
+    delays: list[float]
+    """Milliseconds from intended publication to notification, each publication once."""
+    duplicates: int
+    overtime: float
+    """Seconds from the last publication's intended time to the last notification."""
+
+
+def notifications_of(directory: Path) -> Notifications:
+    """Reads the logs of the drivers `publishers` and `subscribers`."""
     intended = {record["id"]: record["intended"] for record in _records(directory / "publishers.jsonl", "publish")}
     notified: dict[str, int] = {}
     duplicates = 0
     for record in _records(directory / "subscribers.jsonl", "notified"):
         duplicates += record["id"] in notified
         notified[record["id"]] = record["time"]
-    cpu = {name: after[name].cpu - before[name].cpu for name in after}
-    logs = {name: (directory / f"{name}.jsonl").read_bytes() for name in overlay.processes}
-    carried = {name: log.count(b'"event":"received","kind":"publish"') for name, log in logs.items()}
-    busiest = max(cpu, key=cpu.__getitem__)
     overtime = (max(notified.values(), default=0) - max(intended.values(), default=0)) / 1e9
-    hops = [cpu[name] / count * 1e6 for name, count in carried.items() if count]
-    return Trial(
-        offered=rate,
-        published=published,
-        delivered=len(notified),
-        duplicates=duplicates,
-        dropped=sum(log.count(b'"event":"dropped"') for log in logs.values()),
-        overtime=overtime,
-        delays=[(notified[id] - intended[id]) / 1e6 for id in notified],
-        cpu_per_hop=statistics.mean(hops) if hops else 0.0,
-        matching=statistics.median(_comparisons(logs.values())) / 1e3,
-        cpu_in_all=sum(cpu.values()) / published * 1e6,
-        busiest=Busiest(busiest, cpu[busiest] / (published / rate + max(0.0, overtime))),
-        resident=max(after[name].resident for name in overlay.processes),
-        start_times=tuple(overlay.start_times),
-    )
+    return Notifications([(notified[id] - intended[id]) / 1e6 for id in notified], duplicates, overtime)
 
 
 def _comparisons(logs: Iterable[bytes]) -> Iterable[int]:

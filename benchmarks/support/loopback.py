@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,8 +43,14 @@ class LoopbackBrokers:
     """Broker processes named B1, B2 and so on, which run while a `with` block lasts."""
 
     def __init__(
-        self, brokers: int, links: Sequence[tuple[int, int]], directory: Path, routing: Routing = FIXED_TID
+        self,
+        brokers: int,
+        links: Sequence[tuple[int, int]],
+        directory: Path,
+        routing: Routing = FIXED_TID,
+        absent: Collection[str] = (),
     ) -> None:
+        """`absent` brokers are neighbours of others and are not started."""
         self.addresses = {f"B{number}": f"unix:{directory}/B{number}.sock" for number in range(1, brokers + 1)}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.start_times: list[float] = []
@@ -54,7 +60,8 @@ class LoopbackBrokers:
         overlay = Overlay(
             "benchmark", tuple(map(Broker, names)), tuple(Link(names[a - 1], names[b - 1]) for a, b in links)
         )
-        self._links = overlay.links
+        self._links = [link for link in overlay.links if not {link.a, link.b} & set(absent)]
+        self._absent = absent
         self._configs = BrokerConfigs(
             overlay,
             BrokerSettings(
@@ -71,10 +78,10 @@ class LoopbackBrokers:
 
     def __enter__(self) -> LoopbackBrokers:
         with ExitStack() as undo:
-            for name in self.addresses:
+            for name in (name for name in self.addresses if name not in self._absent):
                 self._start(name, undo)
+            wait_for(self._linked)
             self._exits = undo.pop_all()
-        wait_for(self._linked)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -48,6 +48,7 @@ class LinkPort:
         phase = phase_of(config.id, link.neighbour)
         self._share_waited = 1 - phase / 2
         """Share of the back-off's delays that this link waits; links differ in it (`backoff`)."""
+        self._links = broker.links
         own = broker.links[link.neighbour]
         self._session = LinkSession(broker, own, config.protocol, limits, limits.heartbeat, first_beat=1 - phase)
         self._stream: LinkStream | None = None
@@ -116,7 +117,9 @@ class LinkPort:
 
     async def _serve(self, stream: Stream, number: int) -> None:
         """Serves a stream until it ends; the session brings the link up and down."""
-        served = self._stream = LinkStream(stream, self._session, number, self._service, self._limits)
+        served = self._stream = LinkStream(
+            stream, self._session, number, self._service, self._limits, links=self._links
+        )
         try:
             await served.run()
         finally:

@@ -4,30 +4,52 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from broker_service.config import Limits
 from broker_service.grpc_shell.service import Service
+from broker_service.links.backlog import LOOK_AFTER, LOOKS, adds_to_backlogs, has_backlog
+from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, SilentNeighbourError
-from broker_service.messages import Message
+from broker_service.messages import BrokerId, Message
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.transport.duplex import Duplex, seconds_until
 from broker_service.transport.stream import Stream
 from broker_service.transport.wire import decode_link_frame, encode_link_frame
 
+_AT_ONCE = 64
+"""Messages of a frame that are submitted together: all of a neighbour that keeps to the defaults."""
+
 
 class LinkStream(Duplex):
     """Drives a session as long as a stream lasts; `number` is the session's for it."""
 
-    def __init__(self, stream: Stream, session: LinkSession, number: int, service: Service, limits: Limits) -> None:
+    def __init__(
+        self,
+        stream: Stream,
+        session: LinkSession,
+        number: int,
+        service: Service,
+        limits: Limits,
+        *,
+        links: Mapping[BrokerId, OverlayLink],
+    ) -> None:
+        """`links` are all links of the broker."""
         super().__init__(stream, service.due_writes)
+        self._links = links
         self._session = session
         self._number = number
         self._service = service
         self._largest = limits.message_bytes
         self._window = limits.window
         self._handler = partial(self._handle, number)
+        self._unsubmitted: Sequence[Message] = ()
+        """The rest of a frame with more messages than are submitted together."""
+        self._message_size = 0
+        """Bytes of each, about."""
+        self._waits = False
+        """True when the next frame waits for backlogs behind this broker."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0
         self._sent: PreciseTimer | None = None
@@ -39,18 +61,38 @@ class LinkStream(Duplex):
         session = self._session
         messages = session.received(self._number, decode_link_frame(data), time.monotonic_ns())
         if messages:
-            self._service.submit(self._handler, messages, len(data))
+            self._message_size = len(data) // len(messages)
+            self._submit(messages)
         if session.frame_due or session.link.sendable:
             self.wake()
 
     @property
     def held_up(self) -> bool:
-        """Makes a neighbour that floods the link wait for its own messages; one that keeps to the window does not."""
-        return self._session.unhandled > self._window
+        """Makes a neighbour that floods the link wait for its own messages, and for those that they lead to; one that
+        keeps to the window waits for the latter only."""
+        return self._waits or bool(self._unsubmitted) or self._session.unhandled > self._window
 
     async def ready(self) -> None:
         while self.held_up:
-            await self._service.progress()
+            if self._waits:
+                await self._wait_for_backlogs()
+            elif self._unsubmitted:
+                await asyncio.sleep(0)
+                self._submit(self._unsubmitted)
+            else:
+                await self._service.progress()
+
+    async def _wait_for_backlogs(self) -> None:
+        for _ in range(LOOKS):
+            await asyncio.sleep(LOOK_AFTER)
+            if not has_backlog(self._links.values(), self._session.neighbour):
+                break
+        self._waits = False
+
+    def _submit(self, messages: Sequence[Message]) -> None:
+        """Submits messages, as many as are submitted together, and keeps the others."""
+        part, self._unsubmitted = messages[:_AT_ONCE], messages[_AT_ONCE:]
+        self._service.submit(self._handler, part, self._message_size * len(part))
 
     def next_frames(self) -> Sequence[bytes]:
         frames: list[bytes] = []
@@ -76,6 +118,8 @@ class LinkStream(Duplex):
 
     def _handle(self, number: int, messages: Sequence[Message]) -> None:
         session = self._session
+        if adds_to_backlogs(messages) and has_backlog(self._links.values(), session.neighbour):
+            self._waits = True
         if session.handle(number, messages, time.monotonic_ns()):
             if session.frame_due:
                 self.wake()

@@ -150,6 +150,11 @@ class OverlayLink:
         return len(self._waiting) + len(self.retransmission.repeats)
 
     @property
+    def others_waiting(self) -> int:
+        """Messages waiting that are no publications, those that must travel again not included."""
+        return self._others_waiting
+
+    @property
     def waiting_since(self) -> int:
         """The time at which the message that travels next entered the queue; 0 for one that travels again."""
         return self._waiting[0][0] if self._waiting and not self.retransmission.repeats else 0

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -48,6 +49,7 @@ from broker_service.transport.frames import (
 )
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import STREAM_WINDOW, RpcStream
+from broker_service.turns import SLICE_TIME
 
 _CONNECTION_WINDOW = 1 << 30
 """Bytes that may be in flight on all streams of a connection, so that one that is not read does not stop the others."""
@@ -254,12 +256,9 @@ class Connection(asyncio.Protocol):
 
     def _receive(self, data: bytes) -> bool:
         """Handles complete frames, and returns whether a turn ended before all were. Raises `ProtocolError`."""
-        begin, left = self._begin, TURN
+        begin, left, ends = self._begin, TURN, 0
         if self._preface:
-            size = min(self._preface, len(data))
-            self._preface -= size
-            self._receive_odd(data[:size])
-            begin += size
+            begin += self._receive_preface(data)
         while len(data) - begin >= HEADER_BYTES:
             if left <= 0:
                 self._begin = begin
@@ -275,6 +274,9 @@ class Connection(asyncio.Protocol):
                 frame = data[content:end]
                 messages = self._receive_data(stream, unpadded(frame) if flags & PADDED else frame, length)
                 left -= DATA_COST + messages // MESSAGES_A_UNIT
+                if messages and end < len(data):
+                    ends = ends or time.monotonic_ns() + SLICE_TIME
+                    left = left if time.monotonic_ns() < ends else 0
                 if flags & END_STREAM:
                     self._receive_odd(end_of_data(number))
             else:
@@ -288,6 +290,13 @@ class Connection(asyncio.Protocol):
             begin = end
         self._rest, self._begin = data[begin:], 0
         return False
+
+    def _receive_preface(self, data: bytes) -> int:
+        """Handles what has come of the preface; returns its length."""
+        size = min(self._preface, len(data))
+        self._preface -= size
+        self._receive_odd(data[:size])
+        return size
 
     def _receive_odd(self, data: bytes) -> None:
         """Has h2 handle a frame."""

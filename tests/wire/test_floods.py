@@ -7,6 +7,7 @@ the connection is refused.
 from __future__ import annotations
 
 import asyncio
+import time
 
 import h2.config
 import h2.connection
@@ -14,14 +15,15 @@ import pytest
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated
 
+from benchmarks.support.floods import FLOODS, HostileEnd, request
 from broker_service.transport.allowance import BURST, JUSTIFIED, RATE, Allowance, CalmError
 from broker_service.transport.frames import data_header, window_update
 from broker_service.transport.length_prefix import prefixed
 from broker_service.transport.methods import LINK
 from broker_service.transport.server import RpcServer, ServedStream, ServerConnection, ServerLimits
+from broker_service.turns import SLICE_TIME
 from tests.broker_service.transport.test_connection import ListedSocket
 from tests.instructions import instructions
-from tests.wire.floods import FLOODS, HostileEnd, request
 
 READ = 256_000
 """Bytes that the event loop may hand over at once."""
@@ -103,6 +105,27 @@ async def test_a_socket_is_not_read_while_a_flood_waits_for_its_turn() -> None:
     assert served.socket.reading
     assert b"".join(served.socket.written).count(b"\0\0\x08\x06\x01\0\0\0\x0012345678") == 201
     assert not served.refused
+
+
+async def test_costly_messages_make_a_turn_shorter() -> None:
+    served, end = Served(), HostileEnd()
+    await served.read(end.greeting(1))
+    await asyncio.sleep(0)  # the call begins to read
+    (stream,) = served.connection.streams.values()
+    handled: list[bytes | None] = []
+
+    def handle() -> None:
+        handled.append(stream.take())
+        time.sleep(SLICE_TIME / 1e9)
+
+    stream.on_arrival = handle
+    message = prefixed(b"costly")
+    served.connection.data_received((data_header(1, len(message)) + message) * 5)
+    assert len(handled) == 2
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert handled == [b"costly"] * 5
+    await served.server.stop()
 
 
 async def test_a_header_that_is_not_utf_8_is_refused_in_one_line(caplog: pytest.LogCaptureFixture) -> None:

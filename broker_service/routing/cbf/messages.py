@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
 
 from broker_service.messages import Kind
 from broker_service.routing.cbf.sums import Change, Entry
@@ -24,7 +26,8 @@ class BundledChange(NamedTuple):
     body: bytes
 
 
-_decode: Callable[[bytes], Any] = header_decoder(tuple[BundledChange, ...])
+_Changes: Any = Annotated[tuple[BundledChange, ...], msgspec.Meta(max_length=MOST_BUNDLED // _REST)]
+_decode: Callable[[bytes], Any] = header_decoder(_Changes)
 
 
 def decode_changes(header: bytes) -> Sequence[BundledChange]:

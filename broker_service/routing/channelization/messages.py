@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import struct
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -49,11 +49,15 @@ def decode_channel(header: bytes) -> ChannelHeader:
         raise MalformedMessageError(str(error)) from None
 
 
+Channels = Annotated[tuple[int, ...], msgspec.Meta(max_length=1 << 16)]
+"""At most as many as a header's two bytes can tell apart."""
+
+
 class LateInterest(msgspec.Struct, frozen=True, array_like=True):
     """Header of a control message: channels that the sender joins and leaves, in which the plan does not have it."""
 
-    joined: tuple[int, ...]
-    left: tuple[int, ...] = ()
+    joined: Channels
+    left: Channels = ()
 
 
 encode_interest = encode_header

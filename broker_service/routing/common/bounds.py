@@ -19,8 +19,9 @@ MOST_BROKERS: Final = MOST_HOPS
 MOST_TREES: Final = 1 << 14
 """Trees that one header names: at least one for each broker of the largest overlay."""
 
-MOST_CHANGES: Final = 1 << 16
-"""Changes, or confirmations of changes, that one header names."""
+MOST_DECLARED: Final = 1 << 17
+"""Advertisements or subscriptions of one broker that one header names: at least one for each client that a broker takes
+by default."""
 
 LONGEST_NAME: Final = 512
 """Code points of the name of a broker, a client or a subscription."""
@@ -28,3 +29,5 @@ LONGEST_NAME: Final = 512
 Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
 BrokerName = Annotated[BrokerId, Meta(max_length=LONGEST_NAME)]
 BrokerPath = Annotated[tuple[BrokerName, ...], Meta(max_length=MOST_BROKERS)]
+Contents = Annotated[tuple[bytes, ...], Meta(max_length=MOST_DECLARED)]
+"""Encoded predicates."""

@@ -16,8 +16,9 @@ _Header = TypeVar("_Header")
 encode_header: Callable[[Any], bytes] = msgspec.msgpack.Encoder().encode
 
 
-MOST_HEADER_BYTES: Final = 1 << 20
-"""Bytes of a header that has no bound of its own: the largest frame that brokers take by default."""
+MOST_HEADER_BYTES: Final = 1 << 24
+"""Bytes of a header that has no bound of its own: all that the clients of one broker may declare by default. Processes
+take no frame that is as long."""
 
 
 @overload

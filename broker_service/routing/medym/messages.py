@@ -12,7 +12,9 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
+from broker_service.routing.common.bounds import MOST_DECLARED, Contents
 from broker_service.routing.common.decoding import decode_subscription, encode_header, header_decoder
+from broker_service.routing.common.distances import MOST_SERVERS
 from broker_service.routing.medym.sums import SumChange
 
 _Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -31,7 +33,7 @@ class Version(NamedTuple):
 class Status(msgspec.Struct, frozen=True, array_like=True):
     """A server's location and load (section 4.2.2)."""
 
-    location: bytes
+    location: Annotated[bytes, msgspec.Meta(max_length=4 * MOST_SERVERS)]
     """Round trips to all servers by their numbers, in seconds, or coordinates (`coordinate_locations`): 32-bit numbers,
     the least significant byte first; NaN where unknown."""
     overloaded: bool
@@ -42,9 +44,9 @@ class Change(msgspec.Struct, frozen=True, array_like=True, dict=True, tag="chang
 
     server: _Natural
     version: Version
-    added: tuple[bytes, ...]
+    added: Contents
     """Subscriptions, or advertisements where subscriptions go to advertisers alone, as their encoded predicates."""
-    withdrawn: tuple[bytes, ...]
+    withdrawn: Contents
     status: Status | None = None
     """None: as before."""
 
@@ -64,7 +66,7 @@ class State(msgspec.Struct, frozen=True, array_like=True, dict=True, tag="state"
 
     server: _Natural
     version: Version
-    contents: tuple[bytes, ...]
+    contents: Contents
     """As `Change.added`."""
     status: Status | None = None
     """None: unknown to the sender."""
@@ -92,7 +94,7 @@ class Bundle(msgspec.Struct, frozen=True, array_like=True, tag="bundle"):
 class Versions(msgspec.Struct, frozen=True, array_like=True, tag="versions"):
     """The sender takes the receiver for its neighbour in the tree of announcements, and has these states."""
 
-    versions: tuple[tuple[_Natural, Version], ...]
+    versions: Annotated[tuple[tuple[_Natural, Version], ...], msgspec.Meta(max_length=MOST_SERVERS)]
     """Servers and versions."""
 
 
@@ -105,7 +107,7 @@ class Confirmation(msgspec.Struct, frozen=True, array_like=True, tag="confirmati
 
     incarnation: int
     """Of the receiver, when it sent them."""
-    numbers: tuple[int, ...]
+    numbers: Annotated[tuple[int, ...], msgspec.Meta(max_length=MOST_DECLARED)]
 
 
 Control = Bundle | Versions | Parting | Confirmation
@@ -121,7 +123,7 @@ class Multicast(msgspec.Struct, frozen=True, array_like=True):
     """The number of the change, from 1."""
     receivers_incarnation: int
     """The incarnation of all destinations that the message is for; another one passes it on only."""
-    destinations: bytes
+    destinations: Annotated[bytes, msgspec.Meta(max_length=4 * MOST_SERVERS)]
     """As the header of a publication."""
 
     def with_destinations(self, destinations: bytes) -> bytes:
@@ -143,7 +145,7 @@ server for itself, the sums of a thousand servers would be a thousand times as m
 class _EncodedBundle(msgspec.Struct, frozen=True, array_like=True, tag="bundle"):
     """A bundle whose announcements are yet to be decoded."""
 
-    announcements: tuple[msgspec.Raw, ...]
+    announcements: Annotated[tuple[msgspec.Raw, ...], msgspec.Meta(max_length=MOST_DECLARED)]
 
 
 _decode: Callable[[bytes], _EncodedBundle | Versions | Parting | Confirmation] = header_decoder(

@@ -281,6 +281,7 @@ class MedymRouter(DispatchingRouter):
                 self._exchange.begin(announcement.server, announcement.version.incarnation)
             elif applied is Applied.MISSING:
                 is_missing = True
+        states.settle()
         request = [Send(neighbour, self._message(self._versions()))] if is_missing else []
         return [*request, *self._announce_soon()]
 

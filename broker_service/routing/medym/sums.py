@@ -7,7 +7,7 @@ makes of it is found once. No sum outlives the servers that hold it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary, ref
 
@@ -27,6 +27,20 @@ class SumChange:
     latest: list[_Step] = field(default_factory=list, init=False, repr=False, compare=False)
     """The last sum that it changed and what it made of that, or nothing. An announcement comes to all servers, one
     after another, which read the same copy of it, and a look at this costs less than to hash all of it."""
+
+
+def joint(changes: Iterable[SumChange]) -> SumChange:
+    """The one change that has the effect of several, one after another."""
+    added: dict[bytes, None] = {}
+    withdrawn: dict[bytes, None] = {}
+    for change in changes:
+        for key in change.added:
+            withdrawn.pop(key, None)
+            added[key] = None
+        for key in change.withdrawn:
+            added.pop(key, None)
+            withdrawn[key] = None
+    return SumChange(tuple(added), tuple(withdrawn))
 
 
 class SubscriptionSum:

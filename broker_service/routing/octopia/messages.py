@@ -7,23 +7,28 @@ until they are routed dynamically.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 import msgspec
 
+from broker_service.routing.common.bounds import MOST_DECLARED, Name
 from broker_service.routing.common.decoding import header_decoder
+from broker_service.routing.octopia.vector import MOST_CLUSTERS
+
+Vector = Annotated[bytes, msgspec.Meta(max_length=MOST_CLUSTERS // 8)]
 
 
 class CivSetForAdvertisement(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The sender's cluster has a subscription that intersects this advertisement (Algorithm 1, lines 11-13)."""
 
-    advertisement: str
+    advertisement: Name
 
 
 class CivSetForSubscription(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The sender's cluster has the subscription in the body, the first that intersects some advertisements of the
     receiver's (Algorithm 2)."""
 
-    newest: str
+    newest: Name
     """The receiver's advertisement that the sender received last. The header does not concern later ones, which the
     sender answers when they arrive."""
 
@@ -31,13 +36,13 @@ class CivSetForSubscription(msgspec.Struct, frozen=True, array_like=True, tag=Tr
 class CivUnset(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The sender's cluster has no subscription left that intersects these advertisements of the receiver's."""
 
-    advertisements: tuple[str, ...]
+    advertisements: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_DECLARED)]
 
 
 class Remaining(msgspec.Struct, frozen=True, array_like=True, tag=1):
     """In a publication's header: the receiver of this copy forwards it to these clusters, too."""
 
-    civ: bytes
+    civ: Vector
     """CIV_p."""
 
 
@@ -49,13 +54,13 @@ class Detour(msgspec.Struct, frozen=True, array_like=True, tag=2):
 
     cluster: int
     """The cluster of the aLink that is avoided."""
-    origin: str
+    origin: Name
     """The region that the detour leaves."""
-    towards: str
+    towards: Name
     """The region that the detour leads to."""
     failed: bool
     """True when the aLink is down; otherwise it is overloaded."""
-    tried: bytes = b""
+    tried: Vector = b""
     """The clusters in which the link to the other region was found down, too."""
 
 
@@ -63,8 +68,8 @@ class Backtrack(msgspec.Struct, frozen=True, array_like=True, tag=3):
     """In a publication's header: this copy came back from a dead end and must only enter these clusters, over any iLink
     to them that works; see `detours`."""
 
-    civ: bytes
-    origin: str
+    civ: Vector
+    origin: Name
     """The region that it comes from."""
 
 

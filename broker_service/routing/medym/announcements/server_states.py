@@ -15,6 +15,7 @@ from broker_service.routing.medym.locations.interface import KnownLocations
 from broker_service.routing.medym.messages import Announcement, Change, State, Status, Version
 from broker_service.routing.medym.multicast.decisions import Decisions
 from broker_service.routing.medym.subscriptions.exchange import AnnouncedSums
+from broker_service.routing.medym.sums import SumChange, joint
 
 _UNKNOWN: Final = Version(0, 0)
 """Lower than every version."""
@@ -48,6 +49,8 @@ class ServerStates:
         self._statuses: dict[int, Status] = {}
         self.versions: dict[int, Version] = {}
         """Of the servers that something is known of."""
+        self._pending: dict[int, list[SumChange]] = {}
+        """By server, in their order."""
 
     def check(self, announcement: Announcement) -> None:
         """Raises `MalformedMessageError` for an announcement that no correct server sends."""
@@ -61,7 +64,7 @@ class ServerStates:
             raise MalformedMessageError(f"server {server}, and there are {self._servers}")
 
     def apply(self, announcement: Announcement) -> Applied:
-        """Applies an announcement that `check` permits."""
+        """Applies an announcement that `check` permits; its change of a sum is made by `settle`."""
         server, version = announcement.server, announcement.version
         known = self.versions.get(server, _UNKNOWN)
         if version <= known or server == self._own:
@@ -70,16 +73,24 @@ class ServerStates:
             if version != (known.incarnation, known.number + 1):
                 if version.incarnation == known.incarnation or version.number != 1:
                     return Applied.MISSING
+                self._pending.pop(server, None)
                 self._sums.replace(server, ())
             change = announcement.change
             if change.added or change.withdrawn:  # otherwise it announces its location or load alone
-                self._sums.change(server, change)
+                self._pending.setdefault(server, []).append(change)
         else:
+            self._pending.pop(server, None)
             self._sums.replace(server, announcement.contents)
         self.versions[server] = version
         if announcement.status is not None:
             self._learn(server, announcement.status)
         return Applied.NEW
+
+    def settle(self) -> None:
+        """Makes the changes of sums that are pending, those of one server together, because each copies its sum."""
+        for server, changes in self._pending.items():
+            self._sums.change(server, changes[0] if len(changes) == 1 else joint(changes))
+        self._pending.clear()
 
     def incarnation_of(self, server: int) -> int:
         """The latest incarnation of a server that is known, 0 of one that nothing is known of."""

@@ -126,6 +126,8 @@ class TellingServers:
         """By server and subscription the number of the change by which it stands."""
         self._withdrawn: dict[tuple[int, bytes], int] = {}
         """The same of subscriptions that have been withdrawn."""
+        self._withdrawn_of: defaultdict[int, dict[tuple[int, bytes], None]] = defaultdict(dict)
+        """Keys of `_withdrawn`, by server."""
 
     def begin(self, server: int, incarnation: int) -> bool:
         """A server runs in an incarnation; a later one than before has told nothing yet.
@@ -136,7 +138,8 @@ class TellingServers:
             self._incarnations[server] = incarnation
             if self._standing.pop(server, None):
                 self._sums.replace(server, ())
-            self._withdrawn = {key: number for key, number in self._withdrawn.items() if key[0] != server}
+            for key in self._withdrawn_of.pop(server, ()):
+                self._withdrawn.pop(key, None)
         return incarnation == self._incarnations[server]
 
     def apply(self, server: int, telling: Telling) -> None:
@@ -150,10 +153,16 @@ class TellingServers:
         if telling.stands:
             self._sums.change(server, SumChange((key,)))
             standing[key] = telling.number
-            self._withdrawn.pop((server, key), None)
+            self._recall((server, key))
             return
         self._sums.change(server, SumChange((), (key,)))
         standing.pop(key, None)
         self._withdrawn[server, key] = telling.number
+        self._withdrawn_of[server][server, key] = None
         if len(self._withdrawn) > self._remembered:
-            del self._withdrawn[next(iter(self._withdrawn))]
+            self._recall(next(iter(self._withdrawn)))
+
+    def _recall(self, key: tuple[int, bytes]) -> None:
+        """Forgets a withdrawal, if there was one."""
+        if self._withdrawn.pop(key, None) is not None:
+            self._withdrawn_of[key[0]].pop(key, None)

@@ -13,6 +13,7 @@ import msgspec
 
 from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.common.bounds import BrokerPath, Name
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Send
 from broker_service.routing.tid.routes import TreeId
@@ -22,7 +23,7 @@ from broker_service.routing.tid.tables import SubscriptionRoutingTable
 class Join(msgspec.Struct, frozen=True, array_like=True):
     """A join point of a unit, after a move in an epoch."""
 
-    unit: str
+    unit: Name
     epoch: int
     move: int
 
@@ -31,8 +32,8 @@ class BindingAsked(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """A join point asks whether its subscriptions are bound to a tree."""
 
     join: Join
-    tid: TreeId
-    path: tuple[BrokerId, ...]
+    tid: Name
+    path: BrokerPath
     """The brokers that the question came through, the one that asks first, the sender last."""
 
 
@@ -40,8 +41,8 @@ class BindingConfirmed(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The subscriptions of a join point are bound to a tree."""
 
     join: Join
-    tid: TreeId
-    path: tuple[BrokerId, ...]
+    tid: Name
+    path: BrokerPath
     """The brokers that the answer is yet to come through, the one that asked first, the receiver last."""
 
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.common.bounds import Name
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Action, CancelTimer, Send, SetTimer
 from broker_service.routing.tid.placement.decision.measurement import Measurement
@@ -40,19 +41,19 @@ LEAST_CHANGE = 1e-4
 class StatisticsWanted(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The sender asks for the statistics of a tree."""
 
-    tid: TreeId
+    tid: Name
 
 
 class StatisticsUnwanted(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """The sender takes its request back."""
 
-    tid: TreeId
+    tid: Name
 
 
 class StatisticsReport(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Statistics of a tree."""
 
-    tid: TreeId
+    tid: Name
     statistics: Statistics
 
 

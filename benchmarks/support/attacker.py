@@ -1,0 +1,150 @@
+"""A hostile neighbour of a broker, as a process: it sends one kind of flood at full speed until it is ended.
+
+    python -m benchmarks.support.attacker ADDRESS FLOOD
+
+Floods of HTTP/2 begin a new connection whenever theirs is closed. Floods of messages come over the link of a neighbour
+that the broker knows, with headers that are legal for the routing protocol and as much work as their bytes can make.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping
+
+from benchmarks.support.floods import FLOODS, Flood, HostileEnd
+from broker_service.language import Operator, Predicate
+from broker_service.language.wire import encode_predicates
+from broker_service.links.frames import Hello, MessageFrame
+from broker_service.messages import Kind, Message
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.tid.messages import AdvertiseHeader, PublishHeader, Restarted, SubscribeHeader
+from broker_service.transport.channel import dial
+from broker_service.transport.methods import LINK
+from broker_service.transport.status import RpcError
+from broker_service.transport.wire import encode_link_frame
+
+NAME = "B4"
+"""The attacker's name in the overlay."""
+
+_AT_ONCE = 256_000
+_LARGEST = 1 << 20
+_STOCK = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
+_HOME = f"{NAME}.1"
+
+Messages = Callable[[], Iterator[Message]]
+
+
+def _subscription(number: int, trees: range) -> Message:
+    header = SubscribeHeader("S", tuple(f"B1.1.{tree}" for tree in trees))
+    return Message(Kind.SUBSCRIBE, f"{_HOME}.{number}", _STOCK, encode_header(header), 1)
+
+
+def _groups() -> Iterator[Message]:
+    """Publications for many subscribers of whom nobody knows."""
+    header = encode_header(PublishHeader("B1.1.1", 9, {_HOME: [(number,) for number in range(15_000)]}))
+    return itertools.repeat(Message(Kind.PUBLISH, "P:1", b"", header, 1))
+
+
+def _squares() -> Iterator[Message]:
+    """A client with two subscriptions of many trees each, and publications that name them over and over."""
+    for number in (1, 2):
+        yield _subscription(number, range(number, 9_000))
+    header = encode_header(PublishHeader("B1.1.1", 9, {_HOME: [(1, 2) * 30_000]}))
+    yield from itertools.repeat(Message(Kind.PUBLISH, "P:1", b"", header, 1))
+
+
+def _trees() -> Iterator[Message]:
+    """A subscription with many trees, and further trees of it one at a time."""
+    for number in itertools.count(1):
+        yield _subscription(number, range(9_000))
+        for tree in range(9_000, 16_000):
+            yield _subscription(number, range(tree, tree + 1))
+
+
+def _restarts() -> Iterator[Message]:
+    for incarnation in itertools.count(2):
+        header = encode_header(Restarted("B9", incarnation))
+        yield Message(Kind.CONTROL, "r", b"", header)
+
+
+def _advertisements() -> Iterator[Message]:
+    for number in itertools.count(1):
+        yield Message(Kind.ADVERTISE, f"{_HOME}.{number}", _STOCK, encode_header(AdvertiseHeader((NAME,))), 1)
+        yield Message(Kind.UNADVERTISE, f"{_HOME}.{number}")
+
+
+def _astray() -> Iterator[Message]:
+    """Small publications that lead nowhere."""
+    header = encode_header(PublishHeader("B1.1.1", 9, {"B9.1": [(1,)]}))
+    return itertools.repeat(Message(Kind.PUBLISH, "P:1", b"", header, 1))
+
+
+MESSAGES: Mapping[str, Messages] = {
+    "destinations of nobody": _groups,
+    "groups over trees": _squares,
+    "trees one by one": _trees,
+    "restarts": _restarts,
+    "advertisements": _advertisements,
+    "publications astray": _astray,
+}
+
+
+def attack(address: str, flood: Flood) -> None:
+    """Sends a flood of HTTP/2, for ever. What the broker answers is not read, but for its end."""
+    host, _, port = address.rpartition(":")
+    while True:
+        with socket.create_connection((host, int(port))) as connection:
+            end = HostileEnd()
+            try:
+                connection.sendall(end.greeting(flood.streams))
+                while True:
+                    connection.sendall(flood.data(end, _AT_ONCE))
+                    _discard(connection)
+            except OSError:
+                pass  # the broker has closed it
+
+
+def _discard(connection: socket.socket) -> None:
+    """Reads the answers that have come. Raises `OSError` at the end of them."""
+    try:
+        while True:
+            if not connection.recv(_AT_ONCE, socket.MSG_DONTWAIT):
+                raise ConnectionResetError
+    except BlockingIOError:
+        return
+
+
+async def attack_by_messages(address: str, messages: Messages) -> None:
+    """Sends messages of a neighbour, for ever."""
+    for incarnation in itertools.count(1):
+        try:
+            call = await dial(address, LINK, _LARGEST)
+            hello = Hello(broker=NAME, incarnation=incarnation, protocol="tid")
+            await call.write(encode_link_frame(hello, _LARGEST)[0])
+            reading = asyncio.create_task(_read_all(call.read))
+            endless = messages()
+            while not reading.done():
+                frame = MessageFrame(list(itertools.islice(endless, 16)))
+                for data in encode_link_frame(frame, _LARGEST):
+                    await call.write(data)
+                await asyncio.sleep(0)
+        except RpcError:
+            await asyncio.sleep(0.01)
+
+
+async def _read_all(read: Callable[[], object]) -> None:
+    while await read() is not None:  # type: ignore[misc]
+        pass
+
+
+def main(address: str, name: str) -> None:
+    if name in FLOODS:
+        attack(address, FLOODS[name])
+    asyncio.run(attack_by_messages(address, MESSAGES[name]))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
