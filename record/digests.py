@@ -41,3 +41,9 @@ def encode_content(numbers: Mapping[str, float] | None, strings: Mapping[str, st
 def operation_digest(kind: str, id: str, predicates: Iterable[PredicateRecord] | None, pattern: str | None) -> int:
     """The digest of another operation, by its predicates, or by its pattern where it is a composite subscription."""
     return digest_of(_encode([kind, id, list(predicates or ()), pattern]))
+
+
+def place_digest(id: str, broker: str, within: int | None) -> int:
+    """The digest of an operation's identifier, the broker at which it is made, and the window of a composite
+    subscription in nanoseconds of the scenario's time."""
+    return digest_of(_encode([id, broker, within]))

@@ -62,6 +62,8 @@ class PlannedOperations(msgspec.Struct, frozen=True, kw_only=True):
     operations: int
     contents: int
     """The sum of the digests of their kinds, identifiers and contents (`record.digests`)."""
+    places: int | msgspec.UnsetType = msgspec.UNSET
+    """The same of their identifiers, brokers and windows."""
 
 
 class VariantRecord(msgspec.Struct, kw_only=True):

@@ -4,8 +4,9 @@
    workload has for each client, and when they are due in the mean. Drivers log what they issue. The beginning of the
    workload is the same for all clients, so the mean of the intended times of each lies as far behind it as planned.
 2. What each published is what was planned: the manifest states the sum of the digests of identifiers and contents.
-3. Each subscribed, advertised and withdrew what was planned, as often as planned; the manifest states number and
-   digests. What happens after clients began to leave is not in the plan. Times and windows are not compared.
+3. Each subscribed, advertised and withdrew what was planned, as often as planned, at the planned broker and, of
+   composite subscriptions, with the planned window; the manifest states number and digests. What happens after clients
+   began to leave is not in the plan. Times are not compared.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ def _operations(evidence: Evidence) -> Check:
             wrong.append(f"{client} was to make {planned.operations:,} of them and made {counts.get(client, 0):,}")
         elif planned.contents != summed(issued.contents[number, client]):
             wrong.append(f"{client} made others than planned")
+        elif planned.places is not UNSET and planned.places != summed(issued.places[number, client]):
+            wrong.append(f"{client} made them at another broker, or with another window, than planned")
     return none_allowed(
         OPERATIONS, UNIT, wrong,
         meaning="clients asked for, or announced, something else than the workload has",

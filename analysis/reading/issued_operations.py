@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from record.digests import operation_digest
+from record.digests import operation_digest, place_digest
 from record.log import Event, TraceRecord
 
 ISSUED = frozenset({Event.ADVERTISE, Event.UNADVERTISE, Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.COMPOSE})
@@ -18,6 +18,8 @@ class IssuedOperations:
     counts: Counter[tuple[int, str]] = field(default_factory=Counter)
     contents: Counter[tuple[int, str]] = field(default_factory=Counter)
     """Sums of digests."""
+    places: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """Sums of the digests of identifiers, brokers and windows."""
 
     def add(self, variant: int, client: str, record: TraceRecord) -> None:
         """Adds the operation that a record describes."""
@@ -25,7 +27,9 @@ class IssuedOperations:
         self.contents[variant, client] += operation_digest(
             record.event, record.id or "", record.predicates, record.text
         )
+        self.places[variant, client] += place_digest(record.id or "", record.peer or "", record.duration)
 
     def merge(self, other: IssuedOperations) -> None:
         self.counts.update(other.counts)
         self.contents.update(other.contents)
+        self.places.update(other.places)

@@ -20,7 +20,7 @@ from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
 from emulation.runtimes.interface import Resources
-from record.digests import encode_content, operation_digest, publication_digest, summed
+from record.digests import encode_content, operation_digest, place_digest, publication_digest, summed
 from record.errors import BadInputError, HostError
 from record.log import EMULATOR
 from record.manifest import PlannedOperations, PlannedPublications
@@ -255,7 +255,7 @@ class PlannedWork(NamedTuple):
 def planned_work(workload: Workload) -> PlannedWork:
     """The work of each client, counted apart from those who issue it."""
     counts, times, contents = Counter[str](), Counter[str](), Counter[str]()
-    others, other_contents = Counter[str](), Counter[str]()
+    others, other_contents, places = Counter[str](), Counter[str](), Counter[str]()
     for operation in workload.operations():
         client = operation.client
         if operation.operation is OperationKind.PUBLISH:
@@ -267,6 +267,8 @@ def planned_work(workload: Workload) -> PlannedWork:
             other_contents[client] += operation_digest(
                 operation.operation, operation.id, operation.predicates, operation.pattern
             )
+            within = None if operation.within is None else round(operation.within / workload.stretch)
+            places[client] += place_digest(operation.id, operation.broker, within)
     return PlannedWork(
         {
             client: PlannedPublications(
@@ -275,7 +277,9 @@ def planned_work(workload: Workload) -> PlannedWork:
             for client, count in sorted(counts.items())
         },
         {
-            client: PlannedOperations(operations=count, contents=summed(other_contents[client]))
+            client: PlannedOperations(
+                operations=count, contents=summed(other_contents[client]), places=summed(places[client])
+            )
             for client, count in sorted(others.items())
         },
     )

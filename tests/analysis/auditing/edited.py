@@ -29,6 +29,16 @@ workload:
 timeline: {join: 2s, run: 6s, drain: 2s}
 seed: 4
 """
+COMPOSED = """
+name: composed
+topology: {kind: line, brokers: 2, link: {delay: 3ms}}
+routing: {protocol: tid}
+workload:
+  operations:
+    - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'A'],[x,>,0]"}
+    - {at: 0s, client: S, broker: B2, id: c, composite: "{[class,eq,'A']} & {[class,eq,'A'],[x,>,5]}", within: 1s}
+timeline: {join: 1s, run: 1s, drain: 1s}
+"""
 KILLED = CALM.replace("run: 6s", "run: 20s") + "faults: [{at: run+8s, kill: B2, for: 2s}]\n"
 
 

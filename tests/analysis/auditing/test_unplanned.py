@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.auditing.edited import CALM, KILLED, Line, edited, findings, recounted, run_of
+from tests.analysis.auditing.edited import CALM, COMPOSED, KILLED, Line, edited, findings, recounted, run_of
 
 LINKS, BROKERS = "links that went down by themselves", "brokers that started again by themselves"
 PUBLICATIONS = "publications not issued as planned"
@@ -61,3 +61,24 @@ def test_another_subscription_than_planned_is_named(calm: Path, tmp_path: Path) 
         return records
 
     assert "made others than planned" in findings(edited(calm, tmp_path / "run", {"subscribers": other}))[OPERATIONS]
+
+
+def test_another_broker_than_planned_is_named(calm: Path, tmp_path: Path) -> None:
+    def elsewhere(records: list[Line]) -> list[Line]:
+        subscribed = next(record for record in records if record["event"] == "subscribe")
+        subscribed["peer"] = next(broker for broker in ("B1", "B2") if broker != subscribed["peer"])
+        return records
+
+    found = findings(edited(calm, tmp_path / "run", {"subscribers": elsewhere}))[OPERATIONS]
+    assert "at another broker, or with another window, than planned" in found
+
+
+def test_another_window_than_planned_is_named(tmp_path: Path) -> None:
+    def wider(records: list[Line]) -> list[Line]:
+        next(record for record in records if record["event"] == "compose")["duration"] += 1
+        return records
+
+    run = run_of(COMPOSED, tmp_path)
+    assert OPERATIONS not in findings(run)
+    found = findings(edited(run, tmp_path / "run", {"subscribers": wider}))[OPERATIONS]
+    assert "at another broker, or with another window, than planned" in found

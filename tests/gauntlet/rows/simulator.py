@@ -9,6 +9,7 @@ from emulation.simulation import charging
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.server import SimulatedServer
+from record.time_units import SECOND
 from scenario.workload.operations import OperationKind
 from tests.gauntlet import scenarios
 from tests.gauntlet.model import Area
@@ -51,6 +52,22 @@ def a_planned_subscription_is_issued_twice() -> None:
         original(self, operation, intended)
         if operation.kind is OperationKind.SUBSCRIBE and operation.client == "S3":
             original(self, operation, intended)
+
+    around(ClientNodes, "issue", issue)
+
+
+@WORKLOAD.row(scenarios.COMPOSITES_SIMPLE, r"Dee made them at another broker, or with another window, than planned")
+def a_composite_subscription_has_a_longer_window_than_planned() -> None:
+    def issue(original, self, operation, intended):
+        original(self, operation if operation.within is None else replace(operation, within=2 * SECOND), intended)
+
+    around(ClientNodes, "issue", issue)
+
+
+@WORKLOAD.row(scenarios.COMPOSITES_SIMPLE, r"Flo made them at another broker, or with another window, than planned")
+def a_client_subscribes_at_another_broker_than_planned() -> None:
+    def issue(original, self, operation, intended):
+        original(self, replace(operation, broker="B3") if operation.client == "Flo" else operation, intended)
 
     around(ClientNodes, "issue", issue)
 
