@@ -6,7 +6,8 @@ The evidence is a lossy outage (`analysis.judging.histories.losses`) of an eleme
    been handled, or had begun.
 2. **held by it**: a copy had arrived at the broker, and none left it, within `HANDLING_SECONDS` before the outage, or
    while messages waited there all the time until then, which something explains (`analysis.judging.evidence.backlog`).
-3. **waiting for it**: a copy was dropped by a neighbour, or was last seen at one, while the element was down.
+3. **waiting for it**: a copy was dropped that was for the element, or was last seen at a neighbour, while the element
+   was down.
 4. **its tables recovering**: a copy arrived at the restarted broker, which may have sent it on for some of its
    destinations only, or was last seen anywhere before the element on a way that needs it, after the heal and before the
    overlay had recovered.
@@ -271,13 +272,12 @@ class _Search:
     def _before(self, outage: LossyOutage, passing: Passing, source: str | None) -> tuple[str, str] | None:
         """Evidence of a copy that never came to the element: it waited for it, or missed the tables behind it."""
         for step in self._trace.drops():
-            concerned = passing > Passing.IMAGINABLE or step.is_towards(outage.element)
-            if concerned and outage.begin <= step.time <= outage.recovered:
+            if step.is_towards(outage.element) and outage.begin <= step.time <= outage.recovered:
                 return f"dropped while {outage.element} was down", str(step)
-        if passing is Passing.IMAGINABLE:
-            return None
         last = self._trace.last
-        if last is None and not self._judged.logged:
+        unknown = last is None and not self._judged.logged
+        ended_elsewhere = last is not None and last.kind is StepKind.DROPPED
+        if passing is Passing.IMAGINABLE or unknown or ended_elsewhere:
             return None
         seen, where = (self._published, "no broker received it") if last is None else (last.time, f"last {last}")
         waits_at_client = last is None and self._judged.origin == outage.element and outage.end < FOREVER

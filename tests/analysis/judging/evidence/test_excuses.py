@@ -24,6 +24,18 @@ def over_b2(history: History, at: float) -> History:
     return history.add("driver", Event.NOTIFIED, at + 0.07, client="S", id="P:1", peer="B3", hops=2)
 
 
+@pytest.mark.parametrize(("failed", "neighbour", "verdict"), [("B2", "B2", "correct"), ("B3", "B2", "lost")])
+def test_a_drop_is_evidence_only_where_the_copy_was_for_the_broker_that_failed(
+    tmp_path: Path, failed: str, neighbour: str, verdict: str
+) -> None:
+    """B1 drops a copy for B2 while the overlay recovers; B3 is further on the way."""
+    history = over_b2(settled("dropped", Promises()), 103).fault(105, peer=failed).heal(106, peer=failed)
+    history.publish("P:2", 110).add("B1", Event.RECEIVED, 110.01, id="P:2", kind="publish", hops=0)
+    history.add("B1", Event.DROPPED, 110.02, id="P:2", kind="publish", peer=neighbour, text="output queue full")
+    summary = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine())
+    assert summary.delivery == [verdict]
+
+
 @pytest.mark.parametrize(("neighbour", "verdict"), [("B4", "correct"), ("B2", "lost"), (None, "lost")])
 def test_a_drop_is_evidence_off_the_usual_ways_only_where_the_copy_was_for_the_broker_that_failed(
     tmp_path: Path, neighbour: str | None, verdict: str
