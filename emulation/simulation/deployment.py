@@ -147,12 +147,12 @@ class SimulatedDeployment:
         for node in nodes:
             self._clients.close(node)
         try:
-            self.overlay.settle(_STOP_WITHIN * self._time_dilation)
+            self.settle(_STOP_WITHIN * self._time_dilation)
         except UnsettledError:
             self._context.log.info("clients left with messages in flight", variant=self._plan.name)
 
     def settle(self, within: float) -> None:
-        self.overlay.settle(within)
+        self._events.settle(round(within * SECOND), self.look)
 
     def read_tables(self) -> Tables:
         return self.overlay.tables()

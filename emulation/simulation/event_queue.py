@@ -7,6 +7,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from emulation.live_overlay.contract import UnsettledError
+from record.callbacks import do_nothing
 
 Call = Callable[[], None]
 
@@ -71,8 +72,11 @@ class EventQueue:
             call()
         self.now = max(self.now, time)
 
-    def settle(self, within: int) -> None:
-        """Makes calls until no work is left. Raises `UnsettledError` when that takes more than `within` nanoseconds."""
+    def settle(self, within: int, look: Callable[[], None] = do_nothing) -> None:
+        """Makes calls until no work is left, and looks up from that at times.
+
+        Raises `UnsettledError` when that takes more than `within` nanoseconds.
+        """
         end = self.now + within
         while not self.settled:
             heap = self._earlier()
@@ -81,6 +85,7 @@ class EventQueue:
                 moving = f"{self.pending} timers or held requests are left" if self.pending else "messages still move"
                 raise UnsettledError(f"the overlay does not settle: {moving} after {within / 1e9:g} seconds")
             self.run_until(following)
+            look()
 
     def _earlier(self) -> list[tuple[int, int, Call]]:
         """The heap that holds the next call; an empty one when none is left."""

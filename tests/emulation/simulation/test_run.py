@@ -184,6 +184,27 @@ def test_an_interrupted_run_keeps_what_was_simulated(
     assert {each.node for each in records(outcome.directory) if each.event is Event.STOPPED} >= {"B1", "publishers"}
 
 
+class _AskedInTheEnd(Interrupt):
+    """As if a time limit ended the run while its clients leave."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self._directory = directory
+
+    def check(self) -> None:
+        if any("phase=stop" in log.read_text() for log in self._directory.glob("*/emulator.log")):
+            raise Interrupted
+
+
+def test_a_run_can_be_ended_while_its_clients_leave(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulation.simulation.deployment._LOOK_INTERVAL", 0.0)
+    outcome = simulate(plan, tmp_path, calibration=Calibration.free(), interrupt=_AskedInTheEnd(tmp_path))
+    assert outcome.interrupted
+    assert manifest.read(outcome.directory).variants[0].interrupted
+
+
 @pytest.mark.source("it patches compiled classes")
 def test_a_full_disk_ends_the_run_in_one_line(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(logs: LogDirectory, node: str, lines: object) -> None:
@@ -233,7 +254,7 @@ class TestLogs:
         logs.of("B1").write(self.record(1))
         logs.flush()
         assert logs.failure is not None
-        assert logs.failure.errno == errno.ENOSPC
+        assert logs.failure.errno == errno.ELOOP, "a log is never written through a link"
 
 
 def test_a_stopwatch_tells_of_the_routers_work_and_changes_nothing_else(scenario: Path, tmp_path: Path) -> None:
