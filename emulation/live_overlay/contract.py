@@ -52,7 +52,7 @@ class LiveOverlay(Protocol):
         """Starts all brokers."""
 
     def await_links(self, within: float) -> None:
-        """Returns when all links are up. Raises `UnsettledError` after `within` seconds."""
+        """Returns when all links are up. Raises `UnsettledError` after `within` seconds in which none came up."""
 
     def stop(self) -> None:
         """Stops all brokers in order."""

@@ -27,6 +27,7 @@ from emulation.live_overlay.quiet import link_obstacles, too_slow
 from emulation.network.model import name_links
 from emulation.runtimes.control import BrokerControls
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
+from emulation.runtimes.patience import Patience, busy_processors
 from record.callbacks import do_nothing
 from record.errors import HostError
 from record.service_time import ServiceTime
@@ -138,7 +139,7 @@ class HostOverlay:
         self._start(sorted(self.expected.brokers, key=self._configs.dialled_by))
 
     def await_links(self, within: float) -> None:
-        deadline, interval = time.monotonic() + within, _FIRST_LOOKS
+        patience, interval = Patience(within), _FIRST_LOOKS
         while True:
             self.require_running()
             statuses = self.status()
@@ -146,7 +147,7 @@ class HostOverlay:
             silent = [broker for broker in self.expected.running if broker not in statuses]
             if not silent and next(link_obstacles(statuses, self.expected), None) is None:
                 return
-            if time.monotonic() > deadline:
+            if patience.has_ended(len(statuses) + sum(status.links_up for status in statuses.values())):
                 raise UnsettledError(self._not_connected(silent, statuses))
             self._hosting.wait(interval)
             interval = min(1.5 * interval, _LOOKS_AT_START)
@@ -316,14 +317,18 @@ class HostOverlay:
             request()
 
     def _not_connected(self, silent: list[BrokerId], statuses: Mapping[BrokerId, BrokerStatus]) -> str:
+        busy = busy_processors()
+        besides = [] if busy is None else [busy]
         if silent:
-            return f"brokers {', '.join(silent[:_MOST_NAMED])} do not answer"
+            return "; ".join([f"brokers {', '.join(silent[:_MOST_NAMED])} do not answer", *besides])
         partial = [broker for broker, status in statuses.items() if status.links_up < len(status.links)]
+        up, ends = (sum(found) for found in zip(*((s.links_up, len(s.links)) for s in statuses.values()), strict=True))
         problem = (
-            f"brokers {', '.join(partial[:_MOST_NAMED])} cannot reach all their neighbours over the emulated links"
+            f"brokers {', '.join(partial[:_MOST_NAMED])} cannot reach all their neighbours over the emulated links: "
+            f"{up:,} of {ends:,} ends of links are up, and no more come up"
         )
         links = [link for link in self.expected.links if {link.a, link.b} & set(partial)]
-        return "; ".join([problem, *too_slow(links, self._configs.heartbeat)])
+        return "; ".join([problem, *besides, *too_slow(links, self._configs.heartbeat)])
 
 
 class HostQuietWatch:
