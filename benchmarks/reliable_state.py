@@ -177,7 +177,7 @@ def _log_sizes(options: Mapping[str, object]) -> tuple[float, float]:
 def memory(_directory: Path) -> Sequence[Judgement]:
     frame, vector = 50, {7: 1}
     with _file_storage() as kept_values:
-        stream = PublisherLog(1, kept_values.values, VectorDigests(), 256, 60)
+        stream = PublisherLog(1, kept_values.values, VectorDigests(), 256, 60, most_bytes=64 << 20)
         tracemalloc.start()
         for number in range(RATE * CUT_OFF):
             message = Message(Kind.PUBLISH, f"P:{number}", _body(number, _FILLING), published=SECOND + number)
@@ -237,7 +237,7 @@ def _virtual_time(world: World, broker: str) -> int:
 def storage(_directory: Path) -> Sequence[Judgement]:
     publications, frame, kept = 20_000, 50, 400
     with _file_storage() as kept_values:
-        stream = PublisherLog(1, {}, VectorDigests(), 256, 60)
+        stream = PublisherLog(1, {}, VectorDigests(), 256, 60, most_bytes=64 << 20)
         body, vector, taken = bytes(BODY), {7: 1}, 0
         for number in range(publications):
             actions = stream.append("P", Message(Kind.PUBLISH, f"P:{number}", body), vector)

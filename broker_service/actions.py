@@ -14,6 +14,7 @@ from broker_service.router_timers import RouterTimers
 from broker_service.routing.interface import (
     Action,
     Actions,
+    AnnounceLoss,
     AnnounceStart,
     CancelTimer,
     Cease,
@@ -81,6 +82,7 @@ class ActionExecutor:
             CancelTimer: self._cancel_timer,
             Recall: self._recall,
             AnnounceStart: self._announce_start,
+            AnnounceLoss: self._announce_loss,
             Store: self._store,
             Erase: self._erase,
             HoldPublishers: self._hold_publishers,
@@ -180,6 +182,18 @@ class ActionExecutor:
         if client is not None and name is not None:
             client.subscriptions[name].started = True
             self._notify_of_start(client, name)
+
+    def _announce_loss(self, action: AnnounceLoss) -> None:
+        owners = dict.fromkeys(map(self._composites.owner_of, action.clients))
+        for client in [self._clients[owner] for owner in owners if owner in self._clients]:
+            event = ClientEvent(Outcome.LOST, (client.id,), action.end, position=action.position)
+            self._recorder.note(
+                Event.LOST_RANGE,
+                client=client.id,
+                position=action.position,
+                count=action.end - action.position.position,
+            )
+            self.send(client.session, event)
 
     def repeat_announcement(self, client: Client, name: str) -> None:
         """Notifies a client of a start again, because it has repeated a subscription that has started already."""

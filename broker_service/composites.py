@@ -158,6 +158,11 @@ class Composites:
         standing.started.add(part)
         return standing if len(standing.started) == len(standing.parts) else None
 
+    def owner_of(self, client: ClientId) -> ClientId:
+        """The client whose composite subscription an internal client serves; any other client itself."""
+        place = self._places.get(client)
+        return client if place is None else self._standing[place.composite].client
+
     def make_unit(self, id: str, client: ClientId, name: str, composite: CompositeSubscription) -> CompositeUnit:
         """The unit of a composite subscription, whose window is this broker's when it has none."""
         within = self._window if composite.within is None else composite.within

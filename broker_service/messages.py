@@ -107,6 +107,9 @@ class Outcome(enum.IntEnum):
     NOTIFIED = 3
     STARTED = 4
     """A subscription has started; the name of it is the event's `id`."""
+    LOST = 5
+    """Positions of a stream are lost, because the routing protocol gave them up for these clients: those from the
+    event's `position` on, and before its `number`."""
 
 
 class ClientRequest(msgspec.Struct, frozen=True, gc=False):
@@ -170,7 +173,7 @@ class ClientEvent(msgspec.Struct, frozen=True, gc=False):
     hops: int = 0
     reason: str = ""
     position: StreamPosition | None = None
-    """Of a notification, where the routing protocol gives it one."""
+    """Of a notification, where the routing protocol gives it one; of what is lost, the first one."""
     publications: tuple[ConstituentPublication, ...] = ()
     """Of a detection: the publications, in the order of their publishing. Empty for every other event."""
 

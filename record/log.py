@@ -121,6 +121,10 @@ class Event(enum.StrEnum):
     """Its broker announced that a subscription has started (`Promises.announces_starts`): every publication that is
     made from now on and that it matches reaches the client. id: that of the subscription. Few protocols announce
     that."""
+    LOST_RANGE = "lost range"
+    """Positions of a stream were lost for a client, because its broker was cut off for too long (`Promises.gives_up`).
+    The broker records that it told the client, and the client that it was told, where the notifications of publications
+    among them would have come. stream and position: the first one; count: their number."""
     NOTIFIED = "notified"
     """A client got a notification. id: that of the publication. Of the kind `detection`, id: the client's name for the
     composite; publications: the set."""
@@ -266,9 +270,9 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """A publication's string attributes."""
     predicates: list[PredicateRecord] | None = None
     stream: str | None = None
-    """Stream of a notification, where the routing protocol keeps the order of one."""
+    """Stream of a notification or of a lost range, where the routing protocol keeps the order of one."""
     position: Integer | None = None
-    """The notification's place in that stream, from 1."""
+    """The notification's place in that stream, from 1; that of the first one of a range."""
     label: str | None = None
     """Purpose of a message, in the routing protocol's words."""
     publications: list[str] | None = None

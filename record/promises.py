@@ -87,6 +87,11 @@ class Promises(msgspec.Struct, frozen=True, kw_only=True):
     a broker that was down or cut off are covered once it can be reached and has recovered. The start is that of one
     session. Not set where nothing is announced, and true otherwise."""
 
+    gives_up: bool | msgspec.UnsetType = msgspec.UNSET
+    """True when publications may be given up for the clients of a broker while it is cut off from the publisher's: none
+    that a later one follows is missing then without a lost range that the client is notified of. Not set where nothing
+    is given up, and true otherwise."""
+
     def loss(self, kind: str) -> Loss:
         """The cost of a fault of this kind."""
         return self.survives.get(kind, Loss.EVERYTHING)

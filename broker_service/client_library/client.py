@@ -27,7 +27,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -59,6 +59,17 @@ class RejectedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class LostRange:
+    """Positions of a stream that the routing protocol has given up for a client, because its broker was cut off for too
+    long. Nobody can tell which of the publications among them the client would have got."""
+
+    stream: str
+    start: int
+    end: int
+    """Behind the last one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Notification:
     """A publication that matches one of the client's subscriptions."""
 
@@ -68,6 +79,8 @@ class Notification:
     """Overlay links it travelled."""
     position: StreamPosition | None = None
     """Its place in a stream, where the routing protocol keeps the order of one."""
+    lost_before: tuple[LostRange, ...] = ()
+    """Ranges that were lost between the former notification and this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +168,10 @@ class Session:
         if event.outcome is Outcome.NOTIFIED:
             self._on_notification(event)
             return
+        if event.outcome is Outcome.LOST:
+            if event.position is not None and (client := self._clients.get(event.clients[0])) is not None:
+                client.lose(LostRange(event.position.stream, event.position.position, event.number))
+            return
         if event.outcome is Outcome.STARTED:
             if (client := self._clients.get(event.clients[0])) is not None:
                 client.starts.announce(event.id)
@@ -208,6 +225,10 @@ class Client:
         self.rejected: dict[str, str] = {}
         """Reasons of the latest `REJECTIONS_KEPT` publications that the broker refused, by id."""
         self._session = session
+        self.lost: deque[LostRange] = deque(maxlen=REJECTIONS_KEPT)
+        """Latest ranges of streams that were lost for it; those before a notification are named there, too."""
+        self._lost_lately: list[LostRange] = []
+        """Ranges behind the latest notification."""
         self._notifications: Inbox[Notification] = Inbox()
 
     @property
@@ -267,9 +288,17 @@ class Client:
     def notify(self, notification: Notification | Detection) -> None:
         """Adds a notification to those that iteration yields."""
         if isinstance(notification, Notification):
+            if self._lost_lately:
+                notification = replace(notification, lost_before=tuple(self._lost_lately))
+                self._lost_lately.clear()
             self._notifications.put(notification)
         else:
             self.detections.put(notification)
+
+    def lose(self, lost: LostRange) -> None:
+        """Notes that positions of a stream are lost for the client."""
+        self.lost.append(lost)
+        self._lost_lately = [*self._lost_lately, lost][-REJECTIONS_KEPT:]
 
     def refuse(self, publication: str, reason: str) -> None:
         """Notes that the broker refused a publication."""

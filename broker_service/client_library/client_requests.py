@@ -176,7 +176,7 @@ class ClientRequests:
     def answer(self, event: ClientEvent) -> None:
         """Passes an event of the broker on, unless it only repeats an earlier confirmation, or announces the start of a
         subscription that has been replaced or withdrawn."""
-        if event.outcome is _NOTIFIED:
+        if event.outcome is _NOTIFIED or event.outcome is Outcome.LOST:
             self._on_event(event)
         elif event.outcome is _STARTED:
             if self._stands(event.clients[0], event.id):

@@ -74,6 +74,17 @@ class AnnounceStart(msgspec.Struct, frozen=True, gc=False):
     """The name of the subscription in the whole overlay."""
 
 
+class AnnounceLoss(msgspec.Struct, frozen=True, gc=False):
+    """Notify clients of this broker that positions of a stream are lost: the protocol gave up what was among them for
+    these clients, as `Promises.gives_up` allows. It takes its place among the notifications of the stream."""
+
+    clients: tuple[ClientId, ...]
+    position: StreamPosition
+    """The first one."""
+    end: int
+    """Behind the last one."""
+
+
 class SetTimer(msgspec.Struct, frozen=True):
     """Call `Router.timer(key)` after `after` seconds; a timer of the same key that still runs is replaced."""
 
@@ -205,6 +216,7 @@ Action = (
     Send
     | Deliver
     | AnnounceStart
+    | AnnounceLoss
     | SetTimer
     | CancelTimer
     | Recall

@@ -219,9 +219,11 @@ class Recorder:
         publications: list[str] | None = None,
         placement: PlacementRecord | None = None,
         records: int | None = None,
+        position: StreamPosition | None = None,
         time: int | None = None,
     ) -> None:
-        """Records any other event, now or at `time`; the fields are those of `TraceRecord`."""
+        """Records any other event, now or at `time`; the fields are those of `TraceRecord`. `position` is a stream and
+        a position of it."""
         self._write(
             TraceRecord(
                 time=self._clock() if time is None else time,
@@ -246,5 +248,7 @@ class Recorder:
                 publications=publications,
                 placement=placement,
                 records=records,
+                stream=None if position is None else position.stream,
+                position=None if position is None else position.position,
             )
         )

@@ -139,6 +139,11 @@ class Clients:
                 _NOTIFICATION, event.clients, id=event.id, hops=event.hops, bytes=len(event.body), peer=broker,
                 position=event.position,
             )  # fmt: skip
+        elif event.outcome is Outcome.LOST:
+            lost = 0 if event.position is None else event.number - event.position.position
+            self._recorder.note(
+                Event.LOST_RANGE, client=event.clients[0], peer=broker, position=event.position, count=lost
+            )
         elif event.outcome is Outcome.STARTED:
             self._recorder.note(
                 Event.ANNOUNCED, kind=_SUBSCRIBE_WORD, id=event.id, client=event.clients[0], peer=broker

@@ -60,9 +60,10 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     acknowledge_every: float = 0.1
     """Seconds for which acknowledgements are collected."""
     forget_after: float = 60.0
-    """Seconds after which a broker that cannot be reached is owed nothing."""
+    """Seconds for which what a broker is owed is kept while it cannot be reached."""
     log_bytes: int = 64 << 20
-    """Publications that a publishers' broker keeps, in bytes; beyond, its publishers wait."""
+    """Publications that a publishers' broker keeps, in bytes; beyond, its publishers wait. Half of it at most is for
+    brokers out of reach (`streams.debts`)."""
     cache_bytes: int = 8 << 20
     """Publications on their way that a broker keeps, in bytes, to answer requests."""
     reorder_bytes: int = 16 << 20
@@ -81,7 +82,7 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
     @property
     def promises(self) -> Promises:
         """In order and without gaps, through every fault; a failed broker costs its own clients what was in flight."""
-        return Promises(order=Order(self.order), survives=_SURVIVES, announces_starts=True)
+        return Promises(order=Order(self.order), survives=_SURVIVES, announces_starts=True, gives_up=True)
 
     @property
     def single_path(self) -> bool:

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -38,12 +37,14 @@ from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep
 from broker_service.routing.gryphon.relaying.relay import Relay
+from broker_service.routing.gryphon.streams.horizon import Lost
 from broker_service.routing.gryphon.streams.messages import Acknowledge, Head, Nack, Silence, StreamControl
 from broker_service.routing.gryphon.streams.publications import Cached, Held
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog, size_of
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.subscriptions.conjunctions import EVERYTHING, Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import Covering, ExactCovering, IdentityCovering
+from broker_service.routing.gryphon.subscriptions.keys import Interest, RootKey
 from broker_service.routing.gryphon.subscriptions.leaf_subscriptions import LeafSubscriptions
 from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
 from broker_service.routing.gryphon.subscriptions.starts import AwaitedStarts
@@ -58,11 +59,12 @@ from broker_service.routing.gryphon.timer_keys import (
     Party,
     SeekDetours,
 )
-from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
+from broker_service.routing.gryphon.virtual_time.clock import VirtualClock, VirtualTime
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, decode_vector, encode_vector, maximum
 from broker_service.routing.interface import (
     Action,
     Actions,
+    AnnounceLoss,
     AnnounceStart,
     Buffer,
     CancelTimer,
@@ -80,20 +82,6 @@ _KNOWN = "known"
 """Key of V_b in stable storage."""
 _COVERINGS: Mapping[str, Callable[[], Covering]] = {"exact": ExactCovering, "identity": IdentityCovering}
 _decode_tree = msgspec.msgpack.Decoder(RoutingTree).decode
-
-
-class Interest(NamedTuple):
-    """Key of a client's subscription."""
-
-    client: ClientId
-    id: str
-
-
-class RootKey(NamedTuple):
-    """Key of a root of a source."""
-
-    source: NodeNumber
-    body: bytes
 
 
 class GryphonRouter(DispatchingRouter):
@@ -135,13 +123,13 @@ class GryphonRouter(DispatchingRouter):
         self._forwarding = Forwarding(view, self._propagation, self, options, self._detours, now=context.now)
         self._relay = Relay(self._forwarding)
         stream = self._forwarding.state(view.leaf)
+        self._log_bytes = min(options.log_bytes, context.stored_bytes // 2)
         self._log = self._recovered_log(stream)
         self._given = maximum(self._propagation.known, self._vector_given_before(stream))
         """The vector that no publication of this broker's stream may be below, as of this version of V_b."""
         self._stored_version = self._propagation.version
         self._awaited: AwaitedStarts[Interest] = AwaitedStarts()
-        self._log_bytes = min(options.log_bytes, context.stored_bytes // 2)
-        self._upkeep = LogUpkeep(self._log, self._forwarding, self._relay, self._log_bytes)
+        self._upkeep = LogUpkeep(self._log, self._forwarding, self._log_bytes)
         self._batching = False
 
     # Operations of clients
@@ -305,9 +293,21 @@ class GryphonRouter(DispatchingRouter):
             for position, entry in self._log.within(start, end, most)
         ]
 
-    def acknowledged(self, leaves: Mapping[NodeNumber, int]) -> list[Action]:
+    def announce_loss(self, stream: NodeNumber, lost: Lost) -> list[Action]:
+        latest = self._forwarding.state(stream).vectors.latest()
+        reached = 0 if latest is None else latest[1].get(self._view.leaf, 0)
+        clients = dict.fromkeys(interest.client for interest in self._subscriptions.started(reached))
+        position = StreamPosition(self._brokers[stream], lost.start)
+        return [AnnounceLoss(tuple(clients), position, lost.end)] if clients else []
+
+    def is_idle_until(self) -> VirtualTime | None:
+        return None if len(self._subscriptions) else self._propagation.known.get(self._view.leaf, 0)
+
+    def acknowledged(self, leaves: Mapping[NodeNumber, int], idle: Mapping[NodeNumber, VirtualTime]) -> list[Action]:
         for leaf, position in leaves.items():
             self._log.acknowledge(leaf, position, self._context.now())
+        for leaf, time in idle.items():
+            self._log.dismiss(leaf, time)
         return self._upkeep.tend()
 
     # Parts
@@ -316,11 +316,17 @@ class GryphonRouter(DispatchingRouter):
         """The log with all that former incarnations of this broker have stored; the state of its stream follows it."""
         context, options = self._context, self._context.options
         log = PublisherLog(
-            context.incarnation, context.stored, stream.vectors, options.recognised, options.forget_after
+            context.incarnation,
+            context.stored,
+            stream.vectors,
+            options.recognised,
+            options.forget_after,
+            most_bytes=self._log_bytes,
         )
-        stream.end = log.next
-        for start, end in log.silent:
+        stream.end, stream.lost = log.next, log.lost
+        for start, end in log.skipped:
             stream.silence(stream.downstream, start, end)
+        stream.forget_below(log.first)
         log.acknowledge(self._view.leaf, log.next, 0.0)
         return log
 

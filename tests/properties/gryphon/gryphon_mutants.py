@@ -61,9 +61,9 @@ class AnnouncesNoEnds(GryphonRouter):
 class TrimsOnTheFirstAcknowledgement(GryphonRouter):
     """Forgets a publication when one leaf has it."""
 
-    def acknowledged(self, leaves: Mapping[NodeNumber, int]) -> list[Action]:
+    def acknowledged(self, leaves: Mapping[NodeNumber, int], idle: Mapping[NodeNumber, int]) -> list[Action]:
         most = max(leaves.values(), default=0)
-        return super().acknowledged(dict.fromkeys(self._brokers, most))
+        return super().acknowledged(dict.fromkeys(self._brokers, most), idle)
 
 
 class TakesTheUnknownForSilent(GryphonRouter):

@@ -25,7 +25,7 @@ from broker_service.routing.gryphon.overlay.paths import PATHS
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.streams.gap_requests import GapRequests
-from broker_service.routing.gryphon.streams.horizon import HORIZONS
+from broker_service.routing.gryphon.streams.horizon import HORIZONS, Lost
 from broker_service.routing.gryphon.streams.messages import (
     ALL_BEFORE,
     MOST_RANGES,
@@ -39,6 +39,7 @@ from broker_service.routing.gryphon.streams.publications import Cached, Held
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.timer_keys import Announce
+from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, encode_vector, part_of
 from broker_service.routing.interface import Action, Send, SetTimer
@@ -60,8 +61,14 @@ class Clients(Protocol):
         """Publications of this broker's own stream with positions in a range, in their order; of more than `most` the
         first."""
 
-    def acknowledged(self, leaves: Mapping[NodeNumber, int]) -> list[Action]:
-        """Leaves have acknowledged positions of this broker's own stream."""
+    def announce_loss(self, stream: NodeNumber, lost: Lost) -> list[Action]:
+        """Notifies clients of positions that are lost, when the horizon comes to them."""
+
+    def is_idle_until(self) -> VirtualTime | None:
+        """The time until which no client here has a subscription; None when some client has one."""
+
+    def acknowledged(self, leaves: Mapping[NodeNumber, int], idle: Mapping[NodeNumber, VirtualTime]) -> list[Action]:
+        """Leaves have acknowledged positions of this broker's own stream, or have no subscriptions."""
 
 
 class Forwarding:
@@ -161,7 +168,8 @@ class Forwarding:
         start = state.silent_for[node].start_of(position)
         if start < position:
             state.unannounced[node].remove(start, position)
-        silent = ALL_BEFORE if start <= state.first else position - start
+        reaches_back = start <= state.first and not self.lost(state, node)
+        silent = ALL_BEFORE if reaches_back else position - start
         age, sideways = position - cached.digest, target in self.view.peers
         base, elements = encoded
         stamp = Stamp(state.stream, position, silent, age, sideways, again, base, elements, cached.hash)
@@ -217,6 +225,42 @@ class Forwarding:
             silence = Silence(stream, tuple(ranges[place : place + MOST_RANGES]), sideways)
             actions.append(self.control(target, silence))
         return actions
+
+    def announce_end(
+        self, stream: NodeNumber, nodes: Iterable[NodeNumber], lacking: Collection[NodeNumber], to: BrokerId = ""
+    ) -> tuple[list[Action], list[NodeNumber]]:
+        """Announces the end of a stream to nodes with leaves that lack something.
+
+        Returns the actions, and the leaves that cannot be reached. `to` is the only broker that will do.
+        """
+        state = self.state(stream)
+        latest = state.vectors.latest()
+        unreachable: list[NodeNumber] = []
+        actions: list[Action] = []
+        if latest is None:
+            return actions, unreachable
+        digest, vector = latest
+        encoded = encode_vector(vector)
+        for node in nodes:
+            leaves = tuple(leaf for leaf in lacking if leaf in self.view.behind[node])
+            target = to or self.route(stream, node, state.end)
+            if not leaves:
+                continue
+            if not target:
+                unreachable += leaves
+                continue
+            silent = state.end - state.silent_for[node].start_of(state.end)
+            sideways = target in self.view.peers
+            head = Head(stream, state.end, silent, digest, encoded, state.first, leaves, sideways, state.lost)
+            actions.append(self.control(target, head))
+        return actions, unreachable
+
+    def lost(self, state: StreamState, node: NodeNumber) -> dict[NodeNumber, int]:
+        """`StreamState.lost` for the leaves that a node asks for: those behind a neighbouring one, and all where a
+        broker of the same node asks."""
+        if not state.lost or node not in self.view.members:
+            return state.lost
+        return {leaf: start for leaf, start in state.lost.items() if leaf in self.view.behind[node]}
 
     def upstream(self, state: StreamState, attempt: int) -> BrokerId:
         """A broker on the way to the publishers' broker, another one with each attempt; empty when there is none."""

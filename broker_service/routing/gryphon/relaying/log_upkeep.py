@@ -1,6 +1,6 @@
 """Upkeep of the log of a broker's own stream, after each publication and each acknowledgement.
 
-1. Publications that are owed to no leaf any more are forgotten.
+1. Publications that are owed to no leaf any more are forgotten, and what is given up (`debts`).
 2. While the log is full, publishers wait.
 3. While some leaf has not acknowledged all positions, the end of the stream is announced every `head_every` seconds,
    because no later publication shows what was lost last. While none of these leaves can be reached, nothing waits for
@@ -13,7 +13,6 @@ from collections.abc import Iterable
 
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
-from broker_service.routing.gryphon.relaying.relay import Relay
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
 from broker_service.routing.gryphon.timer_keys import AnnounceEnd
 from broker_service.routing.interface import Action, CancelTimer, HoldPublishers, ReleasePublishers, SetTimer
@@ -22,11 +21,10 @@ from broker_service.routing.interface import Action, CancelTimer, HoldPublishers
 class LogUpkeep:
     """See the module."""
 
-    def __init__(self, log: PublisherLog, forwarding: Forwarding, relay: Relay, most_bytes: int) -> None:
+    def __init__(self, log: PublisherLog, forwarding: Forwarding, most_bytes: int) -> None:
         """`most_bytes` are the bytes with which the log is full."""
         self._log = log
         self._forwarding = forwarding
-        self._relay = relay
         self._most_bytes = most_bytes
         self._announcing = False
         """True while the timer runs by which the end is announced."""
@@ -45,7 +43,9 @@ class LogUpkeep:
         """Follows the three rules after a change of the log."""
         log = self._log
         actions = log.trim(self._forwarding.now())
-        self._forwarding.state(self._forwarding.view.leaf).forget_below(log.first)
+        state = self._forwarding.state(self._forwarding.view.leaf)
+        state.lost = log.lost
+        state.forget_below(log.first)
         full = log.bytes >= self._most_bytes
         if full != self._holding:
             self._holding = full
@@ -67,10 +67,11 @@ class LogUpkeep:
             return []
         leaf = self._forwarding.view.leaf
         nodes = self._forwarding.state(leaf).downstream
-        actions, unreachable = self._relay.announce_end(leaf, nodes, lacking)
+        actions, unreachable = self._forwarding.announce_end(leaf, nodes, lacking)
         for each in unreachable:
             log.acknowledge(each, 0, now)
-        return [*actions, self._announce_end_later(lacking), *log.trim(now)]
+        self._announcing = True
+        return [*actions, self._announce_end_later(lacking), *self.tend()]
 
     def _announce_end_later(self, lacking: Iterable[NodeNumber]) -> Action:
         self._announcing = True

@@ -10,10 +10,12 @@ from __future__ import annotations
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
-from broker_service.routing.gryphon.streams.messages import Acknowledge, Nack
+from broker_service.routing.gryphon.streams.horizon import Lost
+from broker_service.routing.gryphon.streams.messages import Acknowledge, Head, Nack
 from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.timer_keys import Collect, Gap
+from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vectors import Vector
 from broker_service.routing.interface import Action, CancelTimer, SetTimer
 
@@ -63,6 +65,9 @@ class Reception:
             return []
         actions: list[Action] = []
         for held in horizon.ready():
+            if isinstance(held, Lost):
+                actions += self._forwarding.clients.announce_loss(state.stream, held)
+                continue
             notifications = self._forwarding.clients.notify(state.stream, held)
             if notifications:
                 self.notified += 1
@@ -79,6 +84,38 @@ class Reception:
         state.horizon.silence(start, end)
         if state.requests.is_active:
             state.requests.answer(start, end, 0, self._forwarding.now())
+
+    def end(self, state: StreamState, head: Head, vector: Vector) -> list[Action]:
+        """The end of a stream is announced, and where the publications begin that are kept."""
+        forwarding, horizon = self._forwarding, state.horizon
+        leaf = forwarding.view.leaf
+        is_lacking = leaf in head.lacking
+        if is_lacking:
+            if forwarding.clients.follows_from(vector):
+                state.follow(leaf)
+            elif horizon.next is None:
+                state.base = max(state.base, head.end)
+            horizon.head(head.end)
+            self.silence(state, head.end - head.silent, head.end)
+        if horizon.next is not None and horizon.next < head.first:
+            self._not_kept(state, head.lost.get(leaf, head.first), head.first)
+        actions = self.moved(state)
+        idle = forwarding.clients.is_idle_until()
+        if is_lacking and idle is not None:
+            return [*actions, *self.collect_idle(state, leaf, idle)]
+        if is_lacking:
+            actions += self.collect(state, leaf, horizon.next or head.end)
+        return actions
+
+    def _not_kept(self, state: StreamState, start: int, end: int) -> None:
+        """Positions before `end` cannot be had any more. Those from `start` on are lost, because the leaf was owed
+        them."""
+        horizon, requests = state.horizon, state.requests
+        if horizon.next is not None:
+            self.silence(state, horizon.next, max(start, horizon.next))
+            horizon.lose(start, end)
+            if requests.is_active:
+                requests.answer(start, end, 0, self._forwarding.now())
 
     def ask(self, stream: NodeNumber) -> list[Action]:
         """The timer of unknown positions has run out."""
@@ -127,10 +164,19 @@ class Reception:
         """Notes an acknowledgement of a leaf, to be passed on; 0 for a leaf that cannot be reached."""
         if position or leaf not in state.acknowledged:
             state.acknowledged[leaf] = position
+        return self._pass_on_later(state)
+
+    def _pass_on_later(self, state: StreamState) -> list[Action]:
         if state.collects_acknowledgements:
             return []
         state.collects_acknowledgements = True
         return [SetTimer(Collect(state.stream), self._forwarding.options.acknowledge_every)]
+
+    def collect_idle(self, state: StreamState, leaf: NodeNumber, time: VirtualTime) -> list[Action]:
+        """Notes that a leaf has no subscriptions until a time, to be passed on."""
+        state.idle[leaf] = max(time, state.idle.get(leaf, 0))
+        state.acknowledged.pop(leaf, None)
+        return self._pass_on_later(state)
 
     def pass_acknowledgements(self, stream: NodeNumber) -> list[Action]:
         """Passes on the acknowledgements that were collected."""
@@ -138,4 +184,7 @@ class Reception:
         state.collects_acknowledgements = False
         target = self._forwarding.upstream(state, 0)
         leaves, state.acknowledged = state.acknowledged, {}
-        return [self._forwarding.control(target, Acknowledge(stream, leaves))] if target and leaves else []
+        idle, state.idle = state.idle, {}
+        if not target or not (leaves or idle):
+            return []
+        return [self._forwarding.control(target, Acknowledge(stream, leaves, idle))]

@@ -12,8 +12,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
@@ -34,8 +32,9 @@ from broker_service.routing.gryphon.streams.messages import (
 from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.state import CacheOrder, StreamState
 from broker_service.routing.gryphon.timer_keys import Announce, Collect, Gap
+from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME
 from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
-from broker_service.routing.gryphon.virtual_time.vectors import decode_vector, encode_vector
+from broker_service.routing.gryphon.virtual_time.vectors import decode_vector
 from broker_service.routing.interface import Action, Buffer
 
 StreamTimer = Gap | Collect | Announce
@@ -132,68 +131,39 @@ class Relay:
         state = self._forwarding.state(found.stream)
         require(found.leaves.keys() <= self._forwarding.view.source_of.keys(), "leaf")
         require(all(0 <= position < MOST_POSITION for position in found.leaves.values()), "position")
+        require(found.idle.keys() <= self._forwarding.view.source_of.keys(), "leaf")
+        require(all(0 <= time <= MOST_TIME for time in found.idle.values()), "time")
         if found.stream == self._forwarding.view.leaf:
-            return self._forwarding.clients.acknowledged(found.leaves)
+            return self._forwarding.clients.acknowledged(found.leaves, found.idle)
         actions: list[Action] = []
         for leaf, position in found.leaves.items():
             actions += self._reception.collect(state, leaf, position)
+        for leaf, time in found.idle.items():
+            actions += self._reception.collect_idle(state, leaf, time)
         return actions
 
     # Ends of streams
-
-    def announce_end(
-        self, stream: NodeNumber, nodes: Iterable[NodeNumber], lacking: Collection[NodeNumber], to: BrokerId = ""
-    ) -> tuple[list[Action], list[NodeNumber]]:
-        """Announces the end of a stream to nodes with leaves that lack something.
-
-        Returns the actions, and the leaves that cannot be reached. `to` is the only broker that will do.
-        """
-        state = self._forwarding.state(stream)
-        latest = state.vectors.latest()
-        unreachable: list[NodeNumber] = []
-        actions: list[Action] = []
-        if latest is None:
-            return actions, unreachable
-        digest, vector = latest
-        encoded = encode_vector(vector)
-        for node in nodes:
-            leaves = tuple(leaf for leaf in lacking if leaf in self._forwarding.view.behind[node])
-            target = to or self._forwarding.route(stream, node, state.end)
-            if not leaves:
-                continue
-            if not target:
-                unreachable += leaves
-                continue
-            silent = state.end - state.silent_for[node].start_of(state.end)
-            sideways = target in self._forwarding.view.peers
-            head = Head(stream, state.end, silent, digest, encoded, state.first, leaves, sideways)
-            actions.append(self._forwarding.control(target, head))
-        return actions, unreachable
 
     def _receive_head(self, neighbour: BrokerId, head: Head) -> list[Action]:
         require(0 < head.first <= head.end < MOST_POSITION, "position")
         require(0 <= head.silent < head.end and 0 < head.digest <= head.end, "distance")
         state, nodes = self._served(neighbour, head.stream, head.sideways)
         vector = decode_vector(head.vector)
-        require(vector.keys() <= self._forwarding.view.source_of.keys(), "leaf")
+        leaves = self._forwarding.view.source_of.keys()
+        require(vector.keys() <= leaves and head.lost.keys() <= leaves, "leaf")
+        require(all(0 < position <= head.first for position in head.lost.values()), "lost position")
         state.vectors.remember(head.digest, vector)
         state.end = max(state.end, head.end)
         state.silence(nodes, head.end - head.silent, head.end)
+        if head.first >= state.first:
+            state.lost = head.lost
         self._caches.forgotten(state.forget_below(head.first))
         others = [node for node in nodes if node != self._forwarding.view.leaf]
-        actions, unreachable = self.announce_end(head.stream, others, head.lacking)
+        actions, unreachable = self._forwarding.announce_end(head.stream, others, head.lacking)
         for leaf in unreachable:
             actions += self._reception.collect(state, leaf, 0)
-        if self._forwarding.view.leaf in nodes and self._forwarding.view.leaf in head.lacking:
-            horizon = state.horizon
-            if self._forwarding.clients.follows_from(vector):
-                state.follow(self._forwarding.view.leaf)
-            elif horizon.next is None:
-                state.base = max(state.base, head.end)
-            horizon.head(head.end)
-            self._reception.silence(state, head.end - head.silent, head.end)
-            actions += self._reception.moved(state)
-            actions += self._reception.collect(state, self._forwarding.view.leaf, horizon.next or head.end)
+        if self._forwarding.view.leaf in nodes:
+            actions += self._reception.end(state, head, vector)
         return actions
 
     def receive(self, neighbour: BrokerId, control: StreamControl) -> list[Action]:
@@ -251,7 +221,7 @@ class Relay:
         is_served = node in state.downstream and state.upstream not in self._forwarding.view.peers.values()
         if not is_served or latest is None or state.first >= state.end:
             return []
-        return self.announce_end(stream, (node,), tuple(latest[1]), to)[0]
+        return self._forwarding.announce_end(stream, (node,), tuple(latest[1]), to)[0]
 
     # Checks
 

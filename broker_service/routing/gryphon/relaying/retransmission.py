@@ -52,12 +52,15 @@ class Retransmission:
             known = self._silent(state, neighbour, start, end)
             for part in known:
                 silent.add(*part)
-            for first, behind in known.absent(start, end):
+            for first, behind in known.absent(max(start, state.first), end):
                 held = self._held(nack.stream, state, first, behind)
                 for position, cached in held:
                     actions += self._answer(state, neighbour, position, cached, silent)
                 unknown += RangeSet((position, position + 1) for position, _ in held).absent(first, behind)
         actions += forwarding.silences(nack.stream, neighbour, silent)
+        node = forwarding.node_of(neighbour)
+        if nack.ranges and nack.ranges[0][0] < state.first and (lost := forwarding.lost(state, node)):
+            actions += forwarding.announce_end(nack.stream, (node,), lost, neighbour)[0]
         if unknown and nack.stream != forwarding.view.leaf:
             actions += self._ask_further_up(nack.stream, state, neighbour, unknown)
         return actions
@@ -125,7 +128,8 @@ class Retransmission:
     def _silent(self, state: StreamState, neighbour: BrokerId, start: int, end: int) -> RangeSet:
         """Ranges that hold nothing for a neighbour and have positions of a range, as far as this broker knows."""
         known = RangeSet(state.silent.touching(start, end))
-        known.add(start, min(end, state.first))
+        kept_from = min(self._forwarding.lost(state, self._forwarding.node_of(neighbour)).values(), default=state.first)
+        known.add(start, min(end, kept_from))
         node = self._forwarding.view.node_of.get(neighbour)
         for part in state.silent_for[node].touching(start, end) if node is not None else ():
             known.add(*part)

@@ -6,8 +6,10 @@
 2. A position is unknown, silent or a publication. Publications are processed in order, when nothing before them is
    unknown, and each once. At that moment a subscription has started if the vector has its start time.
 3. A publication that does not fit in the buffer is unknown again, and asked for later.
-4. A leaf without subscriptions follows no stream. It acknowledges every end of a stream that is announced to it.
-5. Without an order (`UnorderedHorizon`), publications are processed when they arrive, each once; the horizon and what
+4. What cannot be had any more is *lost*: it counts as silent, and clients are notified of it when the horizon comes to
+   it.
+5. A leaf without subscriptions follows no stream. It acknowledges every end of a stream that is announced to it.
+6. Without an order (`UnorderedHorizon`), publications are processed when they arrive, each once; the horizon and what
    is asked for are the same.
 """
 
@@ -16,9 +18,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from heapq import merge
 from itertools import islice
+from typing import NamedTuple
 
 from broker_service.routing.gryphon.streams.publications import Held
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
+
+
+class Lost(NamedTuple):
+    """Positions that are lost."""
+
+    start: int
+    end: int
+    """Behind the last one."""
 
 
 class Horizon:
@@ -34,6 +45,8 @@ class Horizon:
         """Positions of the publications that are held back, because in these ranges gaps are found without looking at
         each publication."""
         self._silent = RangeSet()
+        self._lost = RangeSet()
+        """The lost ones among the silent positions."""
         self.bytes = 0
         """Bytes of the publications that are held back."""
         self._most_bytes = most_bytes
@@ -64,6 +77,7 @@ class Horizon:
         self._held.clear()
         self._early = RangeSet()
         self._silent = RangeSet()
+        self._lost = RangeSet()
         self.bytes = 0
 
     def passes(self, start: int, position: int) -> bool:
@@ -98,13 +112,23 @@ class Horizon:
             self._silent.add(max(start, self.next), end)
             self.end = max(self.end, end)
 
+    def lose(self, start: int, end: int) -> None:
+        """Those positions of a range that are unknown are lost."""
+        if self.next is None:
+            return
+        self.head(end)
+        for part in RangeSet(self._gaps(self.next)).within(start, end):
+            self._lost.add(*part)
+            self._silent.add(*part)
+
     def head(self, end: int) -> None:
         """All positions before one have been given."""
         self.end = max(self.end, end)
 
-    def ready(self) -> list[Held]:
-        """Moves the horizon as far as everything is known, and returns the publications that it passes."""
-        passed: list[Held] = []
+    def ready(self) -> list[Held | Lost]:
+        """Moves the horizon as far as everything is known, and returns the publications that it passes, and what is
+        lost."""
+        passed: list[Held | Lost] = []
         while self.next is not None:
             position = self.next
             held = self._held.pop(position, None)
@@ -119,6 +143,9 @@ class Horizon:
                 break
             self._silent.forget_below(end)
             self.next = end
+            if self._lost:
+                passed += [Lost(*part) for part in self._lost.within(position, end)]
+                self._lost.forget_below(end)
         return passed
 
     def unknown(self, most: int) -> list[Range]:
@@ -136,13 +163,13 @@ class Horizon:
 
 
 class UnorderedHorizon(Horizon):
-    """See rule 5."""
+    """See rule 6."""
 
     def publication(self, held: Held) -> None:
         if held.position not in self._silent:
             super().publication(held)
 
-    def ready(self) -> list[Held]:
+    def ready(self) -> list[Held | Lost]:
         """Returns the publications that have arrived, and moves the horizon as far as everything is known."""
         passed = [self._held.pop(position) for position in sorted(self._held)]
         for held in passed:

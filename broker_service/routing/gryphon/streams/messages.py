@@ -73,6 +73,8 @@ class Head(msgspec.Struct, frozen=True, array_like=True, tag="head"):
     lacking: tuple[int, ...]
     """Leaves that have not acknowledged all positions."""
     sideways: bool = False
+    lost: dict[int, int] = {}
+    """By leaf: the first position that it was owed and that is not kept any more, nor are those up to `first`."""
 
 
 class Nack(msgspec.Struct, frozen=True, array_like=True, tag="nack"):
@@ -97,6 +99,8 @@ class Acknowledge(msgspec.Struct, frozen=True, array_like=True, tag="acknowledge
     stream: int
     leaves: dict[int, int]
     """By leaf: the first position that it lacks; 0 for a leaf that cannot be reached."""
+    idle: dict[int, int] = {}
+    """By leaf without subscriptions: the time until which it has none, and is owed nothing."""
 
 
 StreamControl = Head | Nack | Silence | Acknowledge

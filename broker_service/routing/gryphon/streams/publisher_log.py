@@ -5,8 +5,8 @@ them.
    given: a retransmission carries the same, and the vectors of later publications are not below it (section 3.5).
 2. Positions are never given twice: the incarnation of the broker is their upper half. Positions that lie between those
    of two incarnations hold nothing.
-3. Leaves with an element in the vectors are owed all positions from the one at which their element appeared on. A leaf
-   that could not be reached for `forget_after` seconds is owed nothing any more.
+3. A publication is kept until all leaves that are owed it have acknowledged it (`debts`). Leaves out of reach make the
+   log no longer than their *share*, half of it.
 4. The latest publications of each client are recognised when they are repeated (`recognition`), because a client
    repeats those of which it does not know whether a former incarnation has accepted them.
 5. Publications are in stable storage alone, from where those that are sent again are read, because a log that an
@@ -23,16 +23,18 @@ from typing import Final
 import msgspec
 
 from broker_service.messages import ClientId, Message
+from broker_service.routing.gryphon.streams.debts import Debts
 from broker_service.routing.gryphon.streams.publications import Logged
-from broker_service.routing.gryphon.streams.ranges import RangeSet
+from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
 from broker_service.routing.gryphon.streams.recognition import BLOCKS, Accepted, Recognition, read_block
+from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector, decode_vector, encode_vector
 from broker_service.routing.interface import Action, Erase, Store
 
 POSITION_BITS: Final = 32
 """Positions of one incarnation."""
-_PUBLICATION, _VECTOR = "publication ", "vector "
+_PUBLICATION, _VECTOR, _LOST = "publication ", "vector ", "lost "
 """Beginnings of keys in stable storage."""
 _OVERHEAD: Final = 100
 """Bytes of a stored publication beyond its body and its names, at most."""
@@ -51,8 +53,11 @@ class PublisherLog:
         vectors: VectorDigests,
         recognised: int,
         forget_after: float,
+        *,
+        most_bytes: int,
     ) -> None:
-        """`stored` is stable storage, a live view. `recognised` is the number of latest publications of each client."""
+        """`stored` is stable storage, a live view. `recognised` is the number of latest publications of each client;
+        with `most_bytes` the log is full."""
         self.next = ((incarnation - 1) << POSITION_BITS) + 1
         self.bytes = 0
         """Bytes that the publications take in stable storage, with their keys."""
@@ -62,19 +67,18 @@ class PublisherLog:
         self._vectors = vectors
         self._vector: Vector | None = None
         """That of the latest publication; None before the first one of this incarnation."""
-        self._forget_after = forget_after
+        self._share = most_bytes // 2
         self._kept = RangeSet()
         """Positions of the publications in the log."""
         self._sizes: deque[int] = deque()
         """Bytes of each of them in stable storage, in the order of their positions."""
-        self._acknowledged: dict[Leaf, int] = {}
-        """By leaf: the first position that it is owed."""
+        self._debts = Debts(forget_after)
         self._slowest: Leaf | None = None
-        """A leaf that had acknowledged least when the log was trimmed last."""
+        """The leaf that was owed most when the log was trimmed last."""
         self._trimmed = 0
         """The first position that it was owed then."""
-        self._unreachable: dict[Leaf, float] = {}
-        """By leaf: when it was first reported."""
+        self.lost: dict[Leaf, int] = {}
+        """By leaf for which something was given up: the first position that it has lost. The last is before `first`."""
         self._recognition = Recognition(recognised)
         self._recover()
 
@@ -94,9 +98,9 @@ class PublisherLog:
         return [(position, _decode_logged(self._stored[_key(position)])) for position in islice(positions, most)]
 
     @property
-    def silent(self) -> RangeSet:
-        """The positions that hold nothing for anybody: those that are not kept."""
-        return RangeSet(self._kept.absent(1, self.next))
+    def skipped(self) -> list[Range]:
+        """The positions behind the first one that hold nothing for anybody: those between incarnations."""
+        return self._kept.absent(self.first, self.next)
 
     def is_repeat(self, client: ClientId, id: str) -> bool:
         """True for one of the latest publications of a client."""
@@ -117,60 +121,69 @@ class PublisherLog:
 
     def acknowledge(self, leaf: Leaf, position: int, now: float) -> None:
         """A leaf has all positions before one; it cannot be reached when that is 0."""
-        if leaf not in self._acknowledged:
-            return
-        if not position:
-            self._unreachable.setdefault(leaf, now)
-            return
-        self._unreachable.pop(leaf, None)
-        self._acknowledged[leaf] = max(self._acknowledged[leaf], min(position, self.next))
+        self._debts.acknowledge(leaf, min(position, self.next), now)
+
+    def dismiss(self, leaf: Leaf, time: VirtualTime) -> None:
+        """A leaf has no subscription of this time or before."""
+        latest = self._vectors.latest()
+        self._debts.dismiss(leaf, time, {} if latest is None else latest[1])
 
     @property
     def lacks(self) -> bool:
         """True when some leaf has not acknowledged all positions."""
-        return any(position < self.next for position in self._acknowledged.values())
+        return self._debts.lacks(self.next)
 
     def lacking(self) -> list[Leaf]:
         """Leaves that have not acknowledged all positions."""
-        return [leaf for leaf, position in self._acknowledged.items() if position < self.next]
+        return self._debts.lacking(self.next)
 
     def is_reachable(self, leaf: Leaf) -> bool:
         """False for a leaf that was reported to be out of reach."""
-        return leaf not in self._unreachable
+        return self._debts.is_reachable(leaf)
 
     @property
     def is_owed(self) -> bool:
         """True while a leaf that can be reached is owed all that is kept, so that there is nothing to forget."""
         slowest = self._slowest
-        return slowest is not None and slowest not in self._unreachable and self._acknowledged[slowest] == self._trimmed
+        return slowest is not None and self.is_reachable(slowest) and self._debts.owed(slowest) == self._trimmed
 
     def trim(self, now: float) -> list[Action]:
-        """Forgets what no leaf is owed any more. The actions erase it."""
-        if self.is_owed:
+        """Forgets what no leaf is owed any more, and what is given up. The actions erase it."""
+        if self.is_owed and not self.lost:
             return []
-        end = self._owed(now)
+        in_reach, end = self._debts.in_reach(self.next), 0
+        all_owed = min(self._owed(now), in_reach)
         actions: list[Action] = []
-        for part in self._kept.within(0, end):
-            for position in range(*part):
-                self.bytes -= self._sizes.popleft()
-                actions.append(Erase(_key(position)))
+        for position in chain.from_iterable(range(*part) for part in self._kept.within(0, in_reach)):
+            if position >= all_owed and self.bytes <= self._share:
+                break
+            end = position + 1
+            self.bytes -= self._sizes.popleft()
+            actions.append(Erase(_key(position)))
         if actions:
             actions += self._recognition.settle(end)
             self._kept.forget_below(end)
             for digest in self._vectors.forget_below(self.first):
                 actions.append(Erase(f"{_VECTOR}{digest}"))
-        return actions
+        return [*actions, *self._note_lost(end)]
 
     def _owed(self, now: float) -> int:
         """The first position that some leaf is owed. Notes the leaf, because nothing changes before it acknowledges."""
-        owed = {
-            leaf: position
-            for leaf, position in self._acknowledged.items()
-            if now - self._unreachable.get(leaf, now) < self._forget_after
-        }
-        self._slowest = min(owed, key=owed.__getitem__, default=None)
-        self._trimmed = self.next if self._slowest is None else owed[self._slowest]
+        self._slowest = self._debts.slowest(now)
+        owed = None if self._slowest is None else self._debts.owed(self._slowest)
+        self._trimmed = self.next if owed is None else owed
         return self._trimmed
+
+    def _note_lost(self, end: int) -> list[Action]:
+        """Stores what leaves have lost now that publications before an end are not kept."""
+        self._debts.given_up = max(self._debts.given_up, end)
+        former, self.lost = self.lost, self._debts.lost
+        stored: list[Action] = [
+            Store(f"{_LOST}{leaf}", str(position).encode())
+            for leaf, position in self.lost.items()
+            if former.get(leaf) != position
+        ]
+        return [*stored, *(Erase(f"{_LOST}{leaf}") for leaf in former if leaf not in self.lost)]
 
     def _change_vector(self, position: int, vector: Vector) -> list[Action]:
         """Gives publications another vector from a position on, and stores it unless it equals the former one."""
@@ -180,8 +193,7 @@ class PublisherLog:
         if latest is None or latest[1] != vector:
             self._vectors.add(position, vector)
             actions.append(Store(f"{_VECTOR}{position}", encode_vector(vector)))
-            for leaf in vector:
-                self._acknowledged.setdefault(leaf, position)
+            self._debts.rise({} if latest is None else latest[1], vector, position)
             latest = self._vectors.latest()
             assert latest is not None
         self.digest = latest[0]
@@ -197,9 +209,12 @@ class PublisherLog:
         sizes: dict[int, int] = {}
         blocks: list[Accepted] = []
         accepted: dict[int, Accepted] = {}
+        lost: dict[Leaf, int] = {}
         for key, value in self._stored.items():
             if key.startswith(_VECTOR):
                 self._vectors.add(int(key.removeprefix(_VECTOR)), decode_vector(value))
+            elif key.startswith(_LOST):
+                lost[int(key.removeprefix(_LOST))] = int(value)
             elif key.startswith(BLOCKS):
                 blocks += read_block(key, value)
             elif key.startswith(_PUBLICATION):
@@ -211,7 +226,8 @@ class PublisherLog:
             self._keep(position, size)
         latest = self._vectors.latest()
         if latest is not None:
-            self._acknowledged = dict.fromkeys(latest[1], self.first)
+            self._debts.recover(latest[1], self.first, lost)
+            self.lost = lost
 
 
 def size_of(client: ClientId, message: Message) -> int:

@@ -11,6 +11,7 @@ from broker_service.routing.gryphon.streams.gap_requests import GapRequests
 from broker_service.routing.gryphon.streams.horizon import Horizon
 from broker_service.routing.gryphon.streams.publications import Cached
 from broker_service.routing.gryphon.streams.ranges import RangeSet
+from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.gryphon.virtual_time.vectors import Leaf
 
@@ -67,6 +68,10 @@ class StreamState:
         self.base = 1
         """The broker's own leaf wants nothing before this position, as long as it does not follow the stream."""
         self.waits_for_gap = False
+        self.lost: dict[Leaf, int] = {}
+        """By leaf: the first position that it was owed and that is not kept any more, nor are those up to `first`."""
+        self.idle: dict[Leaf, VirtualTime] = {}
+        """By leaf that has no subscription: the time of that, on its way to the publishers' broker."""
         self.collects_acknowledgements = False
         self.collects_silences = False
 
@@ -80,7 +85,7 @@ class StreamState:
     def follow(self, leaf: NodeNumber) -> None:
         """Has the broker's own leaf follow the stream, if it does not already."""
         if self.horizon.next is None:
-            self.horizon.follow(max(self.base, self.first))
+            self.horizon.follow(max(self.base, self.lost.get(leaf, self.first)))
             for start, end in self.silent_for[leaf]:
                 self.horizon.silence(start, end)
 

@@ -76,6 +76,10 @@ class LeafSubscriptions(Generic[Subscriber]):
         """The virtual start time of a subscription that stands."""
         return self._starts[subscriber]
 
+    def started(self, reached: VirtualTime) -> list[Subscriber]:
+        """The subscriptions that start at a time or before."""
+        return [subscriber for subscriber, start in self._starts.items() if start <= reached]
+
     def subscribe(self, subscriber: Subscriber, conjunctions: Iterable[Conjunction]) -> VirtualTime:
         """Adds a subscription under a name that is not in use, and returns its virtual start time."""
         wanted = self._conjunctions[subscriber] = tuple({each.body: each for each in conjunctions}.values())

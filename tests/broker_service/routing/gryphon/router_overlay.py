@@ -19,6 +19,7 @@ from broker_service.routing.gryphon import GryphonRouter
 from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
 from broker_service.routing.interface import (
     Actions,
+    AnnounceLoss,
     AnnounceStart,
     CancelTimer,
     Deliver,
@@ -91,6 +92,8 @@ class RouterOverlay:
         self.sent: list[tuple[str, str, Message, str]] = []
         """Sender, receiver, message and label, in the order of sending."""
         self.notified: defaultdict[str, list[str]] = defaultdict(list)
+        self.lost: defaultdict[str, list[tuple[int, str, int]]] = defaultdict(list)
+        """By client, for each lost range: the notifications before it, the stream, and the number of positions."""
         self.starts: dict[str, Announcement] = {}
         """By client."""
         self.parted: dict[frozenset[str], float] = {}
@@ -223,6 +226,10 @@ class RouterOverlay:
                     timers[key] = Timer(self.now + after, awaited)
                 case CancelTimer(key):
                     timers.pop(key, None)
+                case AnnounceLoss(clients, position, end):
+                    for client in clients:
+                        place = len(self.notified[client])
+                        self.lost[client].append((place, position.stream, end - position.position))
                 case Store(name, value):
                     self.stored[broker][name] = value
                 case Erase(name):

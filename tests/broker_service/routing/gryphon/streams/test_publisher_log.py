@@ -25,7 +25,7 @@ class Storage(dict[str, bytes]):
 
 
 def log(incarnation: int, stored: Storage, recognised: int = 2) -> PublisherLog:
-    return PublisherLog(incarnation, stored, VectorDigests(), recognised, 60.0)
+    return PublisherLog(incarnation, stored, VectorDigests(), recognised, 60.0, most_bytes=1 << 20)
 
 
 def publish(found: PublisherLog, stored: Storage, number: int, vector: dict[int, int]) -> int:
@@ -58,7 +58,7 @@ def test_a_new_incarnation_keeps_what_is_owed_with_its_vectors() -> None:
     former.acknowledge(LEAF, positions[1], 0.0)
     stored.perform(former.trim(0.0))
     vectors = VectorDigests()
-    found = PublisherLog(2, stored, vectors, 2, 60.0)
+    found = PublisherLog(2, stored, vectors, 2, 60.0, most_bytes=1 << 20)
     assert found.bytes == sum(len(key) + len(value) for key, value in stored.items() if key.startswith("publication"))
     assert [place for place, _ in found.within(0, found.next, 1)] == [positions[1]]
     kept = found.within(0, found.next, 9)
@@ -69,8 +69,8 @@ def test_a_new_incarnation_keeps_what_is_owed_with_its_vectors() -> None:
     assert [vectors.get(entry.digest) for _, entry in kept] == [{LEAF: 2}, {LEAF: 3}]
     assert found.next > positions[2] + 1
     assert found.lacking() == [LEAF]
-    silent = found.silent
-    assert [place in silent for place in (1, *positions[1:], found.next - 1)] == [True, False, False, True]
+    assert found.first == positions[1]
+    assert found.skipped == [(positions[2] + 1, found.next)]
 
 
 def test_the_highest_vector_outlives_what_was_published_with_it() -> None:
@@ -80,7 +80,7 @@ def test_the_highest_vector_outlives_what_was_published_with_it() -> None:
     former.acknowledge(LEAF, former.next, 0.0)
     stored.perform(former.trim(0.0))
     vectors = VectorDigests()
-    PublisherLog(2, stored, vectors, 2, 60.0)
+    PublisherLog(2, stored, vectors, 2, 60.0, most_bytes=1 << 20)
     latest = vectors.latest()
     assert latest is not None
     assert latest[1] == {LEAF: 5}
@@ -123,3 +123,52 @@ def test_a_leaf_that_can_be_reached_again_is_owed_everything_since() -> None:
     assert found.is_reachable(LEAF)
     stored.perform(found.trim(100.0))
     assert len(found.within(0, 99, 9)) == 1
+
+
+def test_what_a_leaf_out_of_reach_is_owed_beyond_its_share_is_given_up_and_remembered() -> None:
+    stored = Storage()
+    found = PublisherLog(1, stored, VectorDigests(), 2, 60.0, most_bytes=2_000)
+    vector = {LEAF: 1, OTHER: 1}
+    publish(found, stored, 1, vector)
+    found.acknowledge(LEAF, 1, 0.0)
+    found.acknowledge(LEAF, 0, 1.0)
+    for number in range(2, 40):
+        found.acknowledge(OTHER, publish(found, stored, number, vector) + 1, 1.0)
+        stored.perform(found.trim(1.0))
+        assert found.bytes <= 1_000
+    assert found.lost == {LEAF: 1}
+    again = PublisherLog(2, stored, VectorDigests(), 2, 60.0, most_bytes=2_000)
+    assert (again.lost, again.first) == ({LEAF: 1}, found.first)
+    again.acknowledge(LEAF, again.next, 2.0)
+    again.acknowledge(OTHER, again.next, 2.0)
+    stored.perform(again.trim(2.0))
+    assert again.lost == {}
+    assert not [key for key in stored if key.startswith("lost")]
+
+
+def test_a_leaf_in_reach_is_owed_all_however_long_the_log_is() -> None:
+    stored = Storage()
+    found = PublisherLog(1, stored, VectorDigests(), 2, 60.0, most_bytes=500)
+    first = publish(found, stored, 1, {LEAF: 1})
+    for number in range(2, 20):
+        publish(found, stored, number, {LEAF: 1})
+        stored.perform(found.trim(1.0))
+    assert found.first == first
+    assert found.lost == {}
+
+
+def test_a_leaf_without_subscriptions_is_owed_nothing_until_it_has_made_some() -> None:
+    stored = Storage()
+    found = log(1, stored)
+    publish(found, stored, 1, {LEAF: 3})
+    found.dismiss(LEAF, 2)
+    assert found.lacking() == [LEAF], "it has made a subscription since"
+    found.dismiss(LEAF, 3)
+    assert found.lacking() == []
+    stored.perform(found.trim(0.0))
+    publish(found, stored, 2, {LEAF: 3})
+    assert found.lacking() == []
+    position = publish(found, stored, 3, {LEAF: 4})
+    assert found.lacking() == [LEAF]
+    stored.perform(found.trim(0.0))
+    assert found.first == position
