@@ -180,6 +180,7 @@ class Broker:
             random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
             matcher=self._make_matcher,
             report_dropped=self._report_dropped,
+            latest_incarnation=config.latest_incarnation,
         )
 
     @property

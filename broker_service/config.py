@@ -130,6 +130,13 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     service_time: ServiceTime = ServiceTime()
     """Work added to each message, to emulate slower hardware on purpose."""
     limits: Limits = Limits()
+    starts: dict[str, int] | None = None
+    """The number of times that brokers start, of those that are planned to start more than once. An incarnation beyond
+    it is refused, whoever states it. None: not known."""
+
+    def latest_incarnation(self, broker: str) -> int | None:
+        """The largest incarnation that a broker can have; None where it is not known."""
+        return None if self.starts is None else self.starts.get(broker, 1)
 
     def service_times(self, service_time: ServiceTime | None = None) -> Callable[[], int]:
         """Draws this broker's service times in nanoseconds, from a stream of its own: the same on every runtime.

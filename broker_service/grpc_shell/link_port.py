@@ -7,6 +7,7 @@ ended here before the new one is answered.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import time
 
@@ -21,6 +22,7 @@ from broker_service.links.states import State
 from broker_service.transport.channel import dial
 from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.methods import LINK
+from broker_service.transport.server import ServedStream
 from broker_service.transport.status import RpcError
 from broker_service.transport.stream import Stream
 from broker_service.transport.wire import FRAME_OVERHEAD, MalformedFrameError
@@ -50,17 +52,24 @@ class LinkPort:
         """Share of the back-off's delays that this link waits; links differ in it (`backoff`)."""
         self._links = broker.links
         own = broker.links[link.neighbour]
-        self._session = LinkSession(broker, own, config.protocol, limits, limits.heartbeat, first_beat=1 - phase)
+        self._session = LinkSession(
+            broker, own, config.protocol, limits, limits.heartbeat,
+            first_beat=1 - phase, latest=config.latest_incarnation(link.neighbour),
+        )  # fmt: skip
         self._stream: LinkStream | None = None
         self._free = asyncio.Lock()
         """Held while a stream is served."""
         self._logged = ""
 
-    async def accept(self, stream: Stream, hello: Hello) -> None:
+    async def accept(self, stream: ServedStream, hello: Hello) -> None:
         """Serves a stream that the neighbour opened with this hello. Raises `RefusedError`.
 
-        Of several that come while a former one ends, only the latest is served: the neighbour gave up the others.
+        It must come from the address of the neighbour's end, because whoever shares another link with this broker can
+        connect to this one's address, too. Of several that come while a former one ends, only the latest is served: the
+        neighbour gave up the others.
         """
+        if not _comes_from(stream.peer, self._remote):
+            raise RefusedError(f"link to {self.neighbour}: {stream.peer} is not the address of its other end")
         number = self._session.accept(hello, time.monotonic_ns())
         given_up = f"{self.neighbour} opened another stream"
         self.close(given_up)
@@ -133,3 +142,16 @@ class LinkPort:
         if reason != self._logged:
             _log.warning("link to %s: %s", self.neighbour, reason)
         self._logged = reason
+
+
+def _comes_from(peer: str, remote: str) -> bool:
+    """True when a stream's address is that of a neighbour's end, as far as that can be told.
+
+    It cannot where the end is given by a name, and on a loopback network, whose addresses are all this host's.
+    """
+    try:
+        expected = ipaddress.ip_address(remote.rpartition(":")[0].strip("[]"))
+        found = ipaddress.ip_address(peer.rpartition(":")[0].strip("[]"))
+    except ValueError:
+        return True
+    return expected.is_loopback or expected == found

@@ -9,9 +9,9 @@ the time in nanoseconds and calls `wake` at the time `wake_at`; everything else 
 2. Both ends begin with a hello. It states how many messages of the receiver's incarnation its sender has handled, so
    that exactly the others travel again (`OverlayLink.connect`): between two incarnations that both continue, nothing
    is lost and nothing is handled twice.
-3. A hello of another broker, of another routing protocol or of a former incarnation is refused, and so is one that
-   claims more messages than were sent. Two brokers whose link was removed and added again count from 0: a hello of
-   another appearance of the link is refused until both ends have the same.
+3. A hello of another broker, of another routing protocol, of a former incarnation or of one that is not planned is
+   refused, and so is one that claims more messages than were sent. Two brokers whose link was removed and added again
+   count from 0: a hello of another appearance of the link is refused until both ends have the same.
 4. Acknowledgements ride on whatever travels the other way. They travel alone when a quarter of the window waits for
    one, or `ACKNOWLEDGE_AFTER` seconds after the first message that does.
 5. With heartbeats, an open link sends a frame at every beat, whatever else it sent before. If only silent links did,
@@ -91,9 +91,11 @@ class LinkSession:
         heartbeat: float | None,
         *,
         first_beat: float = 1.0,
+        latest: int | None = None,
     ) -> None:
         """`heartbeat` is in seconds; None where the driver itself finds out that a neighbour is silent. `first_beat` is
-        the share of it after which an open link's first beat comes, so that many links need not beat together."""
+        the share of it after which an open link's first beat comes, so that many links need not beat together. `latest`
+        is the largest incarnation that the neighbour can have; None where it is not known."""
         self.link = link
         self.state = State.CLOSED
         self.stream = 0
@@ -113,6 +115,7 @@ class LinkSession:
         """Of each frame of the present stream with messages that wait for service: when it arrived, and how many."""
         self._broker = broker
         self._protocol = protocol
+        self._latest = latest
         self._heartbeat = None if heartbeat is None else round(heartbeat * SECOND)
         self._first_beat = 0 if heartbeat is None else round(first_beat * heartbeat * SECOND)
         self._batch = limits.batch
@@ -406,6 +409,10 @@ class LinkSession:
         if hello.incarnation < present:
             raise RefusedError(
                 f"link to {link.neighbour}: its incarnation {hello.incarnation} has ended, {present} came after it"
+            )
+        if self._latest is not None and hello.incarnation > self._latest:
+            raise RefusedError(
+                f"link to {link.neighbour}: incarnation {hello.incarnation}, but {self._latest} is the last one planned"
             )
         try:
             link.check_resumption(hello.incarnation, self._handled(hello))

@@ -284,6 +284,10 @@ class LinkStatus(Protocol):
 Options = TypeVar("Options", bound=ProtocolOptions)
 
 
+def _not_known(_broker: BrokerId) -> int | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class RouterContext(Generic[Options]):
     """Everything that a router may know beyond its calls."""
@@ -317,6 +321,8 @@ class RouterContext(Generic[Options]):
     """Makes an empty index of subscriptions, which logs its own comparisons."""
     report_dropped: Callable[[Message, str], None]
     """Reports, with the reason, that a message ended here without reaching a destination it was meant for."""
+    latest_incarnation: Callable[[BrokerId], int | None] = _not_known
+    """The largest incarnation that a broker can have, whatever a neighbour says of it; None where it is not known."""
 
 
 class Router(ABC):

@@ -33,6 +33,8 @@ class BrokerSettings:
     variant: str = "base"
     prepared: Mapping[BrokerId, bytes] = field(default_factory=dict)
     """Result of the protocol's `prepare`, by broker."""
+    starts: Mapping[BrokerId, int] | None = None
+    """The number of times that brokers start, as `BrokerConfig.starts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class BrokerConfigs:
             sample=settings.sample,
             service_time=settings.service_time,
             limits=settings.limits,
+            starts=None if settings.starts is None else dict(settings.starts),
         )
 
     @property

@@ -147,6 +147,7 @@ class VariantPlan:
             service_time=scenario.brokers.work(),
             variant=self.name,
             prepared=self.prepared,
+            starts=self.schedule().starts(scenario.timeline.duration),
         )
 
     @property

@@ -85,7 +85,10 @@ class LinkEnd:
         self._core = core
         self._link = link
         self._demand = demand
-        self._session = LinkSession(core, link, config.protocol, config.limits, heartbeat=None)
+        self._session = LinkSession(
+            core, link, config.protocol, config.limits, heartbeat=None,
+            latest=config.latest_incarnation(link.neighbour),
+        )  # fmt: skip
         self._process = process
         self._events = events
         self._opposite: LinkEnd | None = None

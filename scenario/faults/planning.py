@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, takewhile
 from typing import Protocol
 
 from record.time_units import SECOND
-from scenario.faults.conditions import Condition, Target, Throttled
-from scenario.faults.programs import Hold, Lift, Program, leaves
+from scenario.faults.conditions import Condition, Down, Target, Throttled
+from scenario.faults.programs import Begin, Hold, Lift, Program, leaves, unfold
 from scenario.faults.roles import Demand, LinkEnds
 from scenario.faults.targets import TargetError, Targets
 from scenario.faults.times import CountReached, Phase, When
@@ -77,6 +79,22 @@ class FaultSchedule:
     def throttles(self) -> bool:
         """True when a broker gets a quota."""
         return any(isinstance(condition, Throttled) for _, condition in self.conditions)
+
+    def starts(self, seconds: float) -> dict[BrokerId, int]:
+        """The number of times that each broker starts within so many seconds since the start of the join phase, of
+        brokers that start more than once."""
+        end = round(seconds * SECOND)
+        ending = {id(entry) for entry, condition in self.conditions if isinstance(condition, Down)}
+        downs = Counter(
+            condition.target
+            for entry in self.entries
+            if id(entry) in ending
+            for _, change in takewhile(lambda step: step[0] <= end, unfold(entry.program, _earliest(entry), count()))
+            if isinstance(change, Begin)
+            for condition in change.conditions
+            if isinstance(condition, Down)
+        )
+        return {broker: 1 + times for broker, times in sorted(downs.items())}
 
     @property
     def links(self) -> frozenset[frozenset[BrokerId]]:
@@ -147,3 +165,7 @@ def _idle(lift: Lift, wrong: Iterable[Condition]) -> str:
     if lift.targets is None:
         return "" if of_kind else "anything"
     return ", ".join(sorted(str(target) for target in lift.targets - of_kind))
+
+
+def _earliest(entry: ScheduledFault) -> int:
+    return entry.start if isinstance(entry.start, int) else 0

@@ -55,8 +55,11 @@ class CoreOverlay:
         limits: Limits | None = None,
         protocol: str = "tid",
         attributes: Mapping[str, Mapping[str, Any]] | None = None,
+        starts: Mapping[str, int] | None = None,
     ) -> None:
-        """`attributes` are the brokers' overlay attributes; without any, none is known of them."""
+        """`attributes` are the brokers' overlay attributes; without any, none is known of them. `starts` are those of
+        `BrokerConfig`."""
+        self.starts = None if starts is None else dict(starts)
         self.links = [tuple(link) for link in links]
         self.names = sorted({*brokers, *(end for link in self.links for end in link)})
         self.options = dict(options or {})
@@ -227,6 +230,7 @@ class CoreOverlay:
             attributes=self.attributes[name],
             limits=self.limits,
             seed=self.seed,
+            starts=self.starts,
             links=tuple(
                 LinkConfig(neighbour=neighbour, local="", remote="", dial=False, attributes=self.attributes[neighbour])
                 for neighbour in self._neighbours(name)

@@ -86,6 +86,7 @@ class TidRouter(DispatchingRouter):
             self._home, self._subscriptions, self._matching, self._propagation, context.report_dropped
         )
         self._incarnations = KnownIncarnations(self._home)
+        self._latest_incarnation = context.latest_incarnation
         self._reconciliation: Reconciliation[Announcement] = Reconciliation(
             context.links, context.options.reconcile_after
         )
@@ -178,10 +179,17 @@ class TidRouter(DispatchingRouter):
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         news = decode_control(message.header)
         if isinstance(news, Restarted):
+            self._require_possible(news)
             return self._forget_former_incarnations(news, neighbour)
         if isinstance(news, Lost):
             return self._receive_lost(neighbour, news.tid)
         return self._units.receive_control(neighbour, news)
+
+    def _require_possible(self, news: Restarted) -> None:
+        """Raises `MalformedMessageError` for an incarnation that a broker cannot have."""
+        latest = self._latest_incarnation(news.broker)
+        if news.incarnation < 1 or (latest is not None and news.incarnation > latest):
+            raise MalformedMessageError(f"{news.broker} has no incarnation {news.incarnation}")
 
     def _receive_lost(self, neighbour: BrokerId, tid: TreeId) -> Actions:
         """The neighbour has lost a tree, and with it the subscriptions that it has passed on along it."""

@@ -149,12 +149,20 @@ def test_random_schedules_find_nothing_wrong_with_the_real_session(limits: Limit
 class Trial:
     """One end, to which the test plays the neighbour B."""
 
-    def __init__(self, heartbeat: float | None = None, limits: Limits | None = None, first_beat: float = 1.0) -> None:
+    def __init__(
+        self,
+        heartbeat: float | None = None,
+        limits: Limits | None = None,
+        first_beat: float = 1.0,
+        latest: int | None = None,
+    ) -> None:
         self.now = 0
         self.handled: dict[tuple[Identity, Identity], list[int]] = {((1, 1), (1, 1)): []}
         limits = limits or Limits(window=8)
         self.broker = Broker("A", (1, 1), "B", lambda: self.now, self.handled, limits)
-        self.session = LinkSession(self.broker, self.broker.link, "tid", limits, heartbeat, first_beat=first_beat)
+        self.session = LinkSession(
+            self.broker, self.broker.link, "tid", limits, heartbeat, first_beat=first_beat, latest=latest
+        )
 
     def open(self) -> int:
         """A stream that B opened."""
@@ -224,6 +232,16 @@ def test_a_hello_that_cannot_be_is_refused_and_changes_nothing(greeting: Hello, 
     with pytest.raises(RefusedError, match=reason):
         trial.session.accept(greeting, 0)
     assert (trial.session.stream, trial.broker.link.up) == (stream, True)
+
+
+def test_a_hello_of_an_incarnation_that_nobody_planned_is_refused() -> None:
+    """It would keep the neighbour itself away, whose own incarnation would count as ended."""
+    trial = Trial(latest=2)
+    with pytest.raises(RefusedError, match="incarnation 3, but 2 is the last one planned"):
+        trial.session.accept(hello(incarnation=3), 0)
+    trial.session.accept(hello(incarnation=2), 0)
+    trial.session.next_frames(0)
+    assert trial.broker.link.up
 
 
 def test_frames_out_of_place_are_violations() -> None:

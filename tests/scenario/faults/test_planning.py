@@ -123,3 +123,10 @@ def test_a_runtime_that_cannot_is_named(condition: type, runtime: str, message: 
 def test_a_runtime_that_can_is_let_through() -> None:
     require_possible(planned(Holds("M", condition=Throttled), Kills("M")), "container")
     require_possible(planned(Kills("M"), Holds("A1-A2")), "simulated")
+
+
+def test_brokers_start_as_often_as_they_go_down_and_once_more() -> None:
+    assert planned(Holds("A1-A2")).starts(70.0) == {}
+    twice = planned(Kills("M"), Kills("M", Moment(20.0)), Kills("A1", Moment(50.0)))
+    assert twice.starts(70.0) == {"A1": 2, "M": 3}
+    assert twice.starts(30.0) == {"M": 3}

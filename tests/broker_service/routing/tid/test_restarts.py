@@ -5,7 +5,8 @@ from __future__ import annotations
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.reconciliation import Reconcile
-from broker_service.routing.tid.messages import AdvertiseHeader, decode_advertise
+from broker_service.routing.tid.messages import AdvertiseHeader, Restarted, decode_advertise
+from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above, quote
 from tests.broker_service.routing.tid.tid_overlays import EMPTY, advertise_over
@@ -138,3 +139,31 @@ def test_a_new_path_of_a_tree_is_passed_on_to_all_behind() -> None:
     overlay.brokers["B3"].receive("B2", [announcement])
     sent = overlay.brokers["B3"].links["B4"].take()
     assert [decode_advertise(message.header).path for message in sent] == [("B1", "B9", "B2", "B3")]
+
+
+def test_a_neighbour_cannot_declare_a_brokers_state_void_that_is_not_planned_to_restart() -> None:
+    overlay = CoreOverlay([("C", "A"), ("A", "B"), ("X", "A")], starts={"B": 2})
+    overlay.attach("P", "C")
+    overlay.attach("S", "B")
+    overlay.advertise("P", "a", above(0))
+    overlay.subscribe("S", "s", above(0))
+    overlay.settle()
+    for broker, incarnation in (("C", 10**15), ("C", 2), ("B", 3), ("B", 0)):
+        lie = Message(Kind.CONTROL, f"{broker}.{incarnation}", b"", encode_header(Restarted(broker, incarnation)))
+        overlay.brokers["A"].receive("X", [lie])
+        overlay.settle()
+    overlay.publish("P", "p", quote(10))
+    overlay.settle()
+    assert overlay.notified["S"] == ["p"]
+    assert overlay.traces["A"].of(Event.DROPPED)
+
+
+def test_a_restart_that_is_planned_is_believed() -> None:
+    overlay = CoreOverlay([("B1", "B2"), ("B2", "B3")], starts={"B1": 2})
+    overlay.attach("P", "B1")
+    overlay.advertise("P", "a", above(0))
+    overlay.settle()
+    overlay.kill("B1")
+    overlay.restart("B1")
+    overlay.settle()
+    assert overlay.brokers["B3"].tables()["subscription_routing_table"] == {}
