@@ -177,7 +177,7 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
             for variant, history in zip(run.manifest.variants, found.histories, strict=True)
         ],
         operations=[
-            operation_defects(variant, history, rejected)
+            operation_defects(variant, history, rejected, logs.own_declarations)
             for variant, history, rejected in zip(run.manifest.variants, found.histories, found.rejected, strict=True)
         ],
         settling=[history.settling for history in found.histories],

@@ -29,6 +29,16 @@ class DeclarationArrival(NamedTuple):
     node: str
 
 
+class OwnDeclaration(NamedTuple):
+    """A subscription or an advertisement of a client, as its own broker receives it, in each session anew."""
+
+    variant: int
+    broker: str
+    client: str
+    name: str
+    """The client's own."""
+
+
 @dataclass(slots=True)
 class LogTally:
     """Everything small in the logs."""
@@ -56,6 +66,8 @@ class LogTally:
     declared: dict[DeclarationArrival, int] = field(default_factory=dict)
     """The time at which each message of a subscription or an advertisement first arrived at each broker, however often
     it is repeated; only of variants in which brokers still passed them on when the run phase began."""
+    own_declarations: dict[OwnDeclaration, list[int]] = field(default_factory=dict)
+    """The times at which each came to the broker of its client."""
     detections: int = 0
     """Notifications of detections."""
     placements: list[PlacementEvent] = field(default_factory=list)
@@ -82,6 +94,8 @@ class LogTally:
         self.streams.merge(other.streams)
         for arrival, time in other.declared.items():
             self.declared[arrival] = min(time, self.declared.get(arrival, time))
+        for declared, times in other.own_declarations.items():
+            self.own_declarations.setdefault(declared, []).extend(times)
         self.detections += other.detections
         self.placements += other.placements
         self.detected.merge(other.detected)

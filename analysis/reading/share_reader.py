@@ -16,7 +16,7 @@ from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.issued_operations import ISSUED
 from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
-from analysis.reading.log_tally import DeclarationArrival, LogTally
+from analysis.reading.log_tally import DeclarationArrival, LogTally, OwnDeclaration
 from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, Passed
 from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.placements import DetectingBroker, PlacementEvent
@@ -178,9 +178,14 @@ class ShareReader:
             return partial(self._read_notified, variant, peer, {} if _of_publications(kind) else None)
         if event in _OPERATIONS or (event in _ANSWERS and kind in _OPERATIONS):
             return partial(self._read_operation, variant, event.value if event in _OPERATIONS else str(kind))
-        if event is Event.RECEIVED and kind in _DECLARATIONS and variant in self._variants.unsettled:
-            return partial(self._read_declaration, variant)
+        if event is Event.RECEIVED and kind in _DECLARATIONS:
+            return self._reading_declaration(variant, peer)
         return self._reading_publication(variant, fields) if _of_publications(kind) else None
+
+    def _reading_declaration(self, variant: int, peer: str | None) -> _Read | None:
+        if peer is None:
+            return partial(self._read_own_declaration, variant)
+        return partial(self._read_declaration, variant) if variant in self._variants.unsettled else None
 
     def _reading_publication(self, variant: int, fields: _Fields) -> _Read | None:
         event = fields[2]
@@ -256,6 +261,12 @@ class ShareReader:
         """Reads the message of an operation."""
         arrival = DeclarationArrival(variant, record.id or "", intern(record.node))
         self._tally.declared[arrival] = min(record.time, self._tally.declared.get(arrival, record.time))
+
+    def _read_own_declaration(self, variant: int, record: TraceRecord, _position: int) -> None:
+        """Reads the operation of a client as its broker receives it."""
+        if record.client is not None:
+            declared = OwnDeclaration(variant, intern(record.node), intern(record.client), intern(record.id or ""))
+            self._tally.own_declarations.setdefault(declared, []).append(record.time)
 
     def _read_outage(self, variant: int, record: TraceRecord, position: int) -> None:
         """A broker's view of its neighbours excuses nothing; a driver's view of its session with a broker does."""

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from record.log import Event
-from tests.analysis.history import History, across
+from tests.analysis.history import History, across, joined
 from tests.analysis.oracle_cases import Case
 
 A_STOCK = {"class": "STOCK"}
+
+
+def _renewed(variant: str, again: float | None) -> History:
+    """A subscription at B1, which is killed from 110 to 111; its session is back at 112, and the subscription comes to
+    B1 then, unless that is None."""
+    history = joined(variant).add("B1", Event.RECEIVED, 95.001, kind="subscribe", id="s1", client="S", hops=0)
+    history.fault(110, "kill", "B1").heal(111, "restart", "B1").break_session(110.001, 112)
+    if again is not None:
+        history.add("B1", Event.RECEIVED, again, kind="subscribe", id="s1", client="S", hops=0)
+    return history
+
+
 BROKE = ("lost", "session broken")
 
 
@@ -363,6 +375,14 @@ SLOW = [
         0,
         1,
         {"optional": 1},
+    ),
+    Case(_renewed("renewed after a crash", 112.5).publish(at=130).notify(at=130.1), ["correct"], 1, 1),
+    Case(_renewed("renewed after a crash, in vain", None).publish(at=130).notify(at=130.1), ["not renewed"], 1, 1),
+    Case(
+        _renewed("withdrawn before it had to be renewed", None).unsubscribe(113).publish(at=105).notify(at=105.1),
+        ["correct"],
+        1,
+        1,
     ),
     Case(
         across("unsubscription never confirmed").unsubscribe(110, answer=None).publish(at=130).notify(at=130.1),

@@ -8,28 +8,37 @@
 3. **rejected**: a broker rejected an advertisement, a subscription or a composite subscription that the language
    allows, and gave no limit as its reason.
 
+4. **not renewed**: a broker was restarted, the session of a client is back, and a subscription or an advertisement
+   that stood before never came to the broker again, by the broker's own records, in the time in which it would have
+   settled.
+
 Without these verdicts, brokers would be owed nothing by refusing everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from analysis.judging.histories.history import History
+from analysis.judging.histories.history import History, Renewal
 from analysis.judging.rights.declared import is_sound
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation
+from analysis.reading.log_tally import OwnDeclaration
 from record.manifest import VariantRecord
 from record.time_units import SECOND
 
 SESSION_BROKEN = "session broken"
 NOT_CONFIRMED = "not confirmed"
 REJECTED = "rejected"
-OPERATION_DEFECTS = (SESSION_BROKEN, NOT_CONFIRMED, REJECTED)
+NOT_RENEWED = "not renewed"
+OPERATION_DEFECTS = (SESSION_BROKEN, NOT_CONFIRMED, REJECTED, NOT_RENEWED)
 
 _LIMIT = ("limit", "room", "already")
 """Words of which a reason has one that names a limit of the broker."""
+
+
+Received = Mapping[OwnDeclaration, Sequence[int]]
 
 
 class OperationDefect(NamedTuple):
@@ -47,10 +56,15 @@ class OperationDefect(NamedTuple):
 
 
 def operation_defects(
-    variant: VariantRecord, history: History, rejected: Iterable[RejectedOperation]
+    variant: VariantRecord, history: History, rejected: Iterable[RejectedOperation], received: Received
 ) -> list[OperationDefect]:
-    """The defects in one variant, in order of time."""
-    found = [*_broken(history), *_unconfirmed(variant, history), *_rejected(rejected)]
+    """The defects in one variant, in order of time. `received` are the times at which operations came to brokers."""
+    found = [
+        *_broken(history),
+        *_unconfirmed(variant, history),
+        *_rejected(rejected),
+        *_not_renewed(_last_judged(variant, history), history, received),
+    ]
     return sorted(found, key=lambda defect: (defect.time, defect.client, defect.detail))
 
 
@@ -67,8 +81,7 @@ def _broken(history: History) -> Iterator[OperationDefect]:
 
 
 def _unconfirmed(variant: VariantRecord, history: History) -> Iterator[OperationDefect]:
-    ends = (variant.end, history.cut_short)
-    end = min((time for time in ends if time is not None), default=FOREVER)
+    end = _last_judged(variant, history)
     for lifetime in history.lifetimes:
         for issued, answered, verb in _operations(lifetime):
             until = issued + history.settling.of_many(history.joining)
@@ -107,3 +120,33 @@ def _rejected(rejected: Iterable[RejectedOperation]) -> Iterator[OperationDefect
                 f"language allows: {operation.reason or 'no reason given'}"
             )
             yield OperationDefect(REJECTED, operation.client, operation.broker or "", operation.at, detail)
+
+
+def _not_renewed(end: int, history: History, received: Received) -> Iterator[OperationDefect]:
+    for renewal in history.renewals:
+        if renewal.due > end:
+            continue
+        for made in history.lifetimes:
+            if (made.node, made.broker) != (renewal.node, renewal.broker) or not _stood(made, renewal):
+                continue
+            times = received.get(OwnDeclaration(made.variant, renewal.broker, made.client, made.name), ())
+            was_logged = any(time <= renewal.failed for time in times)
+            if was_logged and not any(renewal.healed <= time <= renewal.due for time in times):
+                detail = (
+                    f"{made.made.value} {made.name} of {made.client} did not come to {renewal.broker} again after its "
+                    f"restart at {renewal.healed / SECOND:.3f} s, though its session was back, until "
+                    f"{renewal.due / SECOND:.3f} s"
+                )
+                yield OperationDefect(NOT_RENEWED, made.client, renewal.broker, renewal.due, detail, late=True)
+
+
+def _stood(made: DeclarationLifetime, renewal: Renewal) -> bool:
+    """True when an operation was confirmed before the broker failed, and was not withdrawn before it was due again."""
+    confirmed = made.confirmed is not None and made.confirmed <= renewal.failed
+    return confirmed and (made.withdrawn is None or made.withdrawn > renewal.due)
+
+
+def _last_judged(variant: VariantRecord, history: History) -> int:
+    """The time after which nothing is due any more."""
+    ends = (variant.end, history.cut_short)
+    return min((time for time in ends if time is not None), default=FOREVER)

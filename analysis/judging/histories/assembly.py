@@ -121,6 +121,7 @@ def _history(
         struck=struck,
         broken_sessions=broken,
         missing_sessions=missing,
+        renewals=returning.renewals(returned, outages(faults, brokers), missing),
         cuts=cuts_of(overlay, cutting, lingering, run_end),
         parted=cuts_of(overlay, vanished.lost, lingering, run_end),
         adjacency=adjacency_of(promises, run.overlays[variant.name], changed, settling.within),

@@ -44,6 +44,17 @@ class MissingSession(NamedTuple):
     """Nanoseconds, both: when it broke, and by when it should have been back."""
 
 
+class Renewal(NamedTuple):
+    """A session that came back to a broker that had restarted: its clients make anew what they had declared there."""
+
+    node: str
+    broker: str
+    failed: int
+    healed: int
+    due: int
+    """Nanoseconds, all: when the broker failed and was restarted, and by when it should have all of it again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnClients:
     """Faults that cost only what clients of the failed broker publish or should get. They cost nothing else, so they
@@ -113,6 +124,7 @@ class History:
     """The others, which are defects."""
     missing_sessions: Sequence[MissingSession] = ()
     """Those that a fault explains, but not for so long. They count as back from the time at which they were due."""
+    renewals: Sequence[Renewal] = ()
     cuts: Cuts = NO_CUTS
     """The time in which brokers were cut off from each other, and publications between them waited."""
     parted: Cuts = NO_CUTS

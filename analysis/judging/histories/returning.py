@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.judging.histories.history import MissingSession, Session
+from analysis.judging.histories.history import MissingSession, Renewal, Session
 from analysis.judging.histories.losses import LossyOutage
 from analysis.reading.intervals import FOREVER, NONE, Intervals
 from analysis.reading.outages import Outage, lasting
+from record.faults import FaultKind
 
+_RESTARTED = frozenset({FaultKind.KILL, FaultKind.STOP})
 Sessions = Mapping[Session, Sequence[Outage]]
 
 
@@ -54,6 +56,27 @@ class Returning:
                     found.append(outage)
             bounded[node, broker] = found
         return bounded, sorted(missing, key=lambda session: session.due)
+
+    def renewals(
+        self, sessions: Sessions, faults: Sequence[Outage], missing: Iterable[MissingSession]
+    ) -> list[Renewal]:
+        """The sessions that came back to restarted brokers, with the time by which what their clients had declared has
+        settled again. One whose broker fails once more meanwhile is left out, and so is one that should have come back
+        and did not."""
+        not_back = {(session.node, session.broker, session.broke) for session in missing}
+        found = []
+        for fault in faults:
+            if fault.kind not in _RESTARTED or fault.end == FOREVER:
+                continue
+            for (node, broker), outages in sessions.items():
+                back = [down for down in outages if broker == fault.target and down.begin <= fault.end <= down.end]
+                if not back or back[0].end == FOREVER or (node, fault.target, back[0].begin) in not_back:
+                    continue
+                due = back[0].end + self.settled
+                again = (other for other in faults if other.target == fault.target and other is not fault)
+                if not any(other.begin <= due and fault.begin <= other.end for other in again):
+                    found.append(Renewal(node, fault.target, fault.begin, fault.end, due))
+        return found
 
     def served(self, loss: LossyOutage, sessions: Sessions) -> LossyOutage:
         """A lossy outage with the time by which the subscriptions of a failed broker's clients hold again."""

@@ -40,7 +40,8 @@ def test_what_does_not_come_and_is_not_lost_is_counted(judged: Summary) -> None:
 
 def test_the_run_is_the_sum_of_its_variants(judged: Summary) -> None:
     assert judged.delivery == [
-        "lost", "duplicated", "spurious", "reordered", "session broken", "not confirmed", "rejected"
+        "lost", "duplicated", "spurious", "reordered", "session broken", "not confirmed", "rejected",
+        "not renewed",
     ]  # fmt: skip
     assert not judged.correct
     assert [variant.name for variant in judged.variants] == list(BY_NAME)

@@ -290,7 +290,7 @@ def clients_send_publications_under_two_numbers() -> None:
     around(ClientRequests, "submit", submit)
 
 
-@CLIENT_LIBRARY.row(_KILLED, _UNCONFIRMED + "|" + LOST)
+@CLIENT_LIBRARY.row(_KILLED, r"^not renewed: .*subscribe s1 of S4 did not come to B4 again")
 def clients_do_not_subscribe_again() -> None:
     def resubmit(original, self):
         for declared in self._declared.values():
