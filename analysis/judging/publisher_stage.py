@@ -91,7 +91,7 @@ class PublisherStage:
             context = self.variants[variant]
             evidence = context.evidence
             if context.promises.gapless:
-                with_duties = with_gaps(of_publisher, Starts.of(same, context.session_breaks))
+                with_duties = with_gaps(of_publisher, Starts.of(same, context.session_breaks), context.lost_ranges)
                 yield weighed(with_duties, evidence, _NO_RECOVERIES)
             else:
                 recoveries = Recoveries.of(same, evidence.losses) if evidence.losses else _NO_RECOVERIES

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.evidence.lost_ranges import LostRanges
 from analysis.judging.histories.faults import FaultTimes
 from record.promises import Promises
 
@@ -32,5 +33,7 @@ class VariantContext:
     faults: VariantFaults
     session_breaks: SessionBreaks
     """Only of clients whose sessions broke, and only where routing promises to be gapless."""
+    lost_ranges: LostRanges
+    """Only where routing promises to tell clients of what it gives up."""
     evidence: Evidence
     """By which losses are excused."""

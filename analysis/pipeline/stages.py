@@ -28,6 +28,7 @@ from analysis.judging.detections.placements import PlacementTables
 from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
 from analysis.judging.evidence.backlog import Backlogs, Explanations, backlogs_of, silences_of
 from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.evidence.lost_ranges import LostRanges
 from analysis.judging.evidence.paces import Paces
 from analysis.judging.evidence.ways import Ways
 from analysis.judging.fault_effects.tables import FaultTables
@@ -235,12 +236,18 @@ def _contexts(
             promises=variant.promises,
             faults=VariantFaults(times, publications.baselines.late_from(number, times)),
             session_breaks=session_breaks(history),
+            lost_ranges=_lost_ranges(number, history, logs),
             evidence=_evidence(run, number, history, publications, logs),
         )
         for number, (variant, times, history) in enumerate(
             zip(run.manifest.variants, found.faults, found.histories, strict=True)
         )
     )
+
+
+def _lost_ranges(number: int, history: History, logs: LogTally) -> LostRanges:
+    told = [lost for lost in logs.lost_ranges if lost.variant == number] if history.promises.gives_up is True else []
+    return LostRanges.of(told, history.cuts)
 
 
 def _evidence(

@@ -53,6 +53,17 @@ class OutageEvent(NamedTuple):
     begins: bool
 
 
+class LostRange(NamedTuple):
+    """Positions of a stream that were lost for a client, as it was told."""
+
+    variant: int
+    client: str
+    stream: str
+    """The publisher's broker."""
+    time: int
+    positions: int
+
+
 class BrokerDefect(NamedTuple):
     """A broker ended because its own code failed, nearly always its router."""
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from analysis.reading.gauges import QueueReadings
 from analysis.reading.issued_operations import IssuedOperations
-from analysis.reading.log_events import BrokerDefect, ClientOperation, NeighbourChange, OutageEvent
+from analysis.reading.log_events import BrokerDefect, ClientOperation, LostRange, NeighbourChange, OutageEvent
 from analysis.reading.log_extents import LogExtents
 from analysis.reading.message_counts import MessageCounts
 from analysis.reading.overlay_changes import LinkChange
@@ -58,6 +58,8 @@ class LogTally:
     operations: dict[int, list[ClientOperation]] = field(default_factory=dict)
     """By variant."""
     issued: IssuedOperations = field(default_factory=IssuedOperations)
+    lost_ranges: list[LostRange] = field(default_factory=list)
+    """Told to clients."""
     outages: list[OutageEvent] = field(default_factory=list)
     neighbours: list[NeighbourChange] = field(default_factory=list)
     changes: list[LinkChange] = field(default_factory=list)
@@ -87,6 +89,7 @@ class LogTally:
         for variant, operations in other.operations.items():
             self.operations.setdefault(variant, []).extend(operations)
         self.issued.merge(other.issued)
+        self.lost_ranges += other.lost_ranges
         self.outages += other.outages
         self.neighbours += other.neighbours
         self.changes += other.changes

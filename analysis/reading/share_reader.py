@@ -15,7 +15,14 @@ from analysis.reading.detections import detection_loss, made_detection, notified
 from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.issued_operations import ISSUED
-from analysis.reading.log_events import BrokerDefect, ClientOperation, LogPosition, NeighbourChange, OutageEvent
+from analysis.reading.log_events import (
+    BrokerDefect,
+    ClientOperation,
+    LogPosition,
+    LostRange,
+    NeighbourChange,
+    OutageEvent,
+)
 from analysis.reading.log_tally import DeclarationArrival, LogTally, OwnDeclaration
 from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, Passed
 from analysis.reading.overlay_changes import LinkChange
@@ -99,6 +106,7 @@ class ShareReader:
             **dict.fromkeys(LINK_CHANGES, self._read_change),
             **dict.fromkeys(PLACEMENT_CHANGES, self._read_placement),
             Event.DETECTED: self._read_detected,
+            Event.LOST_RANGE: self._read_lost_range,
         }
         """The readers of events that are neither counted nor read in several ways. A mesh has too many links for a
         handling of each one's records."""
@@ -282,6 +290,13 @@ class ShareReader:
             self._tally.neighbours.append(
                 NeighbourChange(at, variant, intern(record.node), intern(record.peer), event is Event.LINK_UP)
             )
+
+    def _read_lost_range(self, variant: int, record: TraceRecord, _position: int) -> None:
+        """Reads the client's record; the broker's excuses nothing."""
+        client, stream = record.client, record.stream
+        if record.node not in self._variants.brokers and client is not None and stream is not None:
+            lost = LostRange(variant, intern(client), intern(stream), record.time, record.count or 0)
+            self._tally.lost_ranges.append(lost)
 
     def _read_change(self, variant: int, record: TraceRecord, position: int) -> None:
         if record.peer is not None:

@@ -26,6 +26,7 @@ GAPLESS = Promises(
     order=Order.PUBLISHER, survives={**DELAYS, FaultKind.KILL: Loss.UNACCEPTED, FaultKind.STOP: Loss.UNACCEPTED}
 )
 ANNOUNCING = msgspec.structs.replace(GAPLESS, announces_starts=True)
+GIVING_UP = msgspec.structs.replace(GAPLESS, gives_up=True)
 UNORDERED = Promises(survives={**DELAYS, FaultKind.KILL: Loss.OWN_CLIENTS})
 MIXED = Promises(survives={**DELAYS, FaultKind.KILL: Loss.OWN_CLIENTS, FaultKind.STOP: Loss.UNACCEPTED})
 ORDERED = Promises(order=Order.PUBLISHER, survives=MIXED.survives)

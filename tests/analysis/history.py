@@ -210,6 +210,10 @@ class History:
         """A notification with a position in a stream."""
         return self.add(DRIVER, Event.NOTIFIED, at, client=client, id=id, peer="B3", stream=stream, position=position)
 
+    def lose_range(self, at: float, positions: int, node: str = DRIVER) -> History:
+        """The client S is told of a lost range of B1's stream."""
+        return self.add(node, Event.LOST_RANGE, at, client="S", peer="B3", stream="B1", position=2, count=positions)
+
     def manifest(self) -> dict[str, Any]:
         drained = self.run_end + DRAIN_END - RUN_END
         times = [("join", 80.0, RUN_START), ("run", RUN_START, self.run_end), ("drain", self.run_end, drained)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from record.promises import Promises
 from tests.analysis.diamond import (
     GAPLESS,
+    GIVING_UP,
     HOMES,
     LOST,
     MIDDLING,
@@ -388,3 +390,39 @@ STARTS = [
     ),
 ]
 """G5 and G6: a settled subscription has started, and an announced one."""
+
+
+def _cut(variant: str, promises: Promises = GIVING_UP, *, faults: bool = True) -> History:
+    """P:1 reaches S. P:2 and P:3, which are published while S's broker is cut off, do not, and P:4 does again."""
+    history = settled(variant, promises).publish("P:1", 105).notify("P:1", at=105.1)
+    if faults:
+        history.fault(110, "link_down", "B2-B3").fault(110, "link_down", "B4-B3")
+        history.heal(130, "link_up", "B2-B3").heal(130, "link_up", "B4-B3")
+    history.publish("P:2", 112).publish("P:3", 114)
+    return history.publish("P:4", 135).notify("P:4", at=135.1)
+
+
+_EXCUSED_BY_RANGE = {"excused": 2}
+LOST_RANGES = [
+    Case(_cut("G3: lost range").lose_range(131, 2), ["correct"], 4, 2, _EXCUSED_BY_RANGE),
+    Case(_cut("G3: no lost range"), ["lost"], 4, 2, {"lost": 2}),
+    Case(_cut("G3: lost range of one").lose_range(131, 1), ["lost"], 4, 2, {"lost": 1, "excused": 1}),
+    Case(_cut("G3: lost range out of place").lose_range(136, 2), ["lost"], 4, 2, {"lost": 2}),
+    Case(_cut("G3: lost range before").lose_range(111, 2), ["lost"], 4, 2, {"lost": 2}),
+    Case(_cut("G3: lost range that the client was not told").lose_range(131, 2, "B3"), ["lost"], 4, 2, {"lost": 2}),
+    Case(_cut("G3: lost range without a cut", faults=False).lose_range(131, 2), ["lost"], 4, 2, {"lost": 2}),
+    Case(_cut("G3: lost range that was not promised", GAPLESS).lose_range(131, 2), ["lost"], 4, 2, {"lost": 2}),
+    Case(
+        settled("G4: lost range at the end")
+        .fault(110, "link_down", "B2-B3")
+        .fault(110, "link_down", "B4-B3")
+        .publish("P:1", 112)
+        .heal(130, "link_up", "B2-B3")
+        .heal(130, "link_up", "B4-B3"),
+        ["lost"],
+        1,
+        0,
+        LOST,
+    ),
+]
+"""Publications that may be given up while a broker is cut off; the client has to be told."""

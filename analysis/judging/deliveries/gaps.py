@@ -18,6 +18,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from analysis.judging.evidence.lost_ranges import LostRanges
 from analysis.judging.judged import Duty, JudgedPublication, PublicationOutcome
 from analysis.judging.variant_context import SessionBreaks
 from analysis.reading.intervals import FOREVER
@@ -57,16 +58,22 @@ class Starts:
         return self.proven.get((client, session, duty.subscription), (FOREVER, 0)) < published
 
 
-def with_gaps(of_publisher: Iterable[JudgedPublication], starts: Starts) -> Iterator[JudgedPublication]:
-    """The publications of a publisher, the latest first, with the right `must` where a gap proves it."""
+def with_gaps(
+    of_publisher: Iterable[JudgedPublication], starts: Starts, lost_ranges: LostRanges
+) -> Iterator[JudgedPublication]:
+    """The publications of a publisher, the latest first, with the right `must` where a gap proves it, and with an
+    excuse where a lost range was told in its place."""
     later_arrived: dict[str, int] = {}
+    missing = lost_ranges.of_publisher()
     for judged in of_publisher:
         for outcome in judged.outcomes:
             arrived = later_arrived.get(outcome.client, FOREVER)
             if outcome.receipts:
                 later_arrived[outcome.client] = min(arrived, outcome.receipts[0].notified)
-            elif outcome.duties:
+                continue
+            if outcome.duties:
                 _judge(judged, outcome, arrived, starts)
+            missing.excuse(judged, outcome, arrived)
         yield judged
 
 

@@ -39,9 +39,9 @@ def _weigh(judged: JudgedPublication, outcome: PublicationOutcome, evidence: Evi
     if evidence.promises.delivery is not Completeness.EVERY:
         _weigh_best_effort(judged, outcome, evidence)
         return
-    outcome.struck = outcome.doubt is not None or evidence.may_have_struck(judged, outcome)
+    outcome.struck |= outcome.doubt is not None or evidence.may_have_struck(judged, outcome)
     outcome.right = Right.MUST
-    if outcome.receipts or outcome.cause in _CERTAIN:
+    if outcome.receipts or outcome.excuse or outcome.cause in _CERTAIN:
         return
     if outcome.doubt is Doubt.CUT_SHORT:
         outcome.not_judged = outcome.doubt.in_words(judged.origin, outcome.broker)

@@ -15,10 +15,21 @@ from tests.analysis.diamond import DIAMOND
 from tests.analysis.history import write_run
 from tests.analysis.judging.judged import assert_judged, delivery
 from tests.analysis.oracle_cases_of_crashes import CRASHES, REFUSALS, TAILS, UNORDERED_CASES
-from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, NEVER_TWICE, STARTS
+from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, LOST_RANGES, NEVER_TWICE, STARTS
 from tests.analysis.oracle_cases_of_starts import ANNOUNCEMENTS
 
-CASES = [*NEVER_TWICE, *IN_ORDER, *GAPS, *TAILS, *STARTS, *ANNOUNCEMENTS, *CRASHES, *REFUSALS, *UNORDERED_CASES]
+CASES = [
+    *NEVER_TWICE,
+    *IN_ORDER,
+    *GAPS,
+    *LOST_RANGES,
+    *TAILS,
+    *STARTS,
+    *ANNOUNCEMENTS,
+    *CRASHES,
+    *REFUSALS,
+    *UNORDERED_CASES,
+]
 BY_NAME = {case.history.variant: case for case in CASES}
 COUNTS = ("lost", "duplicate", "spurious", "optional", "excused", "rejected", "reordered", "overtaken")
 
