@@ -5,6 +5,7 @@ from __future__ import annotations
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import Kind
 from broker_service.routing.cbf.router import CbfRouter
+from broker_service.routing.common.reconciliation import Reconciliation
 from broker_service.routing.interface import Send
 from broker_service.routing.medym.router import MedymRouter
 from broker_service.routing.octopia.router import OctopiaRouter
@@ -105,6 +106,22 @@ def restarted_neighbours_are_told_nothing() -> None:
         "link_up",
         _first_only,
     )
+
+
+_WITHDRAWN_MEANWHILE = (
+    scenarios.TID_LINE.doing(
+        "a withdrawal behind a crash",
+        {"at": "1s", "client": "Dee", "broker": "B6", "id": "d", "subscribe": "[class,eq,'STOCK'],[close,>,1]"},
+        {"at": "4s", "client": "Dee", "broker": "B6", "unsubscribe": "d"},
+    )
+    .suffering("a crash", {"at": "run+500ms", "kill": "B4", "for": "2s"}, run="9s")
+    .but("tid, a withdrawal behind a crash", {"timeline.withdraw": "20s"})
+)
+
+
+@AREA.row(_WITHDRAWN_MEANWHILE, r"state left|B\d.*keeps")
+def tid_keeps_what_a_restarted_neighbour_did_not_confirm() -> None:
+    around(Reconciliation, "take_overdue", lambda original, self, neighbour: (original(self, neighbour), ())[1])
 
 
 def _first_only(original, self, neighbour, incarnation):
