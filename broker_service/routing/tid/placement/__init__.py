@@ -6,5 +6,5 @@ brokers.
 
 `units` carries units, detections and withdrawals along their paths, and `join_points` detects units and moves them.
 `movement` decides whether, `confirmation` finds out when the new join point misses nothing, `overlap` when the former
-one may end, and `recently_seen` keeps a set that both detect from being notified twice.
+one may end, and `seen_sets` keeps a set that both detect from being notified twice.
 """

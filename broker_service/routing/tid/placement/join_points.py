@@ -45,8 +45,8 @@ from broker_service.routing.tid.placement.messages import (
 from broker_service.routing.tid.placement.movement import MovementRules
 from broker_service.routing.tid.placement.overlap import Overlap
 from broker_service.routing.tid.placement.prospects import Prospects
-from broker_service.routing.tid.placement.recently_seen import RecentlySeen
 from broker_service.routing.tid.placement.rows import Ending, UnitRow
+from broker_service.routing.tid.placement.seen_sets import SeenSets
 from broker_service.routing.tid.placement.sub_units import SubUnit
 from broker_service.routing.tid.routes import TreeId
 from record.log import SUB_UNIT, Event
@@ -89,12 +89,13 @@ class JoinPoints:
         self._now = now
         self._lateness = lateness
         self._ticking = False
+        self._seen = SeenSets()
 
-    def notified_sets(self, unit: CompositeUnit) -> RecentlySeen[tuple[str, ...]] | None:
+    @property
+    def notified_sets(self) -> SeenSets | None:
         """The memory of a home; None where one join point reports a set once, because units neither move nor have
         sub-units, which repeat a publication when they are placed anew."""
-        repeated = self._rules.units_move or self._prospects.makes_sub_units
-        return RecentlySeen(self._span(unit), self._now) if repeated else None
+        return self._seen if self._rules.units_move or self._prospects.makes_sub_units else None
 
     def _span(self, unit: CompositeUnit) -> float:
         """Seconds for which a detector keeps a match of a unit."""
@@ -152,7 +153,7 @@ class JoinPoints:
             written = ", ".join(str(number + 1) for number in sub_unit.parts)
             row.explanation += f"\nparts {written} -> {sub_unit.destination} together, as {name}"
         if row.unit.parent is not None:
-            row.passed_on = RecentlySeen(self._span(row.unit), self._now)
+            row.passed_on = self._seen
         return [Detect(row.unit, frozenset(elsewhere)), *sent]
 
     def tick(self) -> list[Action]:
@@ -234,11 +235,6 @@ class JoinPoints:
     def learn_at_home(self, row: UnitRow, placed: UnitPlaced) -> list[Action]:
         """The home of a unit learns of the join point; that of a sub-unit is a join point that may wait for this."""
         row.whole_path = placed.path
-        if row.notified is not None:
-            if placed.move and placed.confirmed is None:
-                row.notified.hold()
-            else:
-                row.notified.release()
         if placed.confirmed is None or row.unit.parent is None:
             return []
         row.confirmed = frozenset(placed.confirmed)

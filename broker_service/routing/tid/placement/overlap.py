@@ -8,7 +8,7 @@ A unit is made anew at another broker before it is unmade here, and no stored ma
    detected there. Any other set has a publication that was made before, so that its last one is made within the window
    from then, and arrives here within `lateness` after that, or is too late for any detector.
 3. So this broker ceases when each tree that it knows has been confirmed by one and the same join point for the window
-   and `lateness`. Sets that both brokers detect are the reason why a home remembers sets (`recently_seen`).
+   and `lateness`. Sets that both brokers detect are the reason why a home remembers sets (`seen_sets`).
 
 The same holds for each of several moves that overlap: a former join point detects every set that a later one may miss,
 until that one has been confirmed. Handing over the stored matches instead would end the overlap a window earlier. It

@@ -129,4 +129,4 @@ class Prospects:
             if tid in self._advertisements:
                 next_hop = self._advertisements.last_hop(tid) or self._broker
                 flows[next_hop] = flows.get(next_hop, 0.0) + rate
-        return PartMatches(Matches(sum(flows.values()), {}), flows)
+        return PartMatches(Matches(sum(flows.values())), flows)

@@ -9,7 +9,7 @@ from broker_service.messages import BrokerId, Message
 from broker_service.routing.common.identifiers import Home
 from broker_service.routing.interface import CompositeUnit
 from broker_service.routing.tid.placement.overlap import Overlap
-from broker_service.routing.tid.placement.recently_seen import RecentlySeen
+from broker_service.routing.tid.placement.seen_sets import SeenSets
 from broker_service.routing.tid.routes import TreeId
 from record.log import PlacementRecord
 
@@ -58,15 +58,15 @@ class UnitRow:
     """The latest decision about its place here, for the log."""
     whole_path: tuple[Home, ...] | None = None
     """At the home: the brokers from the home to the join point; None while it is not known."""
-    notified: RecentlySeen[tuple[str, ...]] | None = None
-    """At the home of a whole unit: the sets that the client was notified of, by the identifiers of their publications;
-    None where units neither move nor have sub-units."""
+    notified: SeenSets | None = None
+    """At the home of a whole unit: the sets that clients were notified of; None where units neither move nor have
+    sub-units."""
     sub_units: tuple[str, ...] = ()
     """Sub-units whose home is this broker, which detects the unit."""
     confirmed: frozenset[TreeId] | None = None
     """At the home of a sub-unit: the trees that were confirmed to its join point; None before they are."""
-    passed_on: RecentlySeen[str] | None = None
-    """Publications that the home of a sub-unit was sent by this broker, which detects it."""
+    passed_on: SeenSets | None = None
+    """Publications that homes of sub-units were sent by this broker, which detects this one."""
 
     @property
     def previous(self) -> BrokerId | None:

@@ -94,7 +94,7 @@ class Units:
 
     def compose(self, unit: CompositeUnit) -> list[Action]:
         """A client of this broker makes a composite subscription."""
-        return self._place_at_home(UnitRow(unit, 1, (), notified=self._join_points.notified_sets(unit)))
+        return self._place_at_home(UnitRow(unit, 1, (), notified=self._join_points.notified_sets))
 
     def decompose(self, unit: str) -> list[Action]:
         """A client of this broker withdraws a composite subscription."""
@@ -104,8 +104,8 @@ class Units:
     def detected(self, unit: str, publications: tuple[StampedPublication, ...]) -> list[Action]:
         """Publications fulfil a unit that is detected here."""
         row = self._rows[unit]
-        if row.passed_on is not None:
-            publications = tuple(publication for publication in publications if row.passed_on.add(publication.id))
+        if (seen := row.passed_on) is not None:
+            publications = tuple(publication for publication in publications if seen.add(unit, publication.id))
             if not publications:
                 return []
         if row.previous is None:
@@ -306,10 +306,9 @@ class Units:
 
     def _notify(self, row: UnitRow, publications: tuple[ConstituentPublication, ...]) -> list[Action]:
         """Notifies the client of a set, once."""
-        if row.notified is not None:
-            ids = tuple(publication.id for publication in publications)
-            if not row.notified.add(ids):
-                return []
+        ids = (publication.id for publication in publications)
+        if row.notified is not None and not row.notified.add(row.unit.id, *ids):
+            return []
         return [Notify(row.unit, publications)]
 
 

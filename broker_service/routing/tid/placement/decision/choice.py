@@ -123,7 +123,7 @@ class Choice:
         here = surroundings.broker
         taking_part = [operand for operand in operands if operand.destinations]
         if not taking_part:
-            nothing = Matches(0.0, {})
+            nothing = Matches(0.0)
             return Decision(pattern, frozenset(), Reason.UNADVERTISED, nothing, {}, operands=operands)
         matches = self.combine(pattern, [operand.matches for operand in taking_part])
         every = frozenset().union(*(operand.destinations for operand in taking_part))

@@ -24,7 +24,7 @@ RULES = MovementRules("B4", 10.0, 0.1)
 def decided(place: BrokerId, costs: dict[BrokerId, float], *operands: Decision) -> Decision:
     compared = tuple(TotalCost(broker, {broker: cost}) for broker, cost in costs.items())
     reason = Reason.COST if costs else Reason.COMMON
-    return Decision(PATTERN, frozenset((place,)), reason, Matches(1.0, {}), {}, compared, operands)
+    return Decision(PATTERN, frozenset((place,)), reason, Matches(1.0), {}, compared, operands)
 
 
 @pytest.mark.parametrize(

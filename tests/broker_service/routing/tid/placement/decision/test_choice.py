@@ -41,7 +41,7 @@ PAIR = parse_composite("{[class,isPresent,'']}&{[class,isPresent,'']}")
 
 def sources_of(*by_part: Mapping[str, float]) -> list[PartMatches]:
     """Parts with these rates by next hop."""
-    return [PartMatches(Matches(sum(rates.values()), {}), rates) for rates in by_part]
+    return [PartMatches(Matches(sum(rates.values())), rates) for rates in by_part]
 
 
 FAST = equal_times(1e-6, "B5")

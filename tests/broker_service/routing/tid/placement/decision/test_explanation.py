@@ -10,7 +10,7 @@ PATTERN = parse_composite("{[a,isPresent,0]}&{{[b,isPresent,0]}||{[c,isPresent,0
 
 
 def sources(*by_part: tuple[str, float]) -> list[PartMatches]:
-    return [PartMatches(Matches(rate, {}), {next_hop: rate}) for next_hop, rate in by_part]
+    return [PartMatches(Matches(rate), {next_hop: rate}) for next_hop, rate in by_part]
 
 
 def test_candidates_are_compared_broker_by_broker() -> None:
@@ -34,7 +34,7 @@ def test_candidates_are_compared_broker_by_broker() -> None:
 
 def test_a_part_without_advertisement_waits_here() -> None:
     decision = Choice(divergence, paper).decide(
-        PATTERN, [*sources(("B0", 1), ("B2", 2)), PartMatches(Matches(0, {}), {})], equal_times(0, None)
+        PATTERN, [*sources(("B0", 1), ("B2", 2)), PartMatches(Matches(0), {})], equal_times(0, None)
     )
     assert explain(decision, "B0").splitlines()[:5] == [
         "(1 & (2 || 3)) -> here: first broker at which the operands' sources lie in different directions, "
