@@ -146,7 +146,7 @@ class Relay:
         copies = []
         broken = []
         left = 0
-        for cluster in clusters_of(decode_vector(backtrack.civ)):
+        for cluster in clusters_of(decode_vector(backtrack.civ, self._neighbourhood.clusters)):
             neighbour = self._neighbourhood.secondary.get(cluster)
             if neighbour is not None and self._link_status[neighbour].up:
                 copies.append(Copy(neighbour))
@@ -196,7 +196,7 @@ class Relay:
 
     def _hand_on(self, detour: Detour) -> list[Copy]:
         """Copies to the next cluster that has not been tried in this region; none when all have."""
-        tried = decode_vector(detour.tried) | bit(self._neighbourhood.label.cluster)
+        tried = decode_vector(detour.tried, self._neighbourhood.clusters) | bit(self._neighbourhood.label.cluster)
         for cluster, secondary in sorted(self._neighbourhood.secondary.items()):
             if cluster != detour.cluster and not tried & bit(cluster) and self._link_status[secondary].up:
                 return [Copy(secondary, role=msgspec.structs.replace(detour, tried=encode_vector(tried)))]

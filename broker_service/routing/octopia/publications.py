@@ -47,6 +47,7 @@ class Publications:
         self._subscriptions = subscriptions
         self._relay = Relay(neighbourhood, context.links)
         self._own_bit = bit(neighbourhood.label.cluster)
+        self._clusters = neighbourhood.clusters
 
     def publish(self, message: Message, publication: Publication, advertisement: str) -> Actions:
         """Routes a publication of a client of this broker, which is its host broker."""
@@ -59,7 +60,7 @@ class Publications:
         if message.header:
             header = decode_publication_header(message.header)
             if isinstance(header, Remaining):
-                civ = decode_vector(header.civ)
+                civ = decode_vector(header.civ, self._clusters)
             elif isinstance(header, OwnClientsOnly):
                 return _deliveries(message, self._subscriptions.matcher.match(message))
             else:

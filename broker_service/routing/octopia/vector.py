@@ -38,11 +38,17 @@ def encode_vector(vector: ClusterIndexVector) -> bytes:
     return vector.to_bytes((vector.bit_length() + 7) // 8, "big")
 
 
-def decode_vector(header: bytes) -> ClusterIndexVector:
-    """The vector in a header. Raises `MalformedMessageError` when it is longer than any overlay makes it."""
+def decode_vector(header: bytes, clusters: int = MOST_CLUSTERS) -> ClusterIndexVector:
+    """The vector in a header, in an overlay with that many clusters.
+
+    Raises `MalformedMessageError` when it names others, or is longer than any overlay makes it.
+    """
     if len(header) * 8 > MOST_CLUSTERS:
         raise MalformedMessageError(f"a cluster index vector of {len(header)} bytes")
-    return int.from_bytes(header, "big")
+    vector = int.from_bytes(header, "big")
+    if vector.bit_length() > clusters:
+        raise MalformedMessageError(f"cluster {vector.bit_length() - 1}, and there are {clusters}")
+    return vector
 
 
 def written(vector: ClusterIndexVector, clusters: int) -> str:

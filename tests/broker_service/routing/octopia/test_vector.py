@@ -35,3 +35,9 @@ def test_a_vector_longer_than_any_overlay_makes_it_is_refused() -> None:
     assert decode_vector(bytes(MOST_CLUSTERS // 8)) == 0
     with pytest.raises(MalformedMessageError, match="4097 bytes"):
         decode_vector(bytes(MOST_CLUSTERS // 8 + 1))
+
+
+def test_a_vector_that_names_a_cluster_which_there_is_not_is_refused() -> None:
+    assert decode_vector(encode_vector(bit(4)), clusters=5) == bit(4)
+    with pytest.raises(MalformedMessageError, match="cluster 5, and there are 5"):
+        decode_vector(encode_vector(bit(5)), clusters=5)

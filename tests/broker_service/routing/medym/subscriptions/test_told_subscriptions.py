@@ -11,6 +11,7 @@ from broker_service.language.wire import encode_predicates
 from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements
 from broker_service.routing.medym.subscriptions.told_subscriptions import Telling, TellingServers, ToldServers
 from tests.broker_service.routing.medym.subscriptions.test_interests import sums
+from tests.instructions import instructions
 from tests.properties import drawing
 
 SUBSCRIBER, PUBLISHER = 0, 1
@@ -131,6 +132,18 @@ def test_what_a_former_incarnation_told_is_forgotten_and_ignored() -> None:
     assert not telling.begin(SUBSCRIBER, 1)
     telling.apply(SUBSCRIBER, change._replace(number=1))
     assert known.held_by(SUBSCRIBER) == [SUBSCRIPTIONS[0]]
+
+
+@pytest.mark.source("it counts instructions of Python")
+def test_the_withdrawals_of_other_servers_are_no_work_when_a_server_begins_anew() -> None:
+    def work(withdrawals: int) -> int:
+        telling = TellingServers(sums(), remembered=10_000)
+        assert telling.begin(SUBSCRIBER, 1)
+        for number in range(withdrawals):
+            telling.apply(SUBSCRIBER, Telling(number + 1, "s", b"%d" % number, False, 1))
+        return instructions(lambda: telling.begin(SUBSCRIBER + 1, 2))
+
+    assert work(1_000) == work(10)
 
 
 def test_one_change_goes_to_all_servers_that_it_concerns_and_no_confirmation_is_awaited_twice() -> None:
