@@ -28,7 +28,7 @@ class Grammar:
     epoch: int
     """Digest of a plan that all brokers have."""
     made: Mapping[type, Callable[[Grammar, int], Any]]
-    """How to make structs whose fields must fit together."""
+    """Makers of structs whose fields must fit together."""
 
     def value(self, kind: Any, size: int) -> Any:
         """A value of a type, with sequences of about so many items."""
