@@ -57,8 +57,11 @@ class LiveOverlay(Protocol):
     def stop(self) -> None:
         """Stops all brokers in order."""
 
+    def runs(self, broker: BrokerId) -> bool:
+        """True of a broker that is not down; one that is paused runs, too."""
+
     def kill(self, broker: BrokerId) -> None:
-        """Ends a broker as a crash does. Its links stay."""
+        """Ends a broker as a crash does. Its links stay. It must run, as for the other faults of brokers."""
 
     def stop_broker(self, broker: BrokerId) -> None:
         """Ends a broker in order: it passes on what waits."""

@@ -181,10 +181,13 @@ class HostOverlay:
 
     # Faults of brokers
 
+    def runs(self, broker: BrokerId) -> bool:
+        process = self._runtime.processes().get(broker)
+        return process is not None and process.alive
+
     def kill(self, broker: BrokerId) -> None:
-        if self._runs(broker):
-            self._runtime.kill(broker)
-            self.expected.down.add(broker)
+        self._runtime.kill(broker)
+        self.expected.down.add(broker)
 
     def stop_broker(self, broker: BrokerId) -> None:
         self._runtime.stop([broker], STOP_WITHIN)
@@ -196,9 +199,8 @@ class HostOverlay:
         self.expected.down.discard(broker)
 
     def pause(self, broker: BrokerId) -> None:
-        if self._runs(broker):
-            self._runtime.pause(broker)
-            self._paused[broker] = []
+        self._runtime.pause(broker)
+        self._paused[broker] = []
 
     def resume(self, broker: BrokerId) -> None:
         requests = self._paused.pop(broker, [])
@@ -305,15 +307,11 @@ class HostOverlay:
         ]
         self._runtime.start(launches, {broker: self._network.pid(broker) for broker in brokers})
 
-    def _runs(self, broker: BrokerId) -> bool:
-        process = self._runtime.processes().get(broker)
-        return process is not None and process.alive
-
     def _request(self, broker: BrokerId, request: Callable[[], None]) -> None:
         """Makes a request of a broker, which one that is paused gets once it continues, and one that is down never."""
         if broker in self._paused:
             self._paused[broker].append(partial(self._request, broker, request))
-        elif self._runs(broker):
+        elif self.runs(broker):
             request()
 
     def _not_connected(self, silent: list[BrokerId], statuses: Mapping[BrokerId, BrokerStatus]) -> str:

@@ -152,19 +152,17 @@ class SimulatedOverlay:
 
     # Faults of brokers
 
-    def kill(self, broker: BrokerId) -> None:
-        """A crash. Neighbours and clients see their streams break, a link's delay later. Its links stay.
+    def runs(self, broker: BrokerId) -> bool:
+        return broker in self._running
 
-        This and the other faults of brokers do nothing to one that is down, as one whose restart failed.
-        """
-        if broker in self._running:
-            self._running.pop(broker).kill()
-            self._leave(broker)
+    def kill(self, broker: BrokerId) -> None:
+        """A crash. Neighbours and clients see their streams break, a link's delay later. Its links stay."""
+        self._running.pop(broker).kill()
+        self._leave(broker)
 
     def stop_broker(self, broker: BrokerId) -> None:
         """Ends a broker in order: it takes nothing new from clients, and passes on waiting messages first."""
-        if (stopping := self._running.get(broker)) is None:
-            return
+        stopping = self._running[broker]
         stopping.stopping = True
         within = self._settings.limits.stop_within
         self._end_when_flushed(broker, stopping, self.events.now + round(within * SECOND))
@@ -185,10 +183,9 @@ class SimulatedOverlay:
 
     def pause(self, broker: BrokerId) -> None:
         """Freezes a broker; its neighbours notice by the heartbeats they miss, clients do not notice."""
-        if broker in self._running:
-            self._running[broker].freeze()
-            for link in self._links_of[broker].values():
-                link.freeze()
+        self._running[broker].freeze()
+        for link in self._links_of[broker].values():
+            link.freeze()
 
     def resume(self, broker: BrokerId) -> None:
         """Lets a paused broker go on. One that has ended since stays ended."""

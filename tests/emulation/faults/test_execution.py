@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, cast
 
 import pytest
 
 from broker_service.disturbance import Disturbance
 from emulation.faults import Action, perform
-from emulation.faults.execution import described
+from emulation.faults.execution import carry_out, described
 from emulation.live_overlay import LiveOverlay
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
@@ -24,7 +25,8 @@ SERVICE = ServiceTime(mean=0.01)
 class Deeds:
     """Notes every call; each takes a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, down: Collection[str] = ()) -> None:
+        self.down = down
         self.done: list[tuple[Any, ...]] = []
         self.now = 0
         self.records: list[TraceRecord] = []
@@ -32,6 +34,9 @@ class Deeds:
 
     def clock(self) -> int:
         return self.now
+
+    def runs(self, broker: str) -> bool:
+        return broker not in self.down
 
     @property
     def written(self) -> int:
@@ -122,3 +127,12 @@ def test_what_fails_is_not_written_down() -> None:
 def test_records_are_faults_of_the_node_that_injects() -> None:
     record = done(Action(FaultKind.KILL, "B7")).records[0]
     assert (record.event, record.node, record.variant) == (Event.FAULT, "emulator", "base")
+
+
+def test_a_fault_of_a_broker_that_is_down_does_nothing_and_its_heal_all_the_same() -> None:
+    deeds = Deeds(down={"B1"})
+    for kind in (FaultKind.KILL, FaultKind.PAUSE, FaultKind.STOP):
+        carry_out(Action(kind, "B1"), cast(LiveOverlay, deeds))
+    assert deeds.done == []
+    carry_out(Action(HealKind.RESTART, "B1"), cast(LiveOverlay, deeds))
+    assert deeds.done == [("restart", "B1")]
