@@ -10,6 +10,8 @@ from itertools import chain, groupby
 
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.detections.events import CompositeEventCollector, PartOfComposite
+from analysis.judging.evidence.backlog import HANDLING
+from analysis.judging.evidence.departures import DepartureTally
 from analysis.judging.evidence.ways import WayTally
 from analysis.judging.fault_effects.baseline import Baselines
 from analysis.judging.histories.faults import FaultTimes
@@ -95,7 +97,8 @@ class PublicationTally:
     part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
     """The number of publications that match each part of each composite subscription."""
     ways: WayTally = field(default_factory=WayTally)
-    """Of variants with outages that may cost publications."""
+    departures: DepartureTally = field(default_factory=DepartureTally)
+    """Both of variants with outages that may cost publications."""
 
     def scale(self, variant: int) -> float:
         """`PublicationCounts.scale` of a variant; 1 where nothing was published."""
@@ -118,6 +121,7 @@ class PublicationTally:
         self.oldest |= other.oldest
         self.part_matches.update(other.part_matches)
         self.ways.merge(other.ways)
+        self.departures.merge(other.departures)
 
 
 @dataclass(frozen=True)
@@ -170,6 +174,7 @@ class PublicationStage:
                     tally.oldest[variant] = max(tally.oldest[variant], _age(journey, self.undrained[variant]))
                 if self.histories[variant].losses:
                     _add_ways(variant, journey, tally.ways)
+                    self._add_departures(journey, journeys, tally.departures)
                 if journeys.measured:
                     work.add(variant, *journeys.work(journey))
                 verdict = self._oracles[variant].judge(journey)
@@ -193,6 +198,16 @@ class PublicationStage:
             of_composites = composites.parts(self.composite_buckets)
             parts |= {self.buckets + number: part for number, part in of_composites.items()}
         return Output(tally, parts)
+
+    def _add_departures(self, journey: Journey, journeys: Journeys, departures: DepartureTally) -> None:
+        """Adds a publication that was on its way shortly before outages."""
+        published = journey.published
+        if published is None:
+            return
+        losses = self.histories[journey.variant].losses
+        begins = {loss.begin for loss in losses if published.time < loss.begin <= journey.seen_last + HANDLING}
+        if begins:
+            departures.add(journey.variant, begins, journeys.steps(journey))
 
     def _add_traces(self, verdict: Verdict, journey: Journey, journeys: Journeys) -> None:
         """Adds the records of a publication's copies to its matches: all of them where a fault may have cost one or it

@@ -257,7 +257,7 @@ def _evidence(
     variant = run.manifest.variants[number]
     undrained = variant.end if variant.undrained else None
     if not history.losses and undrained is None:
-        return Evidence((), Ways(history.overlay), Backlogs(), history.settling, history.promises)
+        return Evidence((), Ways(history.overlay), Backlogs(), {}, history.settling, history.promises)
     sent = (found for found in logs.traffic.activities() if found[0].variant == number)
     return Evidence(
         losses=tuple(history.losses),
@@ -272,6 +272,7 @@ def _evidence(
                 paces=Paces.of(variant, history.overlay, sent),
             ),
         ),
+        departures=publications.departures.of(number),
         settling=history.settling,
         promises=history.promises,
         undrained=undrained,

@@ -28,9 +28,10 @@ from topology.link_properties import BrokerId
 
 HANDLING_SECONDS = 1.5
 """The time for which a broker may hold a publication though nothing explains it: gauges of its queues come once a
-second, and a broker that is killed takes the last one with it."""
+second, and a broker that is killed takes the last one with it. A copy that others overtook was not held
+(`analysis.judging.evidence.departures`)."""
 
-_HANDLING = int(HANDLING_SECONDS * SECOND)
+HANDLING = int(HANDLING_SECONDS * SECOND)
 _ENDING = frozenset({FaultKind.KILL, FaultKind.STOP})
 _AROUND = SECOND + SECOND // 2
 """Nanoseconds before and after a gauge of a backlog in which there may have been one, too."""
@@ -60,7 +61,7 @@ class QueueHistory:
         """The latest time, as far as `end`, by which a message has left that had come at `begin`."""
         time = begin
         while time < end:
-            left = time + _HANDLING + self.pace * (self._length(time) + 1)
+            left = time + HANDLING + self.pace * (self._length(time) + 1)
             waited = self.struck.settled(time, left)
             if waited == left:
                 return left

@@ -4,8 +4,9 @@ The evidence is a lossy outage (`analysis.judging.histories.losses`) of an eleme
 
 1. **in flight to it**: a copy was sent to the element and never recorded there, and the outage began before it can have
    been handled, or had begun.
-2. **held by it**: a copy had arrived at the broker, and none left it, within `HANDLING_SECONDS` before the outage, or
-   while messages waited there all the time until then, which something explains (`analysis.judging.evidence.backlog`).
+2. **held by it**: a copy had arrived at the broker, and none left it, within `HANDLING_SECONDS` before the outage and
+   without being overtaken by one that left for the same neighbour (`analysis.judging.evidence.departures`), or while
+   messages waited there all the time until then, which something explains (`analysis.judging.evidence.backlog`).
 3. **waiting for it**: a copy was dropped that was for the element, or was last seen at a neighbour, while the element
    was down.
 4. **its tables recovering**: a copy arrived at the restarted broker, which may have sent it on for some of its
@@ -25,7 +26,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from analysis.judging.evidence.backlog import HANDLING_SECONDS, Backlogs
+from analysis.judging.evidence.backlog import HANDLING, Backlogs
+from analysis.judging.evidence.departures import Departure
 from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.ways import Passing, Ways
 from analysis.judging.histories.losses import LossyOutage
@@ -38,7 +40,6 @@ from record.promises import Promises
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
 
-_HANDLING = int(HANDLING_SECONDS * SECOND)
 _ENDED: Mapping[str, str] = {FaultKind.KILL: "killed", FaultKind.STOP: "stopped"}
 
 
@@ -58,6 +59,7 @@ class Evidence:
     losses: Sequence[LossyOutage]
     ways: Ways
     backlogs: Backlogs
+    departures: Mapping[Departure, int]
     settling: Settling
     promises: Promises
     undrained: int | None = None
@@ -139,7 +141,7 @@ class Evidence:
     def may_have_held(self, broker: BrokerId, since: int, begin: int) -> bool:
         """True when a broker may have held a message of any kind from one time to the other: it had hardly come, or
         something explains that it waited."""
-        return begin - since <= _HANDLING or self.backlogs.lasted(broker, since, begin, lambda _: True)
+        return begin - since <= HANDLING or self.backlogs.lasted(broker, since, begin, lambda _: True)
 
     def stated(self, outage: LossyOutage) -> str:
         """The fault and the promise, as evidence states them."""
@@ -241,7 +243,7 @@ class _Search:
         if last.time > outage.begin:
             return None
         lasting = [step.time for step in (last, *trace.out_of(broker))]
-        if self._held(broker, max(lasting), outage.begin):
+        if self._held(broker, last.time, max(lasting), outage.begin):
             return f"held by {broker} when it was {ended(outage)}", str(last)
         return None
 
@@ -252,9 +254,22 @@ class _Search:
         leads = self._evidence.ways.passing(*ends, direction) >= Passing.USUAL
         return leads and bool(self._trace.arrived_over(source, target))
 
-    def _held(self, broker: str, since: int, begin: int) -> bool:
-        """True when a broker may have held a copy from one time to the other."""
-        return begin - since <= _HANDLING or self._lasted(broker, since, begin)
+    def _held(self, broker: str, came: int, since: int, begin: int) -> bool:
+        """True when a broker may have held a copy, which came at some time, from one time to the other."""
+        handled = begin - since <= HANDLING and not self._overtaken(broker, came, begin)
+        return handled or self._lasted(broker, since, begin)
+
+    def _overtaken(self, broker: str, came: int, begin: int) -> bool:
+        """True when publications that came to a broker later had left it before an outage, for each neighbour to which
+        this one had to go."""
+        ways, ends = self._evidence.ways, (self._judged.origin, self._outcome.broker)
+        onward = [
+            neighbour
+            for neighbour in ways.overlay.neighbours(broker)
+            if ways.passing(*ends, f"{broker}->{neighbour}") >= Passing.USUAL
+        ]
+        latest = self._evidence.departures
+        return bool(onward) and all(latest.get((begin, broker, neighbour), 0) > came for neighbour in onward)
 
     def _lasted(self, broker: str, begin: int, end: int) -> bool:
         return self._evidence.waited(self._judged, self._outcome, broker, begin, end)
@@ -293,7 +308,11 @@ class _Search:
     def _may_wait_for_it(self, outage: LossyOutage, seen: int) -> bool:
         """True when a copy that was seen last at this time may have needed the element after its outage began."""
         last = self._trace.last
-        return outage.begin - seen <= _HANDLING or (last is not None and self._lasted(last.broker, seen, outage.begin))
+        if last is None:
+            return outage.begin - seen <= HANDLING
+        if last.kind is StepKind.ARRIVED:
+            return self._held(last.broker, seen, seen, outage.begin)
+        return outage.begin - seen <= HANDLING or self._lasted(last.broker, seen, outage.begin)
 
     def _adjacent(self, broker: str, element: str) -> bool:
         return element in self._evidence.ways.overlay.neighbours(broker)

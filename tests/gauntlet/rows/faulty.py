@@ -99,6 +99,18 @@ def a_broker_keeps_every_fourth_publication_until_it_crashes() -> None:
     around(OverlayLink, "idle", lambda original, self: original(self) and id(self) not in kept)
 
 
+@AREA.row(scenarios.TID_LINE.suffering("a crash at six", {"at": "run+6s", "kill": "B4"}, run="7s"), LOST)
+def a_broker_loses_every_other_publication_shortly_before_it_crashes() -> None:
+    """In the time of which a killed broker writes no gauges."""
+
+    def put(original, self, message):
+        number = int(message.id.rpartition(":")[2]) if message.kind is Kind.PUBLISH else 0
+        if not (self.neighbour == "B5" and number in range(47, 60, 2)):
+            original(self, message)
+
+    around(OverlayLink, "put", put)
+
+
 @AREA.row(scenarios.TID_FIXED.suffering("a crash", {"at": "run+500ms", "kill": "hub", "for": "500ms"}, run="14s"), LOST)
 def restarted_neighbours_are_told_nothing() -> None:
     around(

@@ -52,7 +52,7 @@ def lifetime_of(pattern: Composite, within: int) -> ComposedLifetime:
 
 def calm() -> SetFacts:
     """The facts of a run without faults."""
-    evidence = Evidence((), Ways(OVERLAY), Backlogs(), Settling(), Promises())
+    evidence = Evidence((), Ways(OVERLAY), Backlogs(), {}, Settling(), Promises())
     return SetFacts(evidence=evidence, broker="B1")
 
 
