@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
+import msgspec
+
 from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
@@ -231,7 +233,9 @@ class Forwarding:
     ) -> tuple[list[Action], list[NodeNumber]]:
         """Announces the end of a stream to nodes with leaves that lack something.
 
-        Returns the actions, and the leaves that cannot be reached. `to` is the only broker that will do.
+        Returns the actions, and the leaves that cannot be reached. `to` is the only broker that will do. One broker of
+        a node passes the announcement on. Where the others get publications as well, they are told what they need not
+        keep any more.
         """
         state = self.state(stream)
         latest = state.vectors.latest()
@@ -253,6 +257,10 @@ class Forwarding:
             sideways = target in self.view.peers
             head = Head(stream, state.end, silent, digest, encoded, state.first, leaves, sideways, state.lost)
             actions.append(self.control(target, head))
+            if not self.options.single_path and not to:
+                others = [each for each in self.view.members.get(node, ()) if each != target and self.is_up(each)]
+                informing = msgspec.structs.replace(head, lacking=())
+                actions += [self.control(other, informing) for other in others]
         return actions, unreachable
 
     def lost(self, state: StreamState, node: NodeNumber) -> dict[NodeNumber, int]:

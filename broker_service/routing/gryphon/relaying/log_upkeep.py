@@ -35,7 +35,7 @@ class LogUpkeep:
         """Follows the rules after a publication, with which nothing changes as long as a leaf is owed all of the log
         and the end is being announced."""
         log = self._log
-        if self._announcing and log.is_owed and not self._holding and log.bytes < self._most_bytes:
+        if self._announcing and log.is_owed and not self._holding and log.account < self._most_bytes:
             return []
         return self.tend()
 
@@ -46,10 +46,10 @@ class LogUpkeep:
         state = self._forwarding.state(self._forwarding.view.leaf)
         state.lost = log.lost
         state.forget_below(log.first)
-        full = log.bytes >= self._most_bytes
+        full = log.account >= self._most_bytes
         if full != self._holding:
             self._holding = full
-            actions.append(HoldPublishers(f"{log.bytes} bytes are not acknowledged") if full else ReleasePublishers())
+            actions.append(HoldPublishers(f"{log.account} bytes are not acknowledged") if full else ReleasePublishers())
         lacks = log.lacks
         if lacks and not self._announcing:
             actions.append(self._announce_end_later(log.lacking()))

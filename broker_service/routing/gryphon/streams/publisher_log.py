@@ -26,7 +26,7 @@ from broker_service.messages import ClientId, Message
 from broker_service.routing.gryphon.streams.debts import Debts
 from broker_service.routing.gryphon.streams.publications import Logged
 from broker_service.routing.gryphon.streams.ranges import Range, RangeSet
-from broker_service.routing.gryphon.streams.recognition import BLOCKS, Accepted, Recognition, read_block
+from broker_service.routing.gryphon.streams.recognition import BLOCKS, Accepted, Recognition
 from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector, decode_vector, encode_vector
@@ -60,7 +60,7 @@ class PublisherLog:
         with `most_bytes` the log is full."""
         self.next = ((incarnation - 1) << POSITION_BITS) + 1
         self.bytes = 0
-        """Bytes that the publications take in stable storage, with their keys."""
+        """Bytes that publications and vectors take in stable storage, with their keys."""
         self.digest = 0
         """That of the latest publication's vector; 0 before the first one of this incarnation."""
         self._stored = stored
@@ -79,8 +79,16 @@ class PublisherLog:
         """The first position that it was owed then."""
         self.lost: dict[Leaf, int] = {}
         """By leaf for which something was given up: the first position that it has lost. The last is before `first`."""
-        self._recognition = Recognition(recognised)
+        self._vector_sizes: dict[int, int] = {}
+        """By digest of a stored vector: the bytes that it takes."""
+        self._recognition = Recognition(recognised, most_bytes // 2)
         self._recover()
+
+    @property
+    def account(self) -> int:
+        """Bytes against which publishers are held: those of the log, and those that recognition takes beyond its bound
+        of half as many."""
+        return self.bytes + self._recognition.excess
 
     @property
     def first(self) -> int:
@@ -149,7 +157,7 @@ class PublisherLog:
 
     def trim(self, now: float) -> list[Action]:
         """Forgets what no leaf is owed any more, and what is given up. The actions erase it."""
-        if self.is_owed and not self.lost:
+        if self.is_owed and not (self.lost or self._recognition.excess):
             return []
         in_reach, end = self._debts.in_reach(self.next), 0
         all_owed = min(self._owed(now), in_reach)
@@ -164,8 +172,9 @@ class PublisherLog:
             actions += self._recognition.settle(end)
             self._kept.forget_below(end)
             for digest in self._vectors.forget_below(self.first):
+                self.bytes -= self._vector_sizes.pop(digest, 0)
                 actions.append(Erase(f"{_VECTOR}{digest}"))
-        return [*actions, *self._note_lost(end)]
+        return [*actions, *self._recognition.make_room(self.first), *self._note_lost(end)]
 
     def _owed(self, now: float) -> int:
         """The first position that some leaf is owed. Notes the leaf, because nothing changes before it acknowledges."""
@@ -192,12 +201,19 @@ class PublisherLog:
         actions: list[Action] = []
         if latest is None or latest[1] != vector:
             self._vectors.add(position, vector)
-            actions.append(Store(f"{_VECTOR}{position}", encode_vector(vector)))
+            actions.append(self._keep_vector(position, encode_vector(vector)))
             self._debts.rise({} if latest is None else latest[1], vector, position)
             latest = self._vectors.latest()
             assert latest is not None
         self.digest = latest[0]
         return actions
+
+    def _keep_vector(self, digest: int, encoded: bytes) -> Store:
+        """Counts a vector, and stores it."""
+        stored = Store(f"{_VECTOR}{digest}", encoded)
+        self._vector_sizes[digest] = len(stored.key) + len(encoded)
+        self.bytes += self._vector_sizes[digest]
+        return stored
 
     def _keep(self, position: int, size: int) -> None:
         """Counts a publication that takes so many bytes of stable storage."""
@@ -207,16 +223,18 @@ class PublisherLog:
 
     def _recover(self) -> None:
         sizes: dict[int, int] = {}
-        blocks: list[Accepted] = []
+        blocks: dict[str, bytes] = {}
         accepted: dict[int, Accepted] = {}
         lost: dict[Leaf, int] = {}
         for key, value in self._stored.items():
             if key.startswith(_VECTOR):
-                self._vectors.add(int(key.removeprefix(_VECTOR)), decode_vector(value))
+                digest = int(key.removeprefix(_VECTOR))
+                self._vectors.add(digest, decode_vector(value))
+                self._keep_vector(digest, value)
             elif key.startswith(_LOST):
                 lost[int(key.removeprefix(_LOST))] = int(value)
             elif key.startswith(BLOCKS):
-                blocks += read_block(key, value)
+                blocks[key] = value
             elif key.startswith(_PUBLICATION):
                 position, logged = int(key.removeprefix(_PUBLICATION)), _decode_logged(value)
                 sizes[position] = len(key) + len(value)
