@@ -16,7 +16,7 @@ from functools import partial
 
 from broker_service.config import Limits
 from broker_service.links.frames import Hello
-from broker_service.links.session import MISSED_HEARTBEATS
+from broker_service.links.session import MISSED_HEARTBEATS, RefusedError
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import FRAME_BYTES, LinkEnd
 from emulation.simulation.links import Direction
@@ -182,7 +182,12 @@ class SimulatedLink:
             self._failed(broker, dialler)
             return
         back = self._directions[self.other(broker)]
-        accepted, answer = listener.accept(hello, dialler, number, back)
+        try:
+            accepted, answer = listener.accept(hello, dialler, number, back)
+        except RefusedError:
+            dialler.give_up(number)
+            self.connect_soon()
+            return
         stream = self._stream = Stream(broker, number, accepted)
         arrival = back.arrival(self._events.now, FRAME_BYTES, 0)
         self._events.at(arrival, partial(self._open, dialler, listener, stream, answer))
@@ -194,9 +199,20 @@ class SimulatedLink:
         if self._stream is not stream:
             dialler.give_up(stream.dialled)
         elif dialler.alive:
-            dialler.answered(stream.dialled, answer, listener, stream.accepted, self._directions[stream.dialler])
+            try:
+                dialler.answered(stream.dialled, answer, listener, stream.accepted, self._directions[stream.dialler])
+            except RefusedError:
+                self._refused(dialler, listener, stream)
+                return
             self._note_silences()
             self._opened(stream)
+
+    def _refused(self, dialler: LinkEnd, listener: LinkEnd, stream: Stream) -> None:
+        """The dialling end refuses the answer, such as that of an incarnation which nobody planned, and tries again."""
+        self._stream = None
+        dialler.give_up(stream.dialled)
+        listener.close_stream(stream.accepted)
+        self.connect_soon()
 
     def _opened(self, stream: Stream) -> None:
         """Called when a stream is open at both ends."""

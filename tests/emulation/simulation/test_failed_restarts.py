@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from emulation.faults import execution
 from emulation.live_overlay import LiveOverlay
+from emulation.simulation.overlay import SimulatedOverlay
 from record import fidelity
 from record.faults import HealKind
 from tests.emulation.simulation.test_run_faults import simulated
@@ -27,3 +29,22 @@ def test_the_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, se
     (judged,) = fidelity.read(run).variants
     assert judged.verdict == "INVALID"
     assert any("restart of B2 at 5 s: no process of it exists" in reason for reason in judged.reasons)
+
+
+@pytest.mark.source("compiled classes cannot be patched")
+def test_neighbours_refuse_a_restart_that_nobody_planned_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restart = SimulatedOverlay.restart
+
+    def twice(overlay: SimulatedOverlay, broker: BrokerId) -> None:
+        restart(overlay, broker)
+        overlay._after(1.0, lambda: restart(overlay, broker))
+
+    monkeypatch.setattr(SimulatedOverlay, "restart", twice)
+    run = simulated(tmp_path, "at: run+1s, kill: B2, for: 2s")
+    records = [json.loads(line) for line in (run / "logs" / "B1.jsonl").read_text().splitlines()]
+    links = [
+        record["event"] for record in records if record.get("peer") == "B2" and record["event"].startswith("link_")
+    ]
+    assert links == ["link_up", "link_down", "link_up", "link_down"]
