@@ -9,7 +9,16 @@ from itertools import product
 from math import prod
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StrictBool, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from broker_service.config import Limits
 from broker_service.routing import PROTOCOLS
@@ -22,7 +31,7 @@ from scenario.sections.motion import MotionSection
 from scenario.sections.section import Count, CpuQuota, Name, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
 from scenario.sections.topology import TopologySection
-from scenario.sections.units import DURATION, Duration, Share, Size
+from scenario.sections.units import DURATION, SIZE, Duration, Share, Size
 from scenario.sections.vary import MOST_VARIANTS, axes
 from scenario.sections.workload import WorkloadSection
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
@@ -33,6 +42,10 @@ from topology.mobility import Trajectory
 from topology.model import Overlay
 
 _DEFAULTS = Limits()
+SHORTEST_TIME = 0.001
+"""Seconds of a phase in which something happens, and of a time after which a broker does something again."""
+_REPEATED_AFTER = ("heartbeat", "reconnect_first", "reconnect_last", "idle_close", "utilisation_window")
+_LEAST_MEMORY = 32 << 20
 
 
 class Routing(Section):
@@ -90,8 +103,8 @@ class Timeline(Section):
     @model_validator(mode="after")
     def _lasts(self) -> Timeline:
         for name in ("join", "run"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be more than 0")
+            if getattr(self, name) < SHORTEST_TIME:
+                raise ValueError(f"{name} must be at least {DURATION.format(SHORTEST_TIME)}")
         if self.advertise is not None:
             if self.join_order == "mixed":
                 raise ValueError("advertise is for join_order: advertisements-first; remove it")
@@ -170,6 +183,9 @@ class BrokerLimits(Section):
     @model_validator(mode="after")
     def _bounds_something(self) -> BrokerLimits:
         self.limits()
+        for name in _REPEATED_AFTER:
+            if getattr(self, name) < SHORTEST_TIME:
+                raise ValueError(f"{name}: must be at least {DURATION.format(SHORTEST_TIME)}")
         return self
 
     def limits(self) -> Limits:
@@ -177,12 +193,18 @@ class BrokerLimits(Section):
         return Limits(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
+def _holds_a_broker(memory: int | None) -> int | None:
+    if memory is not None and memory < _LEAST_MEMORY:
+        raise ValueError(f"must be at least {SIZE.format(_LEAST_MEMORY)}, because an idle broker needs as much")
+    return memory
+
+
 class Brokers(Section):
     """Resources of each broker."""
 
     cpu: CpuQuota | None = None
     """CPU quota in cores (`0.5` is half a core); unlimited by default."""
-    memory: Size | None = None
+    memory: Annotated[Size | None, AfterValidator(_holds_a_broker)] = None
     """Memory limit; the runtime's default without it."""
     service_time: ServiceTimeField = Range.fixed(0.0)
     """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""

@@ -248,7 +248,11 @@ def _graphml_link(a: BrokerId, b: BrokerId, data: Mapping[str, Any], templates: 
             side, _, name = field.partition(".")
             if side == direction:
                 name, _, part = name.partition(".")
-                given[name] = {**given.get(name, {}), part: value} if part else value
+                parts = given.setdefault(name, {} if part else value)
+                if isinstance(parts, dict) is not bool(part):
+                    raise OverlayError(f"link {a} - {b}: {direction}.{name} is given both as a whole and in parts")
+                if part:
+                    parts[part] = value
         _check_fields(f"link {a} - {b}", given, _PROPERTIES)
         try:
             directions.append(msgspec.convert(given, LinkProperties) if given else fallback)

@@ -62,14 +62,15 @@ class RunPaths:
 
     def make(self) -> None:
         """Makes the run directory. Raises `BadInputError` if it cannot be made, `HostError` if the disk is full."""
+        new = [path for path in (self.directory, *self.directory.parents) if not path.exists()]
         try:
             self.logs.mkdir(parents=True)
             room = os.statvfs(self.directory)
         except OSError as error:
             raise unusable_directory(self.directory.parent, error) from error
         if room.f_bavail * room.f_frsize < _NEEDED:
-            self.logs.rmdir()
-            self.directory.rmdir()
+            for made in (self.logs, *new):
+                made.rmdir()
             remedy = "make room or choose another directory with --out"
             raise HostError(f"less than {_NEEDED >> 20} MB are free below {self.directory}; {remedy}")
 

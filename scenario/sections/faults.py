@@ -165,6 +165,9 @@ _SETTINGS: Mapping[str, _Settings] = {
 }
 """Each verb and its further fields."""
 _LIFTING = frozenset({"restart", "resume", "link_up", "heal"})
+_SHORTEST_FLAP = 0.001
+"""Seconds."""
+_MOST_FLAPS = 100_000
 _OF_LINKS = frozenset({"link_down", "flap", "degrade", "corrupt", "reset", "disturb"})
 _ANY_SETTING = (
     "lasts",
@@ -293,6 +296,10 @@ class FaultItem(Section):
             raise ValueError("give `for` or `times`, and not both")
         if self.flap is not None and not (self.down and self.up):
             raise ValueError("`down` and `up` must be more than 0")
+        if self.flap is not None and (self.down or 0.0) + (self.up or 0.0) < _SHORTEST_FLAP:
+            raise ValueError(f"`down` and `up` must be {DURATION.format(_SHORTEST_FLAP)} together, at least")
+        if self.flap is not None and (self._times() or 0) > _MOST_FLAPS:
+            raise ValueError(f"the link goes down {self._times():,} times; {_MOST_FLAPS:,} is the most")
         return self
 
     @model_validator(mode="after")

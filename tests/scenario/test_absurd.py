@@ -75,3 +75,30 @@ def test_a_limit_of_0(limit: str) -> None:
     with pytest.raises(ScenarioError, match=r"brokers\.limits.*must be more than 0, not 0") as refused:
         load(CYCLIC_30, {"brokers": f"{{limits: {{{limit}}}}}"})
     assert limit.split(":")[0] in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("brokers.memory", "0B", "must be at least 32MiB"),
+        ("brokers.memory", "1B", "must be at least 32MiB"),
+        ("brokers.limits.heartbeat", "1e-9s", "heartbeat: must be at least 1ms"),
+        ("brokers.limits.utilisation_window", "1ns", "utilisation_window: must be at least 1ms"),
+        ("timeline.run", "1e-30s", "run must be at least 1ms"),
+        ("logs", "{quota: 1B}", "must be at least 1MB"),
+        ("faults", "[{at: run+1s, flap: B1-B2, down: 1ns, up: 1ns, for: 2s}]", "must be 1ms together, at least"),
+        (
+            "faults",
+            "[{at: run+1s, flap: B1-B2, down: 1s, up: 1s, times: 1000000000}]",
+            "1,000,000,000 times; 100,000 is",
+        ),
+        (
+            "faults",
+            "[{at: run+1s, flap: B1-B2, down: 1ms, up: 1ms, for: 8000h}]",
+            "the link goes down .* times; 100,000",
+        ),
+    ],
+)
+def test_values_without_sense(key: str, value: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        load(CYCLIC_30, {key: value})

@@ -116,6 +116,8 @@ def graphml(elements: str) -> bytes:
     keys = (
         '<key id="x" for="node" attr.name="x" attr.type="double"/>'
         '<key id="delay" for="edge" attr.name="forward.delay" attr.type="double"/>'
+        '<key id="send_time" for="edge" attr.name="forward.send_time" attr.type="double"/>'
+        '<key id="mean" for="edge" attr.name="forward.send_time.mean" attr.type="double"/>'
         '<key id="delya" for="edge" attr.name="forward.delya" attr.type="double"/>'
     )
     return f'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{keys}{elements}</graphml>'.encode()
@@ -142,6 +144,14 @@ DOCTYPE = "<!DOCTYPE graphml [<!ENTITY a 'a'>]>"
         (graphml('<graph edgedefault="undirected"><edge source="A"/></graph>'), "element edge without target"),
         (graphml('<graph edgedefault="undirected"><node id="A"><data key="x">nan</data></node></graph>'), "finite"),
         (edge('<data key="delay">inf</data>'), "link A - B|not inf"),
+        (
+            edge('<data key="send_time">1</data><data key="mean">1</data>'),
+            "link A - B: forward.send_time is given both as a whole and in parts",
+        ),
+        (
+            edge('<data key="mean">1</data><data key="send_time">1</data>'),
+            "link A - B: forward.send_time is given both as a whole and in parts",
+        ),
         (edge('<data key="delya">1</data>'), "there is no property 'delya'"),
     ],
 )

@@ -40,6 +40,17 @@ def bootstrap(source: QuoteSeries, symbol: str, length: int, rng: np.random.Gene
     return stock_series(symbol, numbers, [dates[day % len(dates)] for day in range(length)])
 
 
+def lacking_for_more(series: Sequence[QuoteSeries]) -> str:
+    """The first attribute without which `extended` can make no further series; empty where all are there."""
+    for quotes in series:
+        for name in (*PRICES, VOLUME):
+            if name not in quotes.numbers:
+                return name
+        if "date" not in quotes.strings:
+            return "date"
+    return ""
+
+
 def extended(series: Sequence[QuoteSeries], count: int, rng: np.random.Generator) -> tuple[QuoteSeries, ...]:
     """`count` series: the given ones, then bootstrapped ones named after their source (AAPL-2, AAPL-3, ...)."""
     result = list(series[:count])

@@ -14,12 +14,13 @@ from scenario.workload.bounds import publication_problems
 from scenario.workload.operations import PlannedOperation
 from scenario.workload.placement import broker_problems, placed, placement_problems
 from scenario.workload.population import Expected
-from scenario.workload.quotes.bootstrap import extended
+from scenario.workload.quotes.bootstrap import extended, lacking_for_more
 from scenario.workload.quotes.publishers import Publisher, publishers, symbol_weights
 from scenario.workload.quotes.series import QuoteSeries, real_quotes
 from scenario.workload.quotes.sources import read_quotes
 from scenario.workload.quotes.subscribers import QuoteDistribution, Subscriber, followers, subscribers
 from scenario.workload.streams import numeric_stream, stream
+from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.fields import FieldPath
 from topology.link_properties import BrokerId
 from topology.model import Overlay
@@ -140,4 +141,9 @@ def _subscribers(
 def _series(section: QuotePublications, seed: int) -> tuple[QuoteSeries, ...]:
     count = section.symbol_count
     given = real_quotes() if section.source == "stocks" else read_quotes(section.source, count)
+    if len(given) < count and (lacking := lacking_for_more(given)):
+        raise ScenarioError(
+            f"workload.publications: {count} symbols are needed, and the quotes are of {len(given)} and have no "
+            f"{lacking!r}, of which further ones could be made: give quotes of {count} symbols, or ask for fewer"
+        )
     return extended(given, count, numeric_stream(seed, "bootstrap"))

@@ -23,10 +23,12 @@ from scenario.sections.workload.quotes import QuoteFile
 from scenario.workload.quotes.series import LARGEST_NUMBER, Column, QuoteSeries, ohlcv_series
 from scenario.yaml_files.errors import ScenarioError
 
-LARGEST_FILE = 256 << 20
-"""Bytes of one file, unpacked."""
-LARGEST_ARCHIVE = 1 << 30
+LARGEST_FILE = 32 << 20
+"""Bytes of one file, unpacked: half a million quotes."""
+LARGEST_ARCHIVE = 256 << 20
 """Bytes of a .tar.gz, unpacked."""
+LONGEST_SYMBOL = 100
+"""Characters of a symbol; without a column for it, it is the name of the file."""
 _CHUNK = 1 << 20
 
 
@@ -42,6 +44,8 @@ def read_quotes(source: QuoteFile, most: int) -> tuple[QuoteSeries, ...]:
     try:
         for name, content in _files(path):
             for quotes in read(Path(name).stem, _text(content)):
+                if len(quotes.symbol) > LONGEST_SYMBOL:
+                    raise ValueError(f"a symbol of {len(quotes.symbol):,} characters; {LONGEST_SYMBOL} is the most")
                 if quotes.symbol in series:
                     raise ValueError(f"quotes of {quotes.symbol} are in another file already")
                 series[quotes.symbol] = quotes
@@ -50,7 +54,7 @@ def read_quotes(source: QuoteFile, most: int) -> tuple[QuoteSeries, ...]:
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (tarfile.TarError, ValueError) as error:
-        place = str(path) if name == path.name else f"{path}: {name}"
+        place = str(path) if name == path.name else f"{path}: {name[:LONGEST_SYMBOL]}"
         raise ScenarioError(f"{place}: {error}") from error
     if not series:
         raise ScenarioError(f"{path}: there are no quotes in it")

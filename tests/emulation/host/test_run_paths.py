@@ -48,7 +48,7 @@ def test_a_full_disk_is_noticed_before_the_run(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(place_module.os, "statvfs", lambda path: Full())
     with pytest.raises(HostError, match=r"200 MB are free .* --out"):
-        RunPaths.of("r1", tmp_path).make()
+        RunPaths.of("r1", tmp_path / "new" / "out").make()
     assert not list(tmp_path.iterdir()), "nothing is left of a run that was not begun"
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scenario.model import Scenario
 from scenario.sections.workload import QuoteFile
 from scenario.workload.generate import generate
-from scenario.workload.quotes.bootstrap import bootstrap, extended
+from scenario.workload.quotes.bootstrap import bootstrap, extended, lacking_for_more
 from scenario.workload.quotes.series import QuoteSeries, real_quotes
 from scenario.workload.quotes.sources import read_quotes
 from scenario.workload.streams import numeric_stream
@@ -153,6 +153,12 @@ def test_directory_and_archive(tmp_path: Path) -> None:
         ("q", "csv", "a,b\n1,2\n", "line 2: there is no column 'open'"),
         ("q", "csv", CSV.replace("0.5", "low"), "line 2: low is not a number: 'low'"),
         ("q", "csv", CSV.replace("0.5", "nan"), "line 2: low is not a number up to 1e+15: 'nan'"),
+        (
+            "x" * 101,
+            "csv",
+            CSV.replace(",Symbol", "").replace(",X", "").replace(",Y", ""),
+            "a symbol of 101 characters",
+        ),
         ("q.tar.gz", "csv", "not an archive", "the archive is damaged or not whole: Not a gzipped file"),
     ],
 )
@@ -184,3 +190,10 @@ def test_the_papers_quotes() -> None:
     assert len(series) == 2
     assert all(set(one.numbers) == {"open", "high", "low", "close", "volume"} for one in series)
     assert all(len(one) > 500 for one in series)
+
+
+def test_further_series_are_not_made_of_quotes_without_prices(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("[class,'STOCK'],[symbol,'A'],[open,5]\n" * 3)
+    series = read_quotes(QuoteFile(file=str(tmp_path / "q"), format="padres"), most=5)
+    assert lacking_for_more(series) == "high"
+    assert lacking_for_more(real_quotes()) == ""
