@@ -117,6 +117,7 @@ def _faulty() -> Iterator[Scenario]:
             name, faults = kinds[(place * 4 + turn * 7) % len(kinds)]
             yield composites.suffering(name, *faults, run="5s")
     yield scenarios.GRYPHON.suffering("disturbed links", *_DISTURBED)
+    yield scenarios.GRYPHON_CUT_OFF
     yield scenarios.GRYPHON.but("gryphon, streams that do not resume", {"brokers.limits": {"resume": False}}).suffering(
         "resets", *_FAULTS["a reset"]
     )
@@ -139,6 +140,9 @@ def _far() -> Iterator[Scenario]:
             {"topology.link": {"delay": "60ms"}, "timeline": {"join": "1100ms", "run": "6s", "drain": "2s"}},
         )
     yield scenarios.GRYPHON.but("gryphon, links of 400 ms", {"topology.link": {"delay": "400ms"}, "timeline.run": "7s"})
+    yield scenarios.GRYPHON.but(
+        "gryphon, links of 1 to 400 ms", {"topology.link": {"delay": "1ms..400ms", "jitter": "20%"}}
+    ).suffering("a crash", {"at": "run+3s", "kill": "pb", "for": "1s"}, run="12s")
     yield scenarios.TID_LINE.but("tid, a line, links of 400 ms", {"topology.link": {"delay": "400ms"}}).suffering(
         "a crash", {"at": "run+1s", "kill": "B4", "for": "1s"}, run="9s"
     )

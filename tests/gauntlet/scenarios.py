@@ -124,6 +124,10 @@ CHANNELIZATION = _scenario(
     "channelization", _FULL, {"protocol": "channelization", "channels": 5, "attribute": "close"}, _NAMES
 )
 GRYPHON = _scenario("gryphon", _REDUNDANT, {"protocol": "gryphon"}, _REDUNDANT_BROKERS)
+GRYPHON_CUT_OFF = GRYPHON.but("gryphon, waited for 1 s", {"routing.forget_after": 1}).suffering(
+    "a subscribers broker cut off for 4 s", {"at": "run+1s", "link_down": ["ib1-sb", "ib2-sb"], "for": "4s"}, run="9s"
+)
+"""A broker is cut off for longer than anything is kept for it."""
 GRYPHON_FLOODING = _scenario(
     "gryphon, flooding", _REDUNDANT, {"protocol": "gryphon", "filtering": "flooding"}, _REDUNDANT_BROKERS
 )

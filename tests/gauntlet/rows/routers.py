@@ -381,6 +381,24 @@ def gryphon_takes_new_publications_for_repeats() -> None:
     around(PublisherLog, "is_repeat", lambda original, self, client, id: again() or original(self, client, id))
 
 
+@AREA.row(scenarios.GRYPHON_CUT_OFF, LOST)
+def gryphon_gives_up_without_a_word() -> None:
+    around(GryphonRouter, "announce_loss", lambda original, self, stream, lost: [])
+
+
+@AREA.row(scenarios.GRYPHON, LOST)
+def gryphon_calls_publications_lost_that_it_need_not_give_up() -> None:
+    drop = EveryNth(7)
+
+    def publication(original, self, state, start, position, *, message, vector, again):
+        if drop():
+            state.horizon.lose(position, position + 1)
+            return self.moved(state)
+        return original(self, state, start, position, message=message, vector=vector, again=again)
+
+    around(Reception, "publication", publication)
+
+
 @AREA.row(scenarios.GRYPHON_FLOODING, LOST)
 def gryphon_flooding_forgets_to_notify() -> None:
     plants.forgets_to_notify(GryphonRouter)
