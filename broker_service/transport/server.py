@@ -23,6 +23,8 @@ from broker_service.transport.stream import RpcStream
 
 _RESPONSE = ((":status", "200"), ("content-type", "application/grpc"), ("grpc-accept-encoding", IDENTITY))
 
+MOST_IDLE = 64
+"""Connections that may be open besides those whose streams are served."""
 _REFUSED_STREAMS = 100
 """Streams of a connection beyond those that are served: they are refused with a reason. Callers wait to open more."""
 
@@ -68,7 +70,8 @@ class RpcServer:
         self._listeners: list[asyncio.Server] = []
         self._paths: list[Path] = []
         """Of the Unix sockets, which outlast the process otherwise."""
-        self._connections: set[ServerConnection] = set()
+        self._connections: dict[ServerConnection, None] = {}
+        """In the order in which they were opened."""
         self._tasks: dict[ServedStream, asyncio.Task[None]] = {}
         self._stopping = False
 
@@ -123,12 +126,22 @@ class RpcServer:
 
     def forget(self, connection: ServerConnection) -> None:
         """Notes that a connection is closed."""
-        self._connections.discard(connection)
+        self._connections.pop(connection, None)
 
     def _connected(self) -> ServerConnection:
+        if len(self._connections) >= self.limits.streams + MOST_IDLE:
+            self._close_idle()
         connection = ServerConnection(self)
-        self._connections.add(connection)
+        self._connections[connection] = None
         return connection
+
+    def _close_idle(self) -> None:
+        """Closes the oldest connection without streams, because those are kept for nothing."""
+        idle = next((connection for connection in self._connections if not connection.streams), None)
+        if idle is not None:
+            self.report_refused(f"connection of {idle.peer}", f"{len(self._connections)} connections are open already")
+            del self._connections[idle]
+            idle.close()
 
     def _ended(self, connection: ServerConnection, stream: ServedStream, task: asyncio.Task[None]) -> None:
         del self._tasks[stream]

@@ -17,6 +17,7 @@ from broker_service.language.wire import encode_predicates
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.messages import ClientRequest, Kind, Message, Operation, Outcome
 from broker_service.transport.channel import Call, dial
+from broker_service.transport.server import MOST_IDLE
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import (
     LONGEST_NAME,
@@ -151,6 +152,23 @@ async def test_a_client_that_does_not_read_loses_its_own_notifications_only(tmp_
     dropped = [record for record in events(overlay.log("B1")) if record["event"] == "dropped"]
     assert 0 < len(dropped) < 200
     assert {record["client"] for record in dropped} == {"deaf"}
+
+
+async def test_connections_that_do_nothing_are_bounded_and_keep_nobody_away(tmp_path: Path) -> None:
+    async with Loopback(tmp_path, Limits(heartbeat=30, sessions=2)) as overlay, AsyncExitStack() as stack:
+        server = await overlay.start("B1")
+        path = overlay.address("B1").removeprefix("unix:")
+        async with Session(overlay.address("B1")) as session:
+            most = server._servers[0].limits.streams + MOST_IDLE
+            opened = [await asyncio.open_unix_connection(path) for _ in range(most + 40)]
+            for _, writer in opened:
+                stack.callback(writer.close)
+            first = opened[0][0]
+            async with asyncio.timeout(WITHIN):
+                while await first.read(1 << 16):  # what the broker says before it closes the connection
+                    pass
+            assert len(server._servers[0]._connections) <= most
+            await deliver(session, session)
 
 
 async def test_sessions_beyond_the_limit_are_refused_and_what_watches_the_broker_is_not(tmp_path: Path) -> None:
