@@ -96,7 +96,12 @@ def _history(
     run_end = FOREVER if variant.end is None else variant.end
     returning = Returning(within=_returns_within(variant), settled=settling.within, struck=struck)
     returned, missing = returning.bounded(explained, outages(faults, brokers), run_end)
-    happened = VariantOutages(faults=faults, sessions=returned, lingering=lingering)
+    happened = VariantOutages(
+        faults=faults,
+        sessions=returned,
+        lingering=lingering,
+        served_by=lambda outage: returning.served_by(outage.target, outage.begin, outage.end, returned),
+    )
     losses = [returning.served(loss, returned) for loss in losses_of(faults, promises, lingering, brokers)]
     if promises.delivery is Completeness.BEST_EFFORT:
         links = [change for change in logs.neighbours if change.variant == number and change.at.time < run_end]

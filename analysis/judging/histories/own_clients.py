@@ -7,7 +7,7 @@ such a fault excuses no loss between them unless it leaves no path to the end of
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.judging.histories.history import OwnClients, Session
@@ -24,6 +24,14 @@ class VariantOutages:
     faults: Sequence[OutageEvent]
     sessions: Mapping[Session, Sequence[Outage]]
     lingering: int
+    served_by: Callable[[Outage], int]
+    """The time by which the clients of a broker that failed have all that they declared again."""
+
+    def own(self, outage: Outage) -> tuple[int, int]:
+        """The time for which an outage of a broker concerns its own clients: until they are served again, or the
+        overlay has recovered, whichever comes first."""
+        begin, recovered = lasting(outage, self.lingering)
+        return begin, min(recovered, self.served_by(outage))
 
 
 def own_clients_of(promises: Promises, brokers: Container[str], happened: VariantOutages) -> OwnClients | None:
@@ -35,18 +43,18 @@ def own_clients_of(promises: Promises, brokers: Container[str], happened: Varian
     costs = {kind: [outage for outage in found if promises.loss(outage.kind) is kind] for kind in Loss}
     sparing = [*costs[Loss.OWN_CLIENTS], *costs[Loss.UNACCEPTED]]
     return OwnClients(
-        lossy=_by_broker(costs[Loss.OWN_CLIENTS], lingering),
-        unaccepted=_by_broker(costs[Loss.UNACCEPTED], lingering),
+        lossy=_by_broker(costs[Loss.OWN_CLIENTS], happened.own),
+        unaccepted=_by_broker(costs[Loss.UNACCEPTED], happened.own),
         unsettled=Intervals.of(lasting(outage, lingering) for outage in found if outage not in sparing),
-        brokers_down=_by_broker(sparing, 0),
+        brokers_down=_by_broker(sparing, lambda outage: lasting(outage, 0)),
         sessions_down={
             session: Intervals.of(lasting(outage, 0) for outage in down) for session, down in happened.sessions.items()
         },
     )
 
 
-def _by_broker(found: Iterable[Outage], lingering: int) -> dict[str, Intervals]:
+def _by_broker(found: Iterable[Outage], lasts: Callable[[Outage], tuple[int, int]]) -> dict[str, Intervals]:
     times: dict[str, list[tuple[int, int]]] = {}
     for outage in found:
-        times.setdefault(outage.target, []).append(lasting(outage, lingering))
+        times.setdefault(outage.target, []).append(lasts(outage))
     return {broker: Intervals.of(lasted) for broker, lasted in times.items()}

@@ -80,10 +80,17 @@ class Returning:
 
     def served(self, loss: LossyOutage, sessions: Sessions) -> LossyOutage:
         """A lossy outage with the time by which the subscriptions of a failed broker's clients hold again."""
-        if loss.end == FOREVER or loss.ends:
+        if loss.ends:
             return loss
-        own = [down for (_, broker), found in sessions.items() if broker == loss.element for down in found]
-        returned = [down.end for down in own if down.begin <= loss.end and down.end < FOREVER]
-        back = max(loss.end + self.within, *returned) if returned else loss.end + self.within
-        others = Intervals.union(*(times for element, times in self.struck.items() if element != loss.element))
-        return replace(loss, served=others.settled(loss.begin, back + self.settled))
+        return replace(loss, served=self.served_by(loss.element, loss.begin, loss.end, sessions))
+
+    def served_by(self, broker: str, begin: int, end: int, sessions: Sessions) -> int:
+        """The time by which the clients of a broker that failed in this time have all that they declared again;
+        `FOREVER` where the broker does not come back."""
+        if end == FOREVER:
+            return FOREVER
+        own = [down for (_, home), found in sessions.items() if home == broker for down in found]
+        returned = [down.end for down in own if down.begin <= end and down.end < FOREVER]
+        back = max(end + self.within, *returned) if returned else end + self.within
+        others = Intervals.union(*(times for element, times in self.struck.items() if element != broker))
+        return others.settled(begin, back + self.settled)
