@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_service.client_library.client import REJECTIONS_KEPT, Client, RejectedError, Session
+from broker_service.client_library.client import REJECTIONS_KEPT, Client, LostRange, RejectedError, Session
 from broker_service.client_library.client_requests import SessionFullError, SessionLimits, TooLargeError
 from broker_service.client_library.client_session import ClientSession, ConnectError
 from broker_service.config import Limits
@@ -15,7 +15,7 @@ from broker_service.language import Operator, Predicate, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.notation import parse_composite
 from broker_service.language.wire import encode_predicates, encode_publication
-from broker_service.messages import ClientEvent, ConstituentPublication, Operation, Outcome
+from broker_service.messages import ClientEvent, ConstituentPublication, Operation, Outcome, StreamPosition
 from tests.broker_service.loopback import (
     QUOTES,
     STOCKS,
@@ -291,6 +291,23 @@ async def test_content_that_cannot_be_read_costs_its_notification_only(tmp_path:
             client.publish("P:2", quote(1))
             assert (await asyncio.wait_for(anext(client), WITHIN)).id == "P:2"
             assert (session.connections, session.malformed) == (1, 1)
+
+
+async def test_a_lost_range_comes_with_the_notification_behind_it(tmp_path: Path) -> None:
+    async with Loopback(tmp_path) as overlay:
+        server = await overlay.start("B1")
+        async with Session(overlay.address("B1")) as session:
+            client = await session.client("S")
+            await client.advertise("a", QUOTES)
+            await client.subscribe("s", STOCKS)
+            (stream,) = server._sessions
+            client.publish("P:1", quote(1))
+            assert (await asyncio.wait_for(anext(client), WITHIN)).lost_before == ()
+            assert stream.session.put(ClientEvent(Outcome.LOST, ("S",), 9, position=StreamPosition("B1", 4)))
+            client.publish("P:2", quote(1))
+            lost = LostRange("B1", 4, 9)
+            assert (await asyncio.wait_for(anext(client), WITHIN)).lost_before == (lost,)
+            assert list(client.lost) == [lost]
 
 
 @pytest.mark.parametrize("frame", [b"\xff no protobuf"])
