@@ -36,6 +36,7 @@ from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
+from broker_service.routing.gryphon.propagation.asking import Asking
 from broker_service.routing.gryphon.propagation.dissemination import Dissemination, Request, send
 from broker_service.routing.gryphon.propagation.exchanges import Exchanges
 from broker_service.routing.gryphon.propagation.messages import (
@@ -63,7 +64,7 @@ from broker_service.routing.gryphon.virtual_time.vectors import (
     part_of,
     raise_to,
 )
-from broker_service.routing.interface import Action, Actions, CancelTimer, SetTimer, TimerKey
+from broker_service.routing.interface import Action, Actions, TimerKey
 
 Observer = Callable[[NodeNumber, Iterable[Conjunction], Iterable[Conjunction]], None]
 """Called with a source and the roots that it has added and removed."""
@@ -72,8 +73,6 @@ _GIVEN_UP_AFTER: Final = 4
 """Times of a request in which a detour is found to a neighbour, if there is one."""
 _ASKED_IN_VAIN: Final = 3
 """States of one source that could not be taken, after which a reminder is sent."""
-_MOST_DOUBLINGS: Final = 9
-"""Doublings of the wait for a state."""
 
 
 class Propagation:
@@ -106,14 +105,7 @@ class Propagation:
         self._dissemination = Dissemination(
             view, self.known, exchanges, is_up=is_up, now=now, lost_after=self._lost_after
         )
-        self._wanted: dict[NodeNumber, dict[Leaf, VirtualTime]] = {}
-        """By source: the vector that news were about which this broker could not apply."""
-        self._asked: dict[NodeNumber, int] = {}
-        """By source: requests for its state since it is wanted."""
-        self._unanswered: dict[NodeNumber, int] = {}
-        """By source: those of them since a state came."""
-        self._refused: dict[NodeNumber, int] = {}
-        """By source: states that could not be taken since it is wanted."""
+        self._asking = Asking(view, self.known, ask_after=ask_after, is_up=is_up, round_trip=round_trip)
         self._incarnations: dict[BrokerId, int] = {}
 
     def start(self, announced: VirtualTime) -> None:
@@ -157,7 +149,7 @@ class Propagation:
     def timer(self, key: TimerKey) -> Actions:
         """A timer of this module has run out."""
         if isinstance(key, AskAgain):
-            return self._ask_again(key.source)
+            return self._asking.again(key.source)
         if isinstance(key, GiveUp):
             return self._dissemination.give_up(key.neighbour)
         assert isinstance(key, Party)
@@ -179,10 +171,7 @@ class Propagation:
 
     def want(self, source: NodeNumber, needed: Vector) -> Actions:
         """Asks for the state of a source after a moment, unless news come that reach a vector before."""
-        if source == self._view.leaf or source in self._wanted:
-            return ()
-        self._want(source, needed)
-        return (SetTimer(AskAgain(source), self._ask_after, awaited=True),)
+        return () if source == self._view.leaf else self._asking.want(source, needed)
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         """Offers what is known here."""
@@ -213,14 +202,14 @@ class Propagation:
             if self._applies(news, base):
                 actions += self._apply(news, added, removed, parties)
             else:
-                actions += self._ask(news.source, needed, neighbour)
+                actions += self._asking.ask(news.source, needed, neighbour)
         self._dissemination.request(Request(neighbour, needed, parties))
         return [*actions, *self._dissemination.evaluate()]
 
     def _receive_offer(self, neighbour: BrokerId, offer: Offer) -> Actions:
         self._require_source(neighbour, offer.source)
         needed = self._vector(offer.source, offer.known)
-        actions = () if dominates(self.known, needed) else self._ask(offer.source, needed, neighbour)
+        actions = () if dominates(self.known, needed) else self._asking.ask(offer.source, needed, neighbour)
         self._dissemination.request(Request(neighbour, needed, self._dissemination.receivers(neighbour)))
         return [*actions, *self._dissemination.evaluate()]
 
@@ -244,11 +233,10 @@ class Propagation:
         known = self._vector(state.source, state.known)
         roots = [decode_conjunction(body) for body in state.roots]
         if not self._takes(state.source, known):
-            self._refused[state.source] = self._refused.get(state.source, 0) + 1
-            self._unanswered[state.source] = 0
-            return self._remind(neighbour, state.source)
+            refused = self._asking.refuse(state.source)
+            return self._remind(neighbour, state.source) if refused >= _ASKED_IN_VAIN else ()
         self._replace(state.source, known, roots)
-        return [*self._end_asking(), *self._dissemination.evaluate()]
+        return [*self._asking.end(), *self._dissemination.evaluate()]
 
     def _receive_reminder(self, neighbour: BrokerId, reminder: Reminder) -> Actions:
         view = self._view
@@ -261,7 +249,7 @@ class Propagation:
         for source in dict.fromkeys(view.source_of[leaf] for leaf in missed):
             self._update(source, roots, ())
         self._raise(part_of(known, missed))
-        return [*self._end_asking(), *self._dissemination.evaluate()]
+        return [*self._asking.end(), *self._dissemination.evaluate()]
 
     def _receive_settled(self, neighbour: BrokerId, settled: Settled) -> Actions:
         node = self._node_of(neighbour)
@@ -304,7 +292,7 @@ class Propagation:
             else:
                 passed = news
             actions += self._dissemination.pass_on(party, passed)
-        return [*actions, *self._end_asking()]
+        return [*actions, *self._asking.end()]
 
     def _own_change(self, news: News, difference: Difference, base: Vector, fingerprint: int) -> News:
         """The change of this broker's roots in one direction that a change of a source makes."""
@@ -340,46 +328,9 @@ class Propagation:
         slowest = max((self._round_trip(broker) for broker in self._view.leaves if self._is_up(broker)), default=0.0)
         return _GIVEN_UP_AFTER * (self._ask_after + slowest)
 
-    def _ask(self, source: NodeNumber, needed: Vector, neighbour: BrokerId) -> list[Action]:
-        """Asks for the state of a source at once, unless that has been done."""
-        if source in self._wanted:
-            raise_to(self._wanted[source], needed)
-            return []
-        self._want(source, needed)
-        return self._send_ask(source, neighbour)
-
-    def _want(self, source: NodeNumber, needed: Vector) -> None:
-        self._wanted[source] = dict(needed)
-        self._asked[source] = self._unanswered[source] = self._refused[source] = 0
-
-    def _send_ask(self, source: NodeNumber, neighbour: BrokerId) -> list[Action]:
-        """Asks a broker. The wait is twice the time of an answer, and doubles each time that none comes."""
-        wait = (self._ask_after + 2 * self._round_trip(neighbour)) * (1 << self._unanswered[source])
-        self._unanswered[source] = min(self._unanswered[source] + 1, _MOST_DOUBLINGS)
-        return [send(neighbour, Ask(source)), SetTimer(AskAgain(source), wait, awaited=True)]
-
-    def _ask_again(self, source: NodeNumber) -> Actions:
-        if source not in self._wanted:
-            return ()
-        candidates = [*self._view.members.get(source, ()), *self._view.peers]
-        reachable = [broker for broker in candidates if self._is_up(broker)]
-        if not reachable:
-            del self._wanted[source]  # when a link comes up, its other end offers what it has
-            return ()
-        neighbour = reachable[self._asked[source] % len(reachable)]
-        self._asked[source] += 1
-        return self._send_ask(source, neighbour)
-
-    def _end_asking(self) -> list[Action]:
-        """Ends the requests for states that are wanted no more."""
-        reached = [source for source, needed in self._wanted.items() if dominates(self.known, needed)]
-        for source in reached:
-            del self._wanted[source]
-        return [CancelTimer(AskAgain(source)) for source in reached]
-
     def _remind(self, neighbour: BrokerId, source: NodeNumber) -> Actions:
         """Reminds a broker of a neighbouring node of what its state of that node lacks (rule 7)."""
-        if neighbour not in self._view.members.get(source, ()) or self._refused[source] < _ASKED_IN_VAIN:
+        if neighbour not in self._view.members.get(source, ()):
             return ()
         known = part_of(self.known, self._view.behind[source])
         return (send(neighbour, Reminder(encode_vector(known), self._roots.received(source).bodies)),)
