@@ -27,6 +27,8 @@ LARGEST_FILE = 32 << 20
 """Bytes of one file, unpacked: half a million quotes."""
 LARGEST_ARCHIVE = 256 << 20
 """Bytes of a .tar.gz, unpacked."""
+MOST_QUOTES = 500_000
+"""Lines of all files that are read, together: twice those of the papers. Reading as many takes a minute."""
 LONGEST_SYMBOL = 100
 """Characters of a symbol; without a column for it, it is the name of the file."""
 _CHUNK = 1 << 20
@@ -40,9 +42,12 @@ def read_quotes(source: QuoteFile, most: int) -> tuple[QuoteSeries, ...]:
     path = Path(source.file)
     read = {"padres": _padres, "csv": _csv}[source.format]
     series: dict[str, QuoteSeries] = {}
-    name = path.name
+    name, lines = path.name, 0
     try:
         for name, content in _files(path):
+            lines += content.count(b"\n")
+            if lines > MOST_QUOTES:
+                raise ValueError(f"more than {MOST_QUOTES:,} quotes with those before; leave out symbols or days")
             for quotes in read(Path(name).stem, _text(content)):
                 if len(quotes.symbol) > LONGEST_SYMBOL:
                     raise ValueError(f"a symbol of {len(quotes.symbol):,} characters; {LONGEST_SYMBOL} is the most")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scenario.model import Scenario
 from scenario.sections.workload import QuoteFile
 from scenario.workload.generate import generate
+from scenario.workload.quotes import sources
 from scenario.workload.quotes.bootstrap import bootstrap, extended, lacking_for_more
 from scenario.workload.quotes.series import QuoteSeries, real_quotes
 from scenario.workload.quotes.sources import read_quotes
@@ -197,3 +198,13 @@ def test_further_series_are_not_made_of_quotes_without_prices(tmp_path: Path) ->
     series = read_quotes(QuoteFile(file=str(tmp_path / "q"), format="padres"), most=5)
     assert lacking_for_more(series) == "high"
     assert lacking_for_more(real_quotes()) == ""
+
+
+def test_so_many_quotes_are_refused_before_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "MOST_QUOTES", 4)
+    (tmp_path / "quotes").mkdir()
+    for symbol in "AB":
+        (tmp_path / "quotes" / symbol).write_text(f"[class,'STOCK'],[symbol,'{symbol}'],[open,5]\n" * 3)
+    with pytest.raises(ScenarioError, match=r"quotes: B: more than 4 quotes with those before"):
+        read_quotes(QuoteFile(file=str(tmp_path / "quotes"), format="padres"), most=5)
+    assert len(read_quotes(QuoteFile(file=str(tmp_path / "quotes"), format="padres"), most=1)) == 1
