@@ -27,7 +27,7 @@ from pathlib import Path
 import msgspec
 from rich.table import Table
 
-from benchmarks.support.attacker import MESSAGES, NAME
+from benchmarks.support.attacker import CONNECTIONS, MESSAGES, NAME
 from benchmarks.support.floods import FLOODS
 from benchmarks.support.loopback import ROOT, LoopbackBrokers, LoopbackDriver, end
 from benchmarks.support.processes import Usage
@@ -37,7 +37,7 @@ from benchmarks.throughput import JOIN_SECONDS, notifications_of, publisher, sub
 LOST = Target("notifications lost under the worst attack", Bound.AT_MOST, 0)
 ADDED = Target("delay that the worst attack adds, 99th percentile", Bound.AT_MOST, 200, "ms")
 
-ATTACKS = (*FLOODS, *MESSAGES)
+ATTACKS = (*FLOODS, CONNECTIONS, *MESSAGES)
 QUICK = ("pings", "rapid resets", "groups over trees")
 RATE = 50.0
 LINKS = ((1, 2), (2, 3), (4, 2))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import socket
 import statistics
 import subprocess
 import sys
@@ -60,13 +61,18 @@ async def _read(call: Call, count: int) -> None:
         await call.read()
 
 
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
 def cost_of(transport: str, seconds: float) -> float:
     """Microseconds of processor time that a process of a transport takes for a message in and out."""
     with tempfile.TemporaryDirectory(prefix="transports-") as directory:
         path = Path(directory) / "socket"
         process = subprocess.Popen([sys.executable, "-m", "benchmarks.support.echo", transport, str(path)], cwd=ROOT)
         try:
-            wait_for(path.is_socket, process)
+            wait_for(lambda: _listens(path), process)
             uvloop.run(_exchange(str(path), 0.2))
             before = Usage.of(process.pid)
             messages = uvloop.run(_exchange(str(path), seconds))

@@ -9,9 +9,11 @@ that the broker knows, with headers that are legal for the routing protocol and 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 
 from benchmarks.support.floods import FLOODS, Flood, HostileEnd
@@ -29,6 +31,10 @@ from broker_service.transport.wire import encode_link_frame
 NAME = "B4"
 """The attacker's name in the overlay."""
 
+CONNECTIONS = "connections"
+"""The name of the flood of connections."""
+
+_MOST_CONNECTIONS = 800
 _AT_ONCE = 256_000
 _LARGEST = 1 << 20
 _STOCK = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
@@ -107,6 +113,19 @@ def attack(address: str, flood: Flood) -> None:
                 pass  # the broker has closed it
 
 
+def open_connections(address: str) -> None:
+    """Opens one connection after another, on which nothing happens, and closes the oldest of very many."""
+    host, _, port = address.rpartition(":")
+    connections: deque[socket.socket] = deque()
+    while True:
+        connection = socket.create_connection((host, int(port)))
+        with contextlib.suppress(OSError):
+            connection.sendall(HostileEnd().greeting(0))
+        connections.append(connection)
+        if len(connections) > _MOST_CONNECTIONS:
+            connections.popleft().close()
+
+
 def _discard(connection: socket.socket) -> None:
     """Reads the answers that have come. Raises `OSError` at the end of them."""
     try:
@@ -141,6 +160,8 @@ async def _read_all(read: Callable[[], object]) -> None:
 
 
 def main(address: str, name: str) -> None:
+    if name == CONNECTIONS:
+        open_connections(address)
     if name in FLOODS:
         attack(address, FLOODS[name])
     asyncio.run(attack_by_messages(address, MESSAGES[name]))

@@ -76,7 +76,7 @@ class LinkStream(Duplex):
         while self.held_up:
             if self._waits:
                 await self._wait_for_backlogs()
-            elif self._unsubmitted:
+            elif self._unsubmitted and not self._service.waits(self._handler):
                 await asyncio.sleep(0)
                 self._submit(self._unsubmitted)
             else:
