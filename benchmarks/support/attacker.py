@@ -21,6 +21,7 @@ from broker_service.language import Operator, Predicate
 from broker_service.language.wire import encode_predicates
 from broker_service.links.frames import Hello, MessageFrame
 from broker_service.messages import Kind, Message
+from broker_service.routing.common.bounds import MOST_TREES_NAMED
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.tid.messages import AdvertiseHeader, PublishHeader, Restarted, SubscribeHeader
 from broker_service.transport.channel import dial
@@ -48,24 +49,30 @@ def _subscription(number: int, trees: range) -> Message:
     return Message(Kind.SUBSCRIBE, f"{_HOME}.{number}", _STOCK, encode_header(header), 1)
 
 
+def _subscriptions(number: int, trees: int) -> Iterator[Message]:
+    """A subscription to many trees, in as few messages as there may be."""
+    for begin in range(0, trees, MOST_TREES_NAMED):
+        yield _subscription(number, range(begin, min(trees, begin + MOST_TREES_NAMED)))
+
+
 def _groups() -> Iterator[Message]:
     """Publications for many subscribers of whom nobody knows."""
-    header = encode_header(PublishHeader("B1.1.1", 9, {_HOME: [(number,) for number in range(15_000)]}))
+    header = encode_header(PublishHeader("B1.1.1", 9, {_HOME: [(number,) for number in range(7_500)]}))
     return itertools.repeat(Message(Kind.PUBLISH, "P:1", b"", header, 1))
 
 
 def _squares() -> Iterator[Message]:
     """A client with two subscriptions of many trees each, and publications that name them over and over."""
     for number in (1, 2):
-        yield _subscription(number, range(number, 9_000))
-    header = encode_header(PublishHeader("B1.1.1", 9, {_HOME: [(1, 2) * 30_000]}))
+        yield from _subscriptions(number, 9_000 + number)
+    header = encode_header(PublishHeader("B1.1.1", 9, {_HOME: [(1, 2) * 15_000]}))
     yield from itertools.repeat(Message(Kind.PUBLISH, "P:1", b"", header, 1))
 
 
 def _trees() -> Iterator[Message]:
     """A subscription with many trees, and further trees of it one at a time."""
     for number in itertools.count(1):
-        yield _subscription(number, range(9_000))
+        yield from _subscriptions(number, 9_000)
         for tree in range(9_000, 16_000):
             yield _subscription(number, range(tree, tree + 1))
 

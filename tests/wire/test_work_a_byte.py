@@ -39,8 +39,8 @@ A_MESSAGE = 25_000
 """Instructions of any message: half a millisecond."""
 
 A_BYTE = 300
-"""Instructions more for each of its bytes. A header of 64 KB, the longest of a publication, takes half a second at that
-rate, and a tenth of it by what was measured."""
+"""Instructions more for each of its bytes. The longest header of a publication, 32 KB, would take a quarter second at
+that rate; measured was a tenth of it."""
 
 A_BYTE_BEFORE = 12
 """Instructions more for each byte of all messages before."""

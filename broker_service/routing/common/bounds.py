@@ -17,7 +17,10 @@ MOST_BROKERS: Final = MOST_HOPS
 """Brokers of the largest overlay."""
 
 MOST_TREES: Final = 1 << 14
-"""Trees that one header names: at least one for each broker of the largest overlay."""
+"""Trees that one subscription is bound to: at least one for each broker of the largest overlay."""
+
+MOST_TREES_NAMED: Final = 1 << 11
+"""Trees that one header names; a subscription to more of them travels in several messages."""
 
 MOST_DECLARED: Final = 1 << 17
 """Advertisements or subscriptions of one broker that one header names: at least one for each client that a broker takes

@@ -8,16 +8,16 @@ from typing import Annotated, Final
 import msgspec
 
 from broker_service.messages import BrokerId, Kind, Message
-from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES, BrokerName, BrokerPath, Name
+from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES_NAMED, BrokerName, BrokerPath, Name
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import AdvertisementRow, Group, SubscriptionRow
 
-MOST_DESTINATION_BYTES: Final = 1 << 16
+MOST_DESTINATION_BYTES: Final = 1 << 15
 """Bytes of a publication's header, in which a subscription takes three to five. The publisher's broker sends several
 copies to a neighbour where one would name more subscriptions."""
 
-TreeIds = Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_TREES)]
+TreeIds = Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_TREES_NAMED)]
 
 
 class AdvertiseHeader(msgspec.Struct, frozen=True, array_like=True):

@@ -5,9 +5,10 @@ All trees whose next hop is the same share one message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from broker_service.messages import BrokerId, Kind, Message
+from broker_service.routing.common.bounds import MOST_TREES_NAMED
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import Send
 from broker_service.routing.tid.messages import UnsubscribeHeader, subscribe_message
@@ -31,8 +32,9 @@ class Propagation:
             if next_hop is not None and (route is None or route.last_hop != next_hop):
                 by_next_hop.setdefault(next_hop, []).append(tid)
         return [
-            Send(neighbour, subscribe_message(entry, tuple(bound), hops + 1))
+            Send(neighbour, subscribe_message(entry, part, hops + 1))
             for neighbour, bound in by_next_hop.items()
+            for part in _parts(bound)
         ]
 
     def renew(self, neighbour: BrokerId, tids: Iterable[TreeId]) -> list[Send]:
@@ -44,8 +46,9 @@ class Propagation:
                 if route is None or route.last_hop != neighbour:
                     together.setdefault((entry, route.distance if route else 0), []).append(tid)
         return [
-            Send(neighbour, subscribe_message(entry, tuple(bound), distance + 1))
+            Send(neighbour, subscribe_message(entry, part, distance + 1))
             for (entry, distance), bound in together.items()
+            for part in _parts(bound)
         ]
 
     def withdraw(self, entry: SubscriptionRow, tids: Iterable[TreeId], source: BrokerId | None) -> list[Send]:
@@ -56,6 +59,13 @@ class Propagation:
             if next_hop is not None and next_hop != source:
                 by_next_hop.setdefault(next_hop, []).append(tid)
         return [
-            Send(next_hop, Message(Kind.UNSUBSCRIBE, entry.id, b"", encode_header(UnsubscribeHeader(tuple(bound)))))
+            Send(next_hop, Message(Kind.UNSUBSCRIBE, entry.id, b"", encode_header(UnsubscribeHeader(part))))
             for next_hop, bound in by_next_hop.items()
+            for part in _parts(bound)
         ]
+
+
+def _parts(tids: list[TreeId]) -> Iterator[tuple[TreeId, ...]]:
+    """Trees in groups that fit into a header."""
+    for begin in range(0, len(tids), MOST_TREES_NAMED):
+        yield tuple(tids[begin : begin + MOST_TREES_NAMED])

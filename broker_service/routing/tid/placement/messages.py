@@ -10,7 +10,6 @@ from broker_service.language.composite_subscription import MAX_PARTS
 from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES, BrokerName, Name
 from broker_service.routing.common.decoding import header_decoder
 from broker_service.routing.common.identifiers import Home
-from broker_service.routing.tid.messages import TreeIds
 from broker_service.routing.tid.placement.confirmation import BindingAsked, BindingConfirmed
 from broker_service.routing.tid.placement.exchange import ExchangeMessage
 
@@ -67,7 +66,7 @@ class UnitPlaced(msgspec.Struct, frozen=True, array_like=True, tag=True):
     move: int
     path: HomePath
     """The brokers from the home to the join point."""
-    confirmed: TreeIds | None = None
+    confirmed: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_TREES)] | None = None
     """All trees that the join point knows, once each is confirmed; None before."""
 
 

@@ -11,7 +11,7 @@ from broker_service.errors import MalformedMessageError
 from broker_service.language.composite_subscription import MAX_PARTS
 from broker_service.routing.cbf.messages import decode_changes
 from broker_service.routing.channelization.messages import decode_interest
-from broker_service.routing.common.bounds import LONGEST_NAME, MOST_BROKERS, MOST_DECLARED, MOST_TREES
+from broker_service.routing.common.bounds import LONGEST_NAME, MOST_BROKERS, MOST_DECLARED, MOST_TREES_NAMED
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.distances import MOST_SERVERS
 from broker_service.routing.common.identifiers import Home
@@ -22,7 +22,7 @@ from broker_service.routing.tid.placement.messages import decode_compose, decode
 
 Decode = Callable[[bytes], object]
 BOUNDS: dict[str, tuple[Decode, Callable[[int], Any], int]] = {
-    "trees of a subscription": (decode_subscribe, lambda size: ("c", [""] * size), MOST_TREES),
+    "trees of a subscription": (decode_subscribe, lambda size: ("c", [""] * size), MOST_TREES_NAMED),
     "path of a unit": (decode_compose, lambda size: ("c", "u", 1, 1, None, [Home("B", 1)] * size, ()), MOST_BROKERS),
     "parts of a unit": (decode_compose, lambda size: ("c", "u", 1, 1, None, (), [()] * size), MAX_PARTS),
     "publications of a detection": (decode_detection, lambda size: (1, [""] * size), MAX_PARTS),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from broker_service.language import Operator, Predicate
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind, Message
-from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES
+from broker_service.routing.common.bounds import MOST_BROKERS, MOST_TREES, MOST_TREES_NAMED
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.tid import common_routes
 from broker_service.routing.tid.messages import (
@@ -19,6 +20,8 @@ from broker_service.routing.tid.messages import (
     Restarted,
     SubscribeHeader,
     decode_publish,
+    decode_subscribe,
+    decode_unsubscribe,
     encoded_parts,
 )
 from broker_service.routing.tid.tables import Group
@@ -123,7 +126,7 @@ def test_a_restart_voids_the_trees_and_the_subscriptions_of_its_broker_only() ->
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        (subscription(1, range(MOST_TREES + 1)), f"length <= {MOST_TREES}"),
+        (subscription(1, range(MOST_TREES_NAMED + 1)), f"length <= {MOST_TREES_NAMED}"),
         (publication(each(MOST_DESTINATION_BYTES)), f"of which it may have {MOST_DESTINATION_BYTES}"),
         (
             Message(Kind.ADVERTISE, "B9.1.1", STOCK, encode_header(AdvertiseHeader(("B",) * (MOST_BROKERS + 1))), 1),
@@ -146,7 +149,9 @@ def test_what_no_overlay_justifies_is_refused_by_name(message: Message, reason: 
 
 def test_no_subscription_is_bound_to_more_trees_by_further_messages() -> None:
     overlay = broker_between()
-    overlay.brokers["B2"].receive("B3", [subscription(1, range(MOST_TREES)), subscription(1, [MOST_TREES])])
+    for begin in range(0, MOST_TREES, MOST_TREES_NAMED):
+        overlay.brokers["B2"].receive("B3", [subscription(1, range(begin, begin + MOST_TREES_NAMED))])
+    overlay.brokers["B2"].receive("B3", [subscription(1, [MOST_TREES])])
     assert reasons(overlay) == [f"malformed: a subscription that is bound to more than {MOST_TREES} trees"]
 
 
@@ -171,4 +176,18 @@ def test_a_publication_for_very_many_subscriptions_travels_in_several_copies() -
 def test_a_client_with_very_many_matching_subscriptions_is_represented_by_some() -> None:
     (part,) = encoded_parts(PublishHeader("B1.1.0", 9, {"B3.1": [tuple(range(1 << 17))]}))
     ((group,),) = decode_publish(part).destinations.values()
-    assert group == tuple(range(1 << 14))
+    assert group == tuple(range(1 << 13))
+
+
+def test_a_subscription_to_very_many_trees_travels_in_several_messages() -> None:
+    overlay = broker_between()
+    trees = [f"B1.1.{number}" for number in range(MOST_TREES_NAMED + 1)]
+    messages = [Message(Kind.ADVERTISE, tree, STOCK, encode_header(AdvertiseHeader(("B1",))), 1) for tree in trees]
+    overlay.brokers["B2"].receive("B1", messages)
+    overlay.brokers["B2"].receive("B3", [subscription(1, range(MOST_TREES_NAMED)), subscription(1, [MOST_TREES_NAMED])])
+    router: Any = overlay.brokers["B2"]._router
+    entry = router._subscriptions.get(f"{HOME}.1")
+    for sends in (router._propagation.renew("B1", trees), router._propagation.withdraw(entry, trees, "B3")):
+        decode = {Kind.SUBSCRIBE: decode_subscribe, Kind.UNSUBSCRIBE: decode_unsubscribe}
+        named = [decode[send.message.kind](send.message.header).tids for send in sends]
+        assert [len(tids) for tids in named] == [MOST_TREES_NAMED, 1]
