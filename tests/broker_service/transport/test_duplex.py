@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from broker_service.links.pacing import BURST, FRAME_INTERVAL
+from broker_service.transport import duplex
 from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.duplex import Duplex, StreamClosedError
+from broker_service.turns import SLICE_TIME
 from record.callbacks import do_nothing
 from record.time_units import SECOND
 from tests.broker_service.loopback import WITHIN
@@ -117,8 +119,11 @@ class Reader(Duplex):
         return ()
 
 
-@pytest.mark.parametrize(("seconds", "most"), [(0.0, 32), (0.006, 2)])
-async def test_frames_beyond_a_turn_wait_until_the_event_loop_has_served_others(seconds: float, most: int) -> None:
+@pytest.mark.parametrize(("seconds", "slice_time", "most"), [(0.0, 1000 * SECOND, 32), (0.006, SLICE_TIME, 2)])
+async def test_frames_beyond_a_turn_wait_until_the_event_loop_has_served_others(
+    seconds: float, slice_time: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duplex, "SLICE_TIME", slice_time)
     stream, at_turns = QueueStream(), list[int]()
     reader = Reader(stream, seconds)
     running = asyncio.create_task(reader.run())
