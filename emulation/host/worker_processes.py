@@ -14,7 +14,7 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from typing import Generic, TypeVar
 
-from record.errors import UserError
+from record.errors import HostError, UserError
 from record.exit_codes import ExitCode
 
 Work = TypeVar("Work")
@@ -80,7 +80,12 @@ class WorkerProcesses(Generic[Work]):
             if piece is None:
                 return
             process = self._context.Process(target=_work, args=(self._do, piece), daemon=True)
-            process.start()
+            try:
+                process.start()
+            except (EOFError, ConnectionError) as error:
+                raise HostError(
+                    "the process from which workers are forked was ended from outside; was memory short? Run again"
+                ) from error
             self._running[process.sentinel] = (piece, process)
 
     def _end(self) -> None:

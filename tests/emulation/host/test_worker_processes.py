@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from emulation.host.worker_processes import WorkBrokenError, WorkerProcesses, WorkFailedError
+from record.errors import HostError
 
 
 def test_every_piece_is_done(tmp_path: Path) -> None:
@@ -65,6 +66,7 @@ def test_an_interrupt_while_the_server_imports_prints_no_stack_trace(tmp_path: P
     program = """
 import sys, time
 sys.path.insert(0, ".")
+from record.errors import HostError
 from emulation.host.worker_processes import WorkerProcesses
 try:
     list(WorkerProcesses(time.sleep, 1, ["slow"]).run([600.0]))
@@ -86,3 +88,14 @@ except KeyboardInterrupt:
             time.sleep(0.01)
         os.killpg(running.pid, signal.SIGINT)
         assert running.communicate(timeout=60)[0] == "interrupted\n"
+
+
+def test_a_server_that_is_killed_while_it_forks_is_an_error_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is killed at other times it is started again."""
+
+    def killed(_process: object) -> None:
+        raise EOFError("unexpected EOF")
+
+    monkeypatch.setattr(multiprocessing.get_context("forkserver").Process, "start", killed)
+    with pytest.raises(HostError, match="was ended from outside; was memory short"):
+        list(WorkerProcesses(time.sleep, 2).run([0.0]))
