@@ -19,7 +19,7 @@ from analysis.judging.histories.history import History
 from analysis.judging.histories.settling import ALLOWANCE
 from analysis.judging.journeys.causes import CauseTally
 from analysis.judging.journeys.issued import IssueTally
-from analysis.judging.journeys.journey import Journey, Journeys
+from analysis.judging.journeys.journey import Journey, Journeys, arrival
 from analysis.judging.journeys.network import Network
 from analysis.judging.journeys.network_usage import UsageTally
 from analysis.judging.journeys.route_lengths import RouteTally
@@ -28,7 +28,6 @@ from analysis.judging.journeys.spread import SpreadSample
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
 from analysis.judging.oracle import Oracle, Verdict, expect, oracles_of
 from analysis.judging.rights.duties import owing_subscriptions
-from analysis.judging.trace import CopyTrace
 from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import bucket_of
 from analysis.run_files.blocks import Blocks
@@ -213,11 +212,12 @@ class PublicationStage:
         """Adds the records of a publication's copies to its matches: all of them where a fault may have cost one or it
         may still have been on its way at the end, and else where it was last on its way to the client."""
         history = self.histories[journey.variant]
-        steps = journeys.steps(journey) if verdict.matches else []
+        if not verdict.matches:
+            return
         needs_all = history.losses or journey.variant in self.undrained
+        steps = journeys.steps(journey) if needs_all else []
         for match in verdict.matches:
-            broker = history.lifetimes[match.lifetime].broker
-            match.steps = steps if needs_all else CopyTrace(steps).end_at(broker)
+            match.steps = steps if needs_all else arrival(journey, history.lifetimes[match.lifetime].broker)
             match.tree, match.logged = verdict.tree, journey.logged
 
     def _pair(self, reference: JudgedPublication, variant: JudgedPublication, tally: PublicationTally) -> None:

@@ -89,12 +89,6 @@ class CopyTrace:
             before, at = step.time, step.peer
         return tuple(reversed(way))
 
-    def end_at(self, broker: BrokerId | None) -> list[Step]:
-        """The first arrival at a broker; where there is none, the last step."""
-        arrived = [] if broker is None else self.arrivals(broker)
-        last = arrived[0] if arrived else self.last
-        return [] if last is None else [last]
-
     @property
     def last(self) -> Step | None:
         """The latest step; None of a publication that no broker recorded."""

@@ -247,6 +247,8 @@ class DetectionSweep:
     def _weighed(self, found: _OpenSet, owing: Sequence[int]) -> Weighed | None:
         """The outcome for a set that is owed in some lifetimes; None where it came. It is lost if it is in one of
         them."""
+        if found.notified and not any(self._lifetimes[number].facts.evidence.losses for number in owing):
+            return None
         ids = {member.publication for member in found.members}
         made = [
             detection

@@ -238,6 +238,15 @@ class Journeys:
         return drops
 
 
+def arrival(journey: Journey, broker: str | None) -> list[Step]:
+    """The arrival of a publication at a broker; where it did not come there, the last one at any."""
+    if not journey.reached:
+        return []
+    arrivals = list(zip(journey.arrived.tolist(), journey.reached, strict=True))
+    time, at = min((one for one in arrivals if one[1] == broker), default=max(arrivals))
+    return [Step(StepKind.ARRIVED, time, at)]
+
+
 def _receipts(notified: Events, paths: Paths, names: Sequence[str]) -> list[Receipt]:
     """The receipt of each notification."""
     arrivals = paths.of(notified)
