@@ -91,7 +91,7 @@ except KeyboardInterrupt:
 
 
 def test_a_server_that_is_killed_while_it_forks_is_an_error_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it is killed at other times it is started again."""
+    """Killed at other times it is started again."""
 
     def killed(_process: object) -> None:
         raise EOFError("unexpected EOF")
