@@ -2,7 +2,8 @@
 
 1. A broker receives a publication from a client after the client published it.
 2. A broker receives a publication from a neighbour after the neighbour sent it.
-3. Clients are notified of a publication after it was published, and after their broker received it.
+3. Clients are notified of a publication after it was published, and after their broker received it; or matched it,
+   because a publication on a detour travels in a control message, which its record as `received` does not name.
 
 Of several records of one publication the earliest counts at either end, because one may travel twice.
 """
@@ -61,14 +62,16 @@ class CauseTally:
     def of(cls, table: EventTable) -> CauseTally:
         """The leads in a bucket of publications."""
         width = len(table.names) + 1
-        sent, received, notified = (table.events.of(event) for event in (Event.SENT, Event.RECEIVED, Event.NOTIFIED))
+        sent, received, matched, notified = map(
+            table.events.of, (Event.SENT, Event.RECEIVED, Event.MATCHED, Event.NOTIFIED)
+        )
         published, homes, times = _publishings(table)
         nobody = np.zeros_like
         causes = _earliest(
-            _keys(width, (sent.journey, received.journey, published, published),
-                  (sent.broker + 1, received.broker + 1, nobody(published), nobody(published)),
-                  (sent.neighbour + 1, nobody(received.broker), homes, nobody(published))),
-            np.concatenate((sent.time, received.time, times, times)),
+            _keys(width, (sent.journey, received.journey, matched.journey, published, published),
+                  (sent.broker + 1, received.broker + 1, matched.broker + 1, nobody(published), nobody(published)),
+                  (sent.neighbour + 1, nobody(received.broker), nobody(matched.broker), homes, nobody(published))),
+            np.concatenate((sent.time, received.time, matched.time, times, times)),
         )  # fmt: skip
         effects = _earliest(
             _keys(width, (received.journey, notified.journey, notified.journey),

@@ -46,6 +46,14 @@ def test_clocks_that_disagree_are_named(calm: Path, tmp_path: Path, node: str, e
     assert sentence in findings(edited(calm, tmp_path / "run", {node: edit}))[CAUSES]
 
 
+def test_a_broker_that_matched_a_publication_has_it(calm: Path, tmp_path: Path) -> None:
+    """What comes by a detour is in a control message, and may be received once more after clients were notified."""
+    found = findings(edited(calm, tmp_path / "run", {"B2": shifted(50, "received")}))
+    assert "clients of B2" not in found.get(CAUSES, "")
+    both = findings(edited(calm, tmp_path / "both", {"B2": shifted(50, "received", "matched")}))
+    assert "clients of B2 were notified before it received" in both[CAUSES]
+
+
 def test_publications_that_are_not_issued_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     issue, met = Clients.issue, [0]
 
