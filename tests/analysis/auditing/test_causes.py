@@ -47,7 +47,7 @@ def test_clocks_that_disagree_are_named(calm: Path, tmp_path: Path, node: str, e
 
 
 def test_a_broker_that_matched_a_publication_has_it(calm: Path, tmp_path: Path) -> None:
-    """What comes by a detour is in a control message, and may be received once more after clients were notified."""
+    """A publication on a detour is in a control message, and may be received again after clients were notified."""
     late = shifted(50, "received")
     without = findings(edited(calm, tmp_path / "late", {"B2": late}))
     assert "clients of B2 were notified before it received" in without[CAUSES]

@@ -109,7 +109,8 @@ def killed() -> History:
         delivered(history, number, 110.5 + number, 0.010)
     history.publish("P:19", 119.9)
     history.add("B1", Event.SENT, 119.95, id="P:19", kind="publish", peer="B2", duration=0)
-    history.publish("P:20", 121).add("B1", Event.DROPPED, 121, id="P:20", kind="publish", text="neighbour restarted")
+    history.publish("P:20", 121)
+    history.add("B1", Event.DROPPED, 121, id="P:20", kind="publish", peer="B2", text="neighbour restarted")
     delivered(history, 21, 122, 0.020)  # not late: the limit lies between 20 and 24 ms
     delivered(history, 22, 129, 2.0)
     history.publish("P:23", 132.5)
