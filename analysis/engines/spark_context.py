@@ -15,7 +15,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -83,19 +83,21 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -
     # inherits the lock that keeps the directory, and is started in a thread, which Ctrl-C does not reach: PySpark would
     # forget a process that is still starting, and remove the directory.
     inherited = {"stdout": spark_log, "stderr": spark_log, "pass_fds": (lock,)}
-    with ThreadPoolExecutor(1, thread_name_prefix="java") as pool:
-        launching: Future[JavaGateway] = pool.submit(launch_gateway, configuration, inherited)
-        try:
-            with _own_interrupt_handler():
-                context = SparkContext(conf=configuration, gateway=launching.result())
-                context.setLogLevel("ERROR")
-                return context
-        except BaseException as error:
-            if launching.exception() is None:  # which waits until it has started
-                _end_java(launching.result())
-            if isinstance(error, Exception):
-                raise HostError(_refusal(settings["spark.master"], scratch, error)) from error
-            raise
+    launch: Callable[..., JavaGateway] = launch_gateway
+    launched: list[JavaGateway] = []
+    try:
+        with _own_interrupt_handler():
+            with ThreadPoolExecutor(1, thread_name_prefix="java") as pool:  # whose end waits until Java has started
+                pool.submit(lambda: launched.append(launch(configuration, inherited))).result()
+            context = SparkContext(conf=configuration, gateway=launched[0])
+            context.setLogLevel("ERROR")
+            return context
+    except BaseException as error:
+        for gateway in launched:
+            _end_java(gateway)
+        if isinstance(error, Exception):
+            raise HostError(_refusal(settings["spark.master"], scratch, error)) from error
+        raise
 
 
 def _refusal(master: str, scratch: Path, error: Exception) -> str:

@@ -106,7 +106,10 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "semi-probabilistic",
-        _of(f"{_ROUTING}.semi_probabilistic", "router", "choice", "seen", "subscriptions"),
+        (
+            *_of(f"{_ROUTING}.semi_probabilistic", "router", "choice", "subscriptions"),
+            f"{_ROUTING}.common.recognition",
+        ),
         (scenarios.SEMI_FLOOD,),
     ),
     Target(
