@@ -19,12 +19,13 @@ import hypothesis
 import pluggy
 import pytest
 
+from emulation.fidelity import host
 from emulation.host.build import Build, build
 from emulation.host.docker_host import docker_client
 from emulation.upkeep.clean import clean
 from record.errors import HostError
 from setup.compiled_finder import VARIABLE
-from tests import placement, stolen_time
+from tests import placement
 from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
 from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
 from tests.proof import EXAMPLES, tried
@@ -40,6 +41,10 @@ hypothesis.settings.load_profile("brokerlab")
 _ALLOCATIONS = 50_000
 """Objects that Python allocates between two searches for garbage, 70 times as many as by default. Thousands of
 collected tests are objects that stay, so that searches take a sixth of the time of collection and of properties."""
+
+
+_SPOILS = 0.01
+"""Share of the processors' time, stolen, from which on a measurement of milliseconds is one of the neighbours."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -62,14 +67,14 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, pluggy.Result[None], None]:
     """Skips a measurement (`alone`) that fails while the hypervisor takes the processors away, because it tells nothing
     of the product. It fails wherever no time is stolen."""
-    before = stolen_time.stolen_and_all()
+    before = host.sample() if item.get_closest_marker("alone") else None
     outcome = yield
-    excinfo = outcome.excinfo
-    if excinfo is None or not item.get_closest_marker("alone") or not issubclass(excinfo[0], AssertionError):
+    if before is None or outcome.excinfo is None or not issubclass(outcome.excinfo[0], AssertionError):
         return
-    stolen = stolen_time.share(before, stolen_time.stolen_and_all())
-    if stolen > stolen_time.SPOILS:
-        reason = f"the hypervisor took {stolen:.0%} of the processors away meanwhile: {str(excinfo[1])[:200]}"
+    used = host.use([before, host.sample()])
+    if used is not None and used.steal > _SPOILS:
+        said = str(outcome.excinfo[1])[:200]
+        reason = f"the hypervisor took {used.steal:.0%} of the processors away meanwhile: {said}"
         outcome.force_exception(pytest.skip.Exception(reason))
 
 
