@@ -28,6 +28,7 @@ from analysis.judging.detections.placements import PlacementTables
 from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
 from analysis.judging.evidence.backlog import Backlogs, Explanations, backlogs_of, silences_of
 from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.evidence.exits import closed_links
 from analysis.judging.evidence.lost_ranges import LostRanges
 from analysis.judging.evidence.paces import Paces
 from analysis.judging.evidence.ways import Ways
@@ -275,6 +276,7 @@ def _evidence(
         departures=publications.departures.of(number),
         settling=history.settling,
         promises=history.promises,
+        closed=closed_links(change for change in logs.neighbours if change.variant == number),
         undrained=undrained,
         oldest=publications.oldest[number],
     )

@@ -12,9 +12,11 @@ The evidence is a lossy outage (`analysis.judging.histories.losses`) of an eleme
 4. **its tables recovering**: a copy arrived at the restarted broker, which may have sent it on for some of its
    destinations only, or was last seen anywhere before the element on a way that needs it, after the heal and before the
    overlay had recovered.
+5. **without a way out**: each exit of the brokers that copies reached was shut, by outages that explain it
+   (`analysis.judging.evidence.exits`). Not one element is named here, but all of these.
 
-Nothing is excused by an element that no way between publisher and subscriber can pass, that the publication had passed
-before the outage, or from whose outage the overlay certainly had recovered.
+Except by the fifth, nothing is excused by an element that no way between publisher and subscriber can pass, that the
+publication had passed before the outage, or from whose outage the overlay certainly had recovered.
 
 A publication outside of the sample that brokers logged leaves no such evidence; where an outage may have struck it, it
 is not judged.
@@ -23,11 +25,12 @@ is not judged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analysis.judging.evidence.backlog import HANDLING, Backlogs
 from analysis.judging.evidence.departures import Departure
+from analysis.judging.evidence.exits import ClosedLinks, Exits
 from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.ways import Passing, Ways
 from analysis.judging.histories.losses import LossyOutage
@@ -62,6 +65,7 @@ class Evidence:
     departures: Mapping[Departure, int]
     settling: Settling
     promises: Promises
+    closed: ClosedLinks = field(default_factory=dict)
     undrained: int | None = None
     """The end of the drain phase, where messages were still in flight then; None where all had arrived."""
     oldest: int = 0
@@ -92,15 +96,28 @@ class Evidence:
     def excuse(self, judged: JudgedPublication, outcome: PublicationOutcome, recoveries: Recoveries) -> Excuse | None:
         """The excuse of a loss; None without evidence."""
         search = _Search(self, judged, outcome, recoveries)
-        return next(filter(None, map(search.by, self.losses)), None)
+        return next(filter(None, map(search.by, self.losses)), None) or self._without_exit(judged, outcome)
+
+    def _without_exit(self, judged: JudgedPublication, outcome: PublicationOutcome) -> Excuse | None:
+        """The excuse of a publication that could not leave the brokers that it had reached."""
+        exits = Exits(self.ways, self.losses, self.closed, self.settling.within)
+        shut = exits.shut(judged.steps, judged.origin, outcome.broker)
+        if not shut:
+            return None
+        elements = ", ".join(sorted({exit.outage.element for exit in shut}))
+        records = "; ".join(exit.record for exit in shut)
+        causes = "; ".join(self.stated(outage) for outage in sorted({exit.outage for exit in shut}))
+        return Excuse(f"without a way past {elements}", f"{records}; {causes}")
 
     def may_have_struck(
         self, judged: JudgedPublication, outcome: PublicationOutcome, least: Passing = Passing.USUAL
     ) -> bool:
         """True when an outage may have cost a publication, whatever was recorded of it: one of an element that
-        publications between these brokers pass with this certainty at least."""
+        publications between these brokers pass with this certainty at least. A link passes nothing while either of its
+        directions is down, because its streams need both."""
+        ends = judged.origin, outcome.broker
         return any(
-            self.ways.passing(judged.origin, outcome.broker, outage.element) >= least for outage in self._during(judged)
+            self.ways.passing(*ends, element) >= least for outage in self._during(judged) for element in outage.struck
         )
 
     def may_have_struck_last(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:

@@ -52,6 +52,11 @@ class LossyOutage:
         source, arrow, target = self.element.partition("->")
         return (source, target) if arrow else None
 
+    @property
+    def struck(self) -> tuple[str, ...]:
+        """The elements that pass nothing meanwhile: of a link both directions, because its streams need both."""
+        return (self.element,) if self.ends is None else (self.element, "->".join(reversed(self.ends)))
+
 
 def losses_of(
     faults: Iterable[OutageEvent], promises: Promises, lingering: int, brokers: Container[str]
