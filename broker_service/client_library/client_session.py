@@ -103,6 +103,11 @@ class ClientSession:
         await asyncio.gather(self._task, return_exceptions=True)
         self._task = None
 
+    def break_stream(self) -> None:
+        """Breaks the stream, as a network that fails does; the session opens another and repeats what is in doubt."""
+        if self._stream is not None:
+            self._stream.close("the stream was broken on purpose")
+
     def submit(
         self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
     ) -> int:

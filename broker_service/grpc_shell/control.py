@@ -145,4 +145,5 @@ def _link_state(link: OverlayLink) -> pb.LinkState:
         received=link.received,
         dropped=link.dropped,
         utilisation=link.utilisation,
+        publications=link.publications,
     )

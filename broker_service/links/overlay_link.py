@@ -76,6 +76,7 @@ class OverlayLink:
         "neighbour",
         "neighbour_incarnation",
         "on_waiting",
+        "publications",
         "received",
         "retransmission",
         "round_trip",
@@ -113,6 +114,8 @@ class OverlayLink:
         self.neighbour_incarnation = 0
         self.sent = 0
         """Messages handed to the transport, repeats not counted."""
+        self.publications = 0
+        """Those of them that are publications."""
         self.waited = 0
         """Nanoseconds that those messages spent in the output queue, all together."""
         self.received = 0
@@ -358,6 +361,7 @@ class OverlayLink:
             self._others_bytes -= others_bytes
         retransmission.in_flight_bytes = in_flight
         self.sent += taken
+        self.publications += taken - others
         self.waited += waited
         if self._flows:
             for flow in self._flows.values():

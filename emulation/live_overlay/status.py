@@ -18,6 +18,8 @@ class LinkEndStatus:
     in_flight: int = 0
     """Sent and not yet acknowledged by the neighbour."""
     sent: int = 0
+    publications: int = 0
+    """Those of them that are publications."""
     received: int = 0
     """Handled at this end, since the neighbour's present incarnation connected for the first time."""
     dropped: int = 0
@@ -70,6 +72,7 @@ def status_of(broker: Broker) -> BrokerStatus:
                 queued=link.queue_length,
                 in_flight=link.in_flight,
                 sent=link.sent,
+                publications=link.publications,
                 received=link.received,
                 dropped=link.dropped,
             )

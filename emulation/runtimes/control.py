@@ -135,6 +135,7 @@ def _status(reply: pb.StatusReply) -> BrokerStatus:
                 queued=link.queued,
                 in_flight=link.in_flight,
                 sent=link.sent,
+                publications=link.publications,
                 received=link.received,
                 dropped=link.dropped,
             )

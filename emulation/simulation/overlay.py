@@ -136,6 +136,12 @@ class SimulatedOverlay:
             session.connect(self._running[broker])
         return session
 
+    def break_session(self, session: SimulatedSession) -> None:
+        """Breaks a session's stream, as a network that fails does. The client opens another one when it tries next."""
+        home = next(broker for broker, opened in self._sessions if opened is session)
+        session.close()
+        self._after(session.reconnect_first, partial(self._reconnect, session, home))
+
     def await_links(self, within: float) -> None:
         self.settle(within)
 

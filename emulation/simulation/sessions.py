@@ -57,7 +57,10 @@ class SimulatedSession:
         self._events = events
         self._submit_latency = submit
         self._notify_latency = notify
-        self._requests = ClientRequests(address, on_event, limits or SessionLimits(), on_acknowledged)
+        limits = limits or SessionLimits()
+        self.reconnect_first = limits.reconnect_first
+        """Seconds before a stream that broke is tried again."""
+        self._requests = ClientRequests(address, on_event, limits, on_acknowledged)
         self._name = name
         self._held = 0
         """Requests that the broker holds back."""
@@ -105,7 +108,10 @@ class SimulatedSession:
             self.on_down()
 
     def close(self) -> None:
-        """Ends the session: the broker withdraws its clients' advertisements and subscriptions."""
+        """Ends the stream from the client's end: the broker withdraws its clients' advertisements and subscriptions.
+
+        Requests that are on their way come before that.
+        """
         broker, session = self._broker, self._session
         self._broker = self._session = None
         if broker is not None and session is not None:

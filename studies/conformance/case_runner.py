@@ -40,6 +40,9 @@ class CaseRun(Protocol):
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
         """Opens a session with a running broker, which all its clients share. The session outlives the broker."""
 
+    def break_session(self, broker: BrokerId) -> None:
+        """Breaks the stream of the session with a running broker; the session opens another one soon."""
+
     def hand_over(self) -> None:
         """Returns when running brokers have taken what clients asked of them, and clients what brokers sent them."""
 

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from broker_service.routing import read_options
 from scenario.sections.messages import Problem
 from scenario.yaml_files.fields import FieldPath
-from studies.conformance.model import LONGEST_WAIT, BrokerFault, Case, ClientStep, LinkChange, LinkFault
+from studies.conformance.model import (
+    LONGEST_WAIT,
+    MOST_AT_ONCE,
+    BrokerFault,
+    Case,
+    ClientStep,
+    Declaration,
+    LinkChange,
+    LinkFault,
+    SessionFault,
+)
 from studies.conformance.protocols import PROTOCOLS
 from topology.link_properties import OverlayError
 from topology.model import Overlay
@@ -25,6 +35,7 @@ def problems(case: Case) -> Iterator[Problem]:
     yield from _protocol_problems(case)
     yield from _option_problems(case)
     yield from _step_problems(case, overlay)
+    yield from _publication_problems(case)
     yield from _expectation_problems(case)
 
 
@@ -76,8 +87,17 @@ def _step_problems(case: Case, overlay: Overlay) -> Iterator[Problem]:
         elif step.broker not in case.brokers:
             known = ", ".join(case.brokers)
             yield Problem((*place, "broker"), f"there is no broker {step.broker!r}; the case has {known}")
+        elif isinstance(step, SessionFault):
+            yield from _session_problems(step, case, down, (*place, "broker"))
         elif isinstance(step, BrokerFault):
             yield from _broker_problems(step, down, (*place, "broker"))
+
+
+def _session_problems(step: SessionFault, case: Case, down: set[str], place: FieldPath) -> Iterator[Problem]:
+    if step.broker in down:
+        yield Problem(place, f"{step.broker} is down at this step; restart it first, or leave the step out")
+    elif not any(isinstance(other, ClientStep) and other.broker == step.broker for other in case.steps):
+        yield Problem(place, f"no step is of a client at {step.broker}, so there is no session; name another broker")
 
 
 def _broker_problems(step: BrokerFault, down: set[str], place: FieldPath) -> Iterator[Problem]:
@@ -114,14 +134,35 @@ def _change_problems(
     (present.add if step.op == "link_new" else present.discard)(link)
 
 
+def _publication_problems(case: Case) -> Iterator[Problem]:
+    made = 0
+    for number, step in enumerate(case.steps):
+        if not isinstance(step, Declaration) or step.op != "publish":
+            continue
+        within = made <= MOST_AT_ONCE
+        made += step.count or 1
+        if within and made > MOST_AT_ONCE:
+            message = f"a case may make {MOST_AT_ONCE:,} publications, and up to here it makes {made:,}"
+            yield Problem(("steps", number, "count"), message)
+        if step.crosses is None:
+            continue
+        if step.wait is not None:
+            message = "links are looked at when the overlay has settled; leave `wait` out, or `crosses`"
+            yield Problem(("steps", number, "crosses"), message)
+        for broker in (name for pair in step.crosses for name in pair if name not in case.brokers):
+            known = ", ".join(case.brokers)
+            yield Problem(("steps", number, "crosses"), f"there is no broker {broker!r}; the case has {known}")
+
+
 def _expectation_problems(case: Case) -> Iterator[Problem]:
     clients = {step.client for step in case.steps if isinstance(step, ClientStep)}
-    published = {step.id for step in case.steps if isinstance(step, ClientStep) and step.op == "publish"}
+    published = set(case.published)
+    together = {step.id for step in case.steps if isinstance(step, Declaration) and step.count is not None}
     for client, notifications in case.expect.items():
         place: FieldPath = ("expect", client)
         if client not in clients:
             yield Problem(place, f"no step is of a client {client!r}; the case has {', '.join(sorted(clients))}")
         for number, notification in enumerate(notifications):
             for id in (notification,) if isinstance(notification, str) else notification:
-                if id not in published:
+                if id not in published and not (isinstance(notification, str) and id in together):
                     yield Problem((*place, number), f"no step publishes {id!r}; name the id of a publication")

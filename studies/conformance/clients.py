@@ -45,7 +45,8 @@ class CaseClients:
         """Hands a step over to the client's broker, and before it what attaches the client there."""
         self._place(step.client, step.broker)
         body = step.body if isinstance(step, Declaration) else b""
-        self._sessions[step.broker].submit(step.client, _OPERATIONS[step.op], step.id, body)
+        for id in step.ids if isinstance(step, Declaration) else (step.id,):
+            self._sessions[step.broker].submit(step.client, _OPERATIONS[step.op], id, body)
 
     def _place(self, client: ClientId, broker: BrokerId) -> None:
         former = self.places.get(client)

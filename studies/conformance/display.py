@@ -122,6 +122,7 @@ def explanation(result: Result) -> Iterator[str]:
         yield from result.problem.splitlines()
     for difference in result.differences:
         yield from _difference(difference)
+    yield from result.crossings
     if result.refused:
         yield "brokers rejected:"
         yield from (f"  {reason}" for reason in result.refused)

@@ -6,7 +6,7 @@ A case is data, in a file or made by a program; `reading` takes it from a file, 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, FiniteFloat, ValidationInfo, field_validator
 
@@ -22,11 +22,15 @@ from topology.model import Broker, Overlay
 from topology.structures.recognition import with_recognised_attributes
 
 MOST_BROKERS, MOST_LINKS, MOST_STEPS = 64, 512, 2000
+MOST_AT_ONCE = 10_000
+"""Publications that one step may make."""
 LONGEST_WAIT = 600.0
 """Seconds that all waits of a case may take together."""
 
 _NAME = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
 _TEXT = Annotated[str, Field(strict=True, min_length=1, max_length=MAX_LENGTH)]
+
+_Value = TypeVar("_Value")
 
 _REMARK = Annotated[str, Field(strict=True, max_length=2000)]
 
@@ -68,6 +72,11 @@ class Declaration(_Step):
     text: _TEXT
     within: Duration | None = None
     """Window of a composite subscription; `case_runner.LIMITS` has the one without it."""
+    count: Annotated[int, Field(strict=True, ge=2, le=MOST_AT_ONCE)] | None = None
+    """Publications that the step makes, one after another without settling in between; one when None."""
+    crosses: tuple[tuple[_NAME, _NAME], ...] | None = None
+    """Links, by sender and receiver, that publications cross while the overlay settles after the step, and no others
+    do; not looked at when None."""
 
     @field_validator("text")
     @classmethod
@@ -82,6 +91,20 @@ class Declaration(_Step):
         if within is not None and info.data.get("op", "composite") != "composite":
             raise ValueError(f"belongs to the op composite, not to {info.data['op']}; leave it out")
         return within
+
+    @field_validator("count", "crosses")
+    @classmethod
+    def _for_publications(cls, value: _Value, info: ValidationInfo) -> _Value:
+        if value is not None and info.data.get("op", "publish") != "publish":
+            raise ValueError(f"belongs to the op publish, not to {info.data['op']}; leave it out")
+        return value
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The client's names for what it declares: with `count`, `p.1`, `p.2` and so on for a step `p`."""
+        if self.count is None:
+            return (self.id,)
+        return tuple(f"{self.id}.{number}" for number in range(1, self.count + 1))
 
     @property
     def body(self) -> bytes:
@@ -105,6 +128,13 @@ class BrokerFault(_Step):
     broker: _NAME
 
 
+class SessionFault(_Step):
+    """The stream of the session that a broker's clients share breaks, and the clients open another one."""
+
+    op: Literal["break_session"]
+    broker: _NAME
+
+
 class LinkFault(_Step):
     """A link carries nothing any more, or works again."""
 
@@ -120,7 +150,9 @@ class LinkChange(_Step):
 
 
 ClientStep = Declaration | Withdrawal
-Step = Annotated[Declaration | Withdrawal | BrokerFault | LinkFault | LinkChange, Field(discriminator="op")]
+Step = Annotated[
+    Declaration | Withdrawal | BrokerFault | SessionFault | LinkFault | LinkChange, Field(discriminator="op")
+]
 
 
 class Case(Section):
@@ -147,7 +179,10 @@ class Case(Section):
     ordered: Annotated[bool, Field(strict=True)] = False
     """True when each client must have got its notifications in the order of `expect`."""
     expect: dict[_NAME, tuple[Notification, ...]]
-    """All notifications of each client; a client without an entry got none."""
+    """All notifications of each client; a client without an entry got none.
+
+    The id of a step with `count` stands for all its publications.
+    """
 
     def overlay(self) -> Overlay:
         """Brokers with their attributes, and links. Raises `OverlayError`."""
@@ -159,12 +194,30 @@ class Case(Section):
         overlay = Overlay(self.id, brokers, tuple(links))
         return overlay if self.attributes else with_recognised_attributes(overlay)
 
+    @property
+    def expected(self) -> dict[str, tuple[Notification, ...]]:
+        """All notifications of each client, with those of steps with `count` listed one by one."""
+        ids = {step.id: step.ids for step in self.steps if isinstance(step, Declaration) and step.count is not None}
+
+        def listed(notification: Notification) -> tuple[Notification, ...]:
+            return ids.get(notification, (notification,)) if isinstance(notification, str) else (notification,)
+
+        return {
+            client: tuple(one for notification in notifications for one in listed(notification))
+            for client, notifications in self.expect.items()
+        }
+
     def comparable(self, notification: Notification) -> Notification:
         """The notification, with the publications of a detection in the order in which the case publishes them."""
         if isinstance(notification, str):
             return notification
-        published = [step.id for step in self.steps if step.op == "publish"]
+        published = self.published
         return tuple(sorted(set(notification), key=published.index))
+
+    @property
+    def published(self) -> list[str]:
+        """Ids of all publications, in the order in which they are made."""
+        return [id for step in self.steps if isinstance(step, Declaration) and step.op == "publish" for id in step.ids]
 
     def network(self) -> Overlay:
         """The overlay with all links that there are at any time; new ones have no delay."""

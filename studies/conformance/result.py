@@ -62,6 +62,8 @@ class Result:
     protocol: str = ""
     runtime: str = ""
     differences: tuple[Difference, ...] = ()
+    crossings: tuple[str, ...] = ()
+    """Sentences on the links that publications crossed and should not have, or the other way round."""
     problem: str = ""
     """Why it could not be brought to its end; or, of a relation, what differs."""
     note: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,17 @@ from record.promises import Loss
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
 from studies.conformance.meshes import on_full_mesh
-from studies.conformance.model import BrokerFault, Case, ClientStep, LinkChange, LinkFault, Notification, Step
+from studies.conformance.model import (
+    BrokerFault,
+    Case,
+    ClientStep,
+    Declaration,
+    LinkChange,
+    LinkFault,
+    Notification,
+    SessionFault,
+    Step,
+)
 from studies.conformance.protocols import ConformanceProtocol
 from studies.conformance.result import CaseVerdict, Difference, Result, TablesOnTheWay, differences
 from topology.link_properties import LinkDirection
@@ -61,14 +72,15 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
     found = (
         ()
         if problem
-        else differences(_comparable(case, case.expect), _comparable(case, course.got), ordered=case.ordered)
+        else differences(_comparable(case, case.expected), _comparable(case, course.got), ordered=case.ordered)
     )
     return Result(
         case=case.id,
         protocol=protocol.name,
         runtime=runner.runtime,
-        verdict=CaseVerdict.FAILED if found or problem else CaseVerdict.PASSED,
+        verdict=CaseVerdict.FAILED if found or problem or course.crossings else CaseVerdict.PASSED,
         differences=found,
+        crossings=tuple(course.crossings),
         problem=problem,
         refused=tuple(course.refused),
         on_the_way=tuple(course.tables_on_the_way(found)),
@@ -92,6 +104,8 @@ class _Course:
         self.where = "before the first step"
         self.got: Mapping[ClientId, list[str | tuple[str, ...]]] = {}
         self.refused: list[str] = []
+        self.crossings: list[str] = []
+        """Sentences on the links that publications crossed and should not have, or the other way round."""
         self._case = case
         self._published: dict[str, _Published] = {}
 
@@ -102,13 +116,17 @@ class _Course:
         self.got, self.refused = clients.got, clients.refused
         for number, step in enumerate(case.steps):
             self.where = f"steps[{number}] ({step.op})"
-            _perform(step, case, run.overlay, clients)
+            crossed = _crossed(run.overlay) if isinstance(step, Declaration) and step.crosses is not None else Counter()
+            _perform(step, case, run, clients)
             if step.wait is not None:
                 run.pass_time(step.wait)
             else:
                 settle(run)
-            if isinstance(step, ClientStep) and step.op == "publish":
-                self._published[step.id] = _Published(step.broker, dict(clients.places), run.overlay.tables())
+            if isinstance(step, Declaration) and step.op == "publish":
+                published = _Published(step.broker, dict(clients.places), run.overlay.tables())
+                self._published.update(dict.fromkeys(step.ids, published))
+                if step.crosses is not None:
+                    self.crossings += _crossings(self.where, step, _crossed(run.overlay) - crossed)
         settle(run)
 
     def tables_on_the_way(self, found: tuple[Difference, ...]) -> Iterator[TablesOnTheWay]:
@@ -143,12 +161,15 @@ def brokers_between(overlay: Overlay, start: BrokerId, end: BrokerId) -> frozens
     return frozenset(next(part for part in parts if {start, end} <= part))
 
 
-def _perform(step: Step, case: Case, overlay: LiveOverlay, clients: CaseClients) -> None:
+def _perform(step: Step, case: Case, run: CaseRun, clients: CaseClients) -> None:
+    overlay = run.overlay
     match step:
         case BrokerFault(op="kill"):
             overlay.kill(step.broker)
         case BrokerFault():
             overlay.restart(step.broker)
+        case SessionFault():
+            run.break_session(step.broker)
         case LinkFault(op="link_down"):
             _each_direction(overlay.cut, step.link)
         case LinkFault():
@@ -159,6 +180,23 @@ def _perform(step: Step, case: Case, overlay: LiveOverlay, clients: CaseClients)
             overlay.remove_link(*step.link)
         case _:
             clients.perform(step)
+
+
+def _crossed(overlay: LiveOverlay) -> Counter[tuple[BrokerId, BrokerId]]:
+    """Publications that have crossed each link so far, by sender and receiver."""
+    statuses = overlay.status().items()
+    return Counter(
+        {(broker, link.neighbour): link.publications for broker, status in statuses for link in status.links}
+    )
+
+
+def _crossings(where: str, step: Declaration, crossed: Counter[tuple[BrokerId, BrokerId]]) -> Iterator[str]:
+    """Sentences on each link that publications crossed after a step, and should not have, or the other way round."""
+    wanted = set(step.crosses or ())
+    for source, target in sorted(wanted ^ crossed.keys()):
+        count = crossed[source, target]
+        found = f"{count} publication{'s' if count > 1 else ''}" if count else "no publication"
+        yield f"{where}: {found} crossed the link from {source} to {target}, and {'none' if count else 'one'} should"
 
 
 def _each_direction(act: Callable[[LinkDirection], None], link: tuple[BrokerId, BrokerId]) -> None:

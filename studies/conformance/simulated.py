@@ -9,7 +9,7 @@ from broker_service.messages import BrokerId, ClientEvent
 from broker_service.tracing.trace import Trace
 from broker_service.tracing.trace_writer import NullTrace
 from emulation.drivers.clients import Session
-from emulation.simulation import SimulatedOverlay
+from emulation.simulation import SimulatedOverlay, SimulatedSession
 from studies.conformance.case_runner import settings, settle
 from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol
@@ -41,9 +41,14 @@ class SimulatedCaseRun:
 
     def __init__(self, overlay: SimulatedOverlay) -> None:
         self.overlay = overlay
+        self._sessions: dict[BrokerId, SimulatedSession] = {}
 
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
-        return self.overlay.open_session(broker, on_event)
+        session = self._sessions[broker] = self.overlay.open_session(broker, on_event)
+        return session
+
+    def break_session(self, broker: BrokerId) -> None:
+        self.overlay.break_session(self._sessions[broker])
 
     def hand_over(self) -> None:
         self.overlay.run_until(self.overlay.events.now)

@@ -19,7 +19,7 @@ SELECTION = select(CASES)
 TRIALS = [trial for trial in SELECTION.trials if not obstacle(trial.case, trial.protocol)]
 OPS = {
     *("advertise", "unadvertise", "subscribe", "unsubscribe", "composite", "publish"),
-    *("kill", "restart", "link_down", "link_up"),
+    *("kill", "restart", "break_session", "link_down", "link_up"),
 }
 
 ON_REAL_BROKERS = (
@@ -32,6 +32,8 @@ ON_REAL_BROKERS = (
     "the-older-of-two-advertisements-is-withdrawn",
     "all-withdrawn-all-said-again-three-times-over",
     "composite-a-broker-on-the-way-dies-and-comes-back",
+    "session-of-the-publisher-breaks-before-the-acknowledgement",
+    "withdrawn-subscription-draws-no-publication",
 )
 """They have every operation between them, and two overlays, so that networks are made twice only."""
 

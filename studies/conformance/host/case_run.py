@@ -41,6 +41,9 @@ class HostCaseRun:
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> ClientSession:
         return self._run(self._open(broker, on_event))
 
+    def break_session(self, broker: BrokerId) -> None:
+        self._run(self._break(self._sessions[broker]))
+
     def hand_over(self) -> None:
         self._run(self._pass_barriers())
 
@@ -63,6 +66,10 @@ class HostCaseRun:
             raise UnsettledError(str(error)) from error
         self._sessions[broker] = session
         return session
+
+    async def _break(self, session: ClientSession) -> None:
+        """Runs on the event loop, because streams belong to it."""
+        session.break_stream()
 
     async def _close(self) -> None:
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
@@ -94,9 +101,14 @@ class HostCaseRun:
             raise UnsettledError(f"a broker has not answered its clients for {SETTLE_WITHIN:g} seconds") from None
 
     async def _pass_barrier(self, broker: BrokerId, session: ClientSession) -> None:
-        number = session.submit(_BARRIER, Operation.ATTACH)
-        passed = self._passed[broker, number] = asyncio.Event()
-        try:
-            await passed.wait()
-        finally:
-            del self._passed[broker, number]
+        """Passes another barrier if a new stream carried it, because declarations overtake publications there."""
+        while True:
+            connections = session.connections
+            number = session.submit(_BARRIER, Operation.ATTACH)
+            passed = self._passed[broker, number] = asyncio.Event()
+            try:
+                await passed.wait()
+            finally:
+                del self._passed[broker, number]
+            if session.connections == connections:
+                return

@@ -38,6 +38,9 @@ EVERYTHING = line(
     SUBSCRIBE,
     step("composite", "S", "B3", "c1", "{{[class,eq,'A']}&{[class,eq,'B']}}", within="5s"),
     publish("p1"),
+    publish("many", count=20, crosses=[["B1", "B2"], ["B2", "B3"]]),
+    publish("few", crosses=[]),
+    {"op": "break_session", "broker": "B1"},
     {"op": "kill", "broker": "B2"},
     {"op": "restart", "broker": "B2"},
     {"op": "link_down", "link": ["B2", "B1"]},
@@ -135,6 +138,25 @@ def test_the_waits_of_a_case_are_bounded() -> None:
     assert parse_cases(json.dumps(line(ADVERTISE | {"wait": "599s"}, SUBSCRIBE | {"wait": "1s"})), "x")
 
 
+def test_the_publications_of_a_case_are_bounded() -> None:
+    many = [publish(f"p{number}", count=5_000) for number in range(3)]
+    (found,) = mistakes(line(ADVERTISE, *many))
+    assert ": steps[3].count: " in found
+    assert "10,000 publications" in found
+    assert parse_cases(json.dumps(line(ADVERTISE, *many[:2])), "x")
+
+
+def test_a_step_of_many_publications_is_expected_by_its_name_or_one_by_one() -> None:
+    steps = (ADVERTISE, SUBSCRIBE, publish("p", count=3), publish("q"))
+    (case,) = parse_cases(json.dumps(line(*steps, expect={"S": ["p", "q"], "P": ["p.3", ["p.1", "q"]]})), "x")
+    assert isinstance(case, Case)
+    assert case.expected == {"S": ("p.1", "p.2", "p.3", "q"), "P": ("p.3", ("p.1", "q"))}
+    (found,) = mistakes(line(*steps, expect={"S": ["p.4"]}))
+    assert "expect.S[0]: no step publishes 'p.4'" in found
+    (found,) = mistakes(line(*steps, expect={"S": [["p", "q"]]}))
+    assert "expect.S[0]: no step publishes 'p'" in found
+
+
 def test_relations_are_written_too() -> None:
     text = """[{"id": "r", "relation": "matches", "left": "[class,'A']", "right": "[class,eq,'A']", "expect": true}]"""
     cases = parse_cases(text, "x", json_only=True)
@@ -186,6 +208,13 @@ def test_a_mistake_names_file_line_case_and_field(change: dict[str, Any], place:
         ({"op": "link_new", "link": ["B1", "B2"]}, "steps[1].link", "linked already at this step"),
         ({"op": "link_new", "link": ["B1", "B9"]}, "steps[1].link", "no two such brokers"),
         ({"op": "link_gone", "link": ["B1", "B3"]}, "steps[1].link", "not linked at this step"),
+        ({"op": "break_session", "broker": "B2"}, "steps[1].broker", "no step is of a client at B2"),
+        ({"op": "break_session", "broker": "B9"}, "steps[1].broker", "no broker 'B9'; the case has B1, B2, B3"),
+        ({**SUBSCRIBE, "count": 3}, "steps[1].count", "belongs to the op publish, not to subscribe"),
+        ({**SUBSCRIBE, "crosses": []}, "steps[1].crosses", "belongs to the op publish, not to subscribe"),
+        (publish("p1", count=1), "steps[1].count", "greater than or equal to 2"),
+        (publish("p1", crosses=[["B1", "B9"]]), "steps[1].crosses", "no broker 'B9'; the case has B1, B2, B3"),
+        (publish("p1", crosses=[], wait="1s"), "steps[1].crosses", "leave `wait` out, or `crosses`"),
         (7, "steps[1]", "a mapping of fields"),
     ],
 )

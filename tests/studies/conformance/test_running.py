@@ -153,6 +153,39 @@ def test_a_link_that_is_down_holds_what_it_could_not_carry() -> None:
     assert got(ADVERTISE, SUBSCRIBE, down, publish("p1"), up) == ("p1",)
 
 
+def test_a_session_that_breaks_repeats_what_is_in_doubt_and_declares_what_stands() -> None:
+    here = step("subscribe", "T", "B1", "t1", DEAR)
+    steps = (ADVERTISE, here, SUBSCRIBE, publish("p1", wait="50ms"), {"op": "break_session", "broker": "B1"})
+    assert got(*steps, publish("p2"), client="T") == ("p1", "p2")
+    assert got(*steps, publish("p2")) == ("p1", "p2")
+    breaks = {"op": "break_session", "broker": "B3", "wait": "20ms"}
+    early = (publish("p1", wait="10ms"), publish("p2"))
+    assert got(ADVERTISE, SUBSCRIBE, breaks, *early) == (), "it is not open again yet"
+
+
+def test_many_publications_of_one_step_are_routed_in_order() -> None:
+    assert got(ADVERTISE, SUBSCRIBE, publish("p", count=3), publish("q")) == ("p.1", "p.2", "p.3", "q")
+    steps = (ADVERTISE, SUBSCRIBE, publish("p", count=3))
+    assert run(*steps, expect={"S": ["p"]}, ordered=True).verdict is CaseVerdict.PASSED
+    failed = run(*steps, expect={"S": ["p.1", "p.3"]})
+    assert failed.differences[0].surplus == ("p.2",)
+    assert [way.publications for way in failed.on_the_way] == [("p.2",)]
+
+
+def test_links_that_publications_cross_are_compared() -> None:
+    one_hop, two_hops = ["B1", "B2"], ["B2", "B3"]
+    for crosses, sentence in (
+        ([one_hop, two_hops], None),
+        ([one_hop], "1 publication crossed the link from B2 to B3, and none should"),
+        ([one_hop, two_hops, ["B3", "B2"]], "no publication crossed the link from B3 to B2, and one should"),
+    ):
+        result = run(ADVERTISE, SUBSCRIBE, publish("p1", crosses=crosses), expect={"S": ["p1"]})
+        assert result.verdict is (CaseVerdict.PASSED if sentence is None else CaseVerdict.FAILED)
+        assert result.crossings == (() if sentence is None else (f"steps[2] (publish): {sentence}",))
+    many = run(ADVERTISE, SUBSCRIBE, publish("p", count=5, crosses=[two_hops]), expect={"S": ["p"]})
+    assert many.crossings == ("steps[2] (publish): 5 publications crossed the link from B1 to B2, and none should",)
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_detection_is_the_set_of_its_publications(protocol: str) -> None:
     steps = (
