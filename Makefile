@@ -43,7 +43,7 @@ emulator-image: ## Build the image of docker-compose's emulator and Spark: minut
 	@$(PYTHON_BIN)/python setup/emulator_image.py
 
 # Optional. Interpreters of .venv import the build as long as the sources are those that it was made from.
-compiled: base ## Compile the broker's core and the simulator to C: 2 minutes; only when asked for
+compiled: base ## Compile the broker's core and the simulator to C: 3 minutes, 2 with OPTIMISATION=0; only when asked for
 	@setup/system.sh compiled
 	@$(PYTHON_BIN)/python -m setup.compile build
 
