@@ -17,6 +17,7 @@ from analysis.pipeline.stages import run_stages
 from analysis.pipeline.summarise import summarise
 from analysis.run_files.run_directory import open_run
 from analysis.run_files.soundness import require_own_directory
+from analysis.tables.event_choice import EventTable
 from analysis.tables.summary import Summary, write_summary
 from record.callbacks import do_nothing
 from record.errors import DISK_IS_FULL, HostError, RunDirectoryError
@@ -27,8 +28,15 @@ _NO_SPACE = "No space left on device"
 """In the message of an error that a Spark worker had."""
 
 
-def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = None) -> Summary:
+def analyze(
+    run_directory: Path,
+    engine: Engine,
+    on_progress: Progress | None = None,
+    events: EventTable = EventTable.NONE,
+) -> Summary:
     """Writes `results/` and `summary.json` of a run, replacing older ones, and returns the summary.
+
+    The table `events` is written on demand, because most callers want verdicts alone.
 
     Every engine writes the same. Raises `UserError` for what the user can correct: no such run, no Java where the
     engine needs it, no room on the disk.
@@ -43,7 +51,7 @@ def analyze(run_directory: Path, engine: Engine, on_progress: Progress | None = 
     progress(f"starting {engine.name}")
     with engine.open() as workers, _exclusive(run.path, progress), _failures_in_words(run.path):
         run.results.mkdir(exist_ok=True)
-        findings = run_stages(run, workers, progress)
+        findings = run_stages(run, workers, progress, events)
         progress("writing tables")
         write_small_tables(run, findings)
         summary = summarise(run, findings)

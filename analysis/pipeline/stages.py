@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
 from analysis.auditing.hops.readings import HopTally
@@ -45,6 +46,7 @@ from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.progress import Progress, counted
 from analysis.pipeline.second_stage import SecondStage, SecondTally
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
+from analysis.reading.log_stage import Share
 from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.placements import join_points
@@ -54,7 +56,8 @@ from analysis.run_files.logs import divide
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.detections import Detection, ExpectedDetection
-from analysis.tables.partitions import parts_directory, publish_parts
+from analysis.tables.event_choice import EventTable
+from analysis.tables.partitions import parts_directory, publish_events, publish_parts, remove_events
 from analysis.tables.results import remove_table
 from analysis.tables.starts import Start
 from record.errors import RunDirectoryError
@@ -133,14 +136,33 @@ class _Histories:
     histories: Sequence[History]
 
 
-def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findings:
-    """Runs the stages. Writes `results/notifications.parquet` and `results/expected.parquet`."""
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The place where workers write parts of tables, until all stages are done."""
+
+    directory: Path
+    events: EventTable
+
+    @property
+    def of_events(self) -> str:
+        """The directory for parts of the table `events`; empty where that is not wanted."""
+        return str(self.directory) if self.events is EventTable.ALL else ""
+
+
+def run_stages(run: RunDirectory, workers: Workers, progress: Progress, events: EventTable) -> Findings:
+    """Runs the stages. Writes the tables that are directories: notifications, expected, events, those of detections."""
+    with parts_directory(run.results) as directory:
+        return _run_stages(run, workers, progress, Parts(directory.resolve(), events))
+
+
+def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts) -> Findings:
     log_bytes = sum(file.stat().st_size for file in run.log_files)
     # Two rounds of tasks; an engine may want one bucket more, for the tallies.
     buckets = max(2 * workers.parallelism - 1, log_bytes // BUCKET_BYTES)
     share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
     progress("reading logs")
-    read = workers.run(divide(run.log_files, share), log_stage_of(run, buckets), 2 * buckets)
+    shares = [Share(number, pieces) for number, pieces in enumerate(divide(run.log_files, share))]
+    read = workers.run(shares, log_stage_of(run, buckets, parts.of_events), 2 * buckets)
     logs = _merged(read.tallies(counted("reading logs", progress)), LogTally())
     if not logs.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read; run the scenario again")
@@ -159,7 +181,8 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress) -> Findi
     evidence = [context.evidence for context in contexts]
     composed = lifetimes_of(found.histories, publications.part_matches, rounding, joined, evidence)
     context = _Context(contexts, buckets, composed, composite_buckets)
-    tally, delays = _third_and_fourth(run, judged, context, progress)
+    tally, delays = _third_and_fourth(judged, context, progress, parts)
+    _publish(run, context, parts, sum(counts.delivered for counts in tally.publishers.counts.values()))
     names = tuple(variant.name for variant in run.manifest.variants)
     return Findings(
         logs=logs,
@@ -304,29 +327,32 @@ def _composite_buckets(buckets: int, declared: Iterable[Iterable[DeclarationLife
 
 
 def _third_and_fourth(
-    run: RunDirectory,
-    judged: Exchange[SecondTally],
-    context: _Context,
-    progress: Progress,
+    judged: Exchange[SecondTally], context: _Context, progress: Progress, parts: Parts
 ) -> tuple[DeliveryTally, DelayTally]:
-    """Stages 3 and 4, and the tables whose parts the workers of stage 3 wrote."""
+    """Stages 3 and 4. The workers of stage 3 write parts of tables."""
+    ordered = judged.then(context.stage(str(parts.directory)), context.buckets)
+    tally = _merged(ordered.tallies(counted("writing notifications", progress)), DeliveryTally())
+    measured = ordered.then(measure_delays, 1)
+    return tally, _merged(measured.tallies(counted("measuring delays", progress)), DelayTally())
+
+
+def _publish(run: RunDirectory, context: _Context, parts: Parts, delivered: int) -> None:
+    """Replaces the tables whose parts the workers wrote."""
     names = [variant.name for variant in context.variants]
-    with parts_directory(run.results) as parts:
-        ordered = judged.then(context.stage(str(parts.resolve())), context.buckets)
-        tally = _merged(ordered.tallies(counted("writing notifications", progress)), DeliveryTally())
-        measured = ordered.then(measure_delays, 1)
-        delays = _merged(measured.tallies(counted("measuring delays", progress)), DelayTally())
-        written = publish_parts(parts, Notification, run.results, names)
-        publish_parts(parts, Expectation, run.results, names)
-        if context.composite_buckets:
-            publish_parts(parts, Detection, run.results, names)
-            publish_parts(parts, ExpectedDetection, run.results, names)
-        else:
-            remove_table(run.results, Detection)
-            remove_table(run.results, ExpectedDetection)
-    if written != sum(counts.delivered for counts in tally.publishers.counts.values()):
+    written = publish_parts(parts.directory, Notification, run.results, names)
+    publish_parts(parts.directory, Expectation, run.results, names)
+    if context.composite_buckets:
+        publish_parts(parts.directory, Detection, run.results, names)
+        publish_parts(parts.directory, ExpectedDetection, run.results, names)
+    else:
+        remove_table(run.results, Detection)
+        remove_table(run.results, ExpectedDetection)
+    if parts.of_events:
+        publish_events(parts.directory, run.results, names)
+    else:
+        remove_events(run.results)
+    if written != delivered:
         raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
-    return tally, delays
 
 
 def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:

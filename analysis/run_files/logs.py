@@ -15,6 +15,8 @@ from io import BufferedReader
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from record.files import LONGEST_LINE, open_log
 from record.log import Event, TraceRecord
@@ -23,6 +25,7 @@ BLOCK_BYTES = 256 << 10
 """Bytes decoded at once."""
 _MISSING_SHOWN = 5
 """Brokers that are named where many have no log file."""
+_NEWLINE = ord("\n")
 _STARTED = Event.STARTED.value.encode()
 _decoder = msgspec.json.Decoder(TraceRecord)
 
@@ -82,6 +85,20 @@ class RecordBlock:
     records: Sequence[TraceRecord]
     torn: int = 0
     malformed: int = 0
+    lines: bytes = b""
+    starts: Sequence[int] | None = None
+    """The byte of the file at which each record begins, where it is not a line of `lines` for each record."""
+
+    def places(self) -> Sequence[int] | NDArray[np.int64]:
+        """A place for each record, ascending in a file: the byte at which its line begins.
+
+        JSON may be broken into lines elsewhere. Then places are only ascending.
+        """
+        if self.starts is not None:
+            return self.starts
+        ends = np.flatnonzero(np.frombuffer(self.lines, np.uint8) == _NEWLINE)
+        starts = np.append(0, ends + 1) if self.lines[-1:] != b"\n" else np.append(0, ends[:-1] + 1)
+        return self.offset + (starts if len(starts) == len(self.records) else np.arange(len(self.records)))
 
 
 def divide(files: Iterable[Path], share_bytes: int) -> list[list[Piece]]:
@@ -121,15 +138,8 @@ def bring_to_scenario_time(records: Iterable[TraceRecord], dilations: Dilations)
                 record.written = scenario_time(record.written, dilation)
 
 
-def read_piece(piece: Piece, dilations: Dilations = NO_DILATION) -> Iterator[RecordBlock]:
-    """Every record of a piece, in order, in the scenario's time. Raises `OSError`."""
-    for block in _read_undilated(piece):
-        if dilations:
-            bring_to_scenario_time(block.records, dilations)
-        yield block
-
-
-def _read_undilated(piece: Piece) -> Iterator[RecordBlock]:
+def read_piece(piece: Piece) -> Iterator[RecordBlock]:
+    """Every record of a piece, in order, with the times of the log. Raises `OSError`."""
     with open_log(Path(piece.file)) as file:
         if piece.start:
             file.seek(piece.start - 1)
@@ -143,7 +153,7 @@ def _read_undilated(piece: Piece) -> Iterator[RecordBlock]:
 
 def _decode(offset: int, lines: bytes, file: BufferedReader) -> RecordBlock:
     try:
-        return RecordBlock(offset, _decoder.decode_lines(lines))
+        return RecordBlock(offset, _decoder.decode_lines(lines), lines=lines)
     except msgspec.DecodeError:
         return _decode_damaged(offset, lines, file)
 
@@ -152,10 +162,14 @@ def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> RecordBl
     """Decodes line by line. The line after a damaged one decides whether it is torn."""
     parts = lines.removesuffix(b"\n").split(b"\n")
     records: list[TraceRecord] = []
+    starts: list[int] = []
     torn = malformed = 0
+    following_line = offset
     for number, line in enumerate(parts):
+        start, following_line = following_line, following_line + len(line) + 1
         try:
             records.append(_decoder.decode(line))
+            starts.append(start)
         except msgspec.DecodeError:
             last = number == len(parts) - 1
             unfinished = last and not lines.endswith(b"\n")
@@ -164,7 +178,7 @@ def _decode_damaged(offset: int, lines: bytes, file: BufferedReader) -> RecordBl
                 torn += 1
             else:
                 malformed += 1
-    return RecordBlock(offset, records, torn, malformed)
+    return RecordBlock(offset, records, torn, malformed, starts=starts)
 
 
 def _peek_line(file: BufferedReader) -> bytes:

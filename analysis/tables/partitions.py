@@ -6,6 +6,7 @@ of one table whose column `variant` is in the path. Names of variants are percen
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import stat
 import tempfile
@@ -21,8 +22,10 @@ import pyarrow.parquet as pq
 
 from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.detections import Detection, ExpectedDetection
+from analysis.tables.events import EVENTS, event_partition, event_schema
 from analysis.tables.results import PARTITION_KEY, ROWS_AT_ONCE, arrow_table, table_file
 from analysis.tables.schema import arrow_schema
+from record.log import Event
 
 _PARTS = ".parts-"
 _EMPTY = "part-none.parquet"
@@ -109,6 +112,24 @@ def publish_parts(parts: Path, row: type[Row], results: Path, variants: Iterable
     rows = sum(int(pq.read_metadata(file).num_rows) for file in table.rglob("*.parquet"))
     _replace(results / table.name, table, parts / f"{table.name}.old")
     return rows
+
+
+def publish_events(parts: Path, results: Path, variants: Iterable[str]) -> None:
+    """Assembles `results/events` from its parts, replacing an older one. A variant without records has an empty file of
+    its first kind of event, so that it is known to the table."""
+    table = parts / EVENTS
+    for variant in variants:
+        directory = event_partition(table, (variant, Event.STARTED))
+        if not directory.parent.exists():
+            directory.mkdir(parents=True)
+            pq.write_table(event_schema().empty_table(), directory / _EMPTY)
+    _replace(results / EVENTS, table, parts / f"{EVENTS}.old")
+
+
+def remove_events(results: Path) -> None:
+    """Removes the table of an earlier analysis, which would not belong to this one's."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(results / EVENTS)
 
 
 def partition(table: Path, variant: str) -> Path:

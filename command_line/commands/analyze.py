@@ -9,6 +9,7 @@ from rich.console import Console
 from analysis.engines import Engine
 from analysis.pipeline import analyze
 from analysis.tables.audited import with_audit
+from analysis.tables.event_choice import EventTable
 from command_line.commands.verdicts import (
     exit_code,
     print_comparison,
@@ -22,12 +23,12 @@ from record.files import FIDELITY
 from studies.junit import require_writable
 
 
-def analyze_run(run: Path, engine: Engine, junit: Path | None) -> ExitCode:
+def analyze_run(run: Path, engine: Engine, junit: Path | None, events: EventTable = EventTable.ALL) -> ExitCode:
     """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
     require_writable(junit)
     console = Console(highlight=False)
     with shown_progress(console) as show_stage:
-        summary = analyze(run, engine, show_stage)
+        summary = analyze(run, engine, show_stage, events)
     judged = with_audit(fidelity.read(run) if (run / FIDELITY).exists() else None, summary)
     print_verdicts(console, summary, judged)
     print_comparison(console, summary, run)

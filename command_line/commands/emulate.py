@@ -14,6 +14,7 @@ from rich.console import Console
 from analysis.pipeline import analyze
 from analysis.report import build_report
 from analysis.tables.audited import with_audit
+from analysis.tables.event_choice import EventTable
 from command_line.commands.run_engines import RunEngine
 from command_line.commands.verdicts import (
     exit_code,
@@ -53,6 +54,7 @@ class EmulationRequest:
     calibration: Path | None
     """Costs of simulated brokers; the shipped file by default."""
     engine: RunEngine
+    events: EventTable
     hosts: Path | None = None
     """The inventory of the hosts that share the run; this host alone by default."""
     junit: Path | None = None
@@ -158,7 +160,7 @@ def _short(reason: str) -> str:
 def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -> ExitCode:
     page: Path | None = None
     with shown_progress(console) as show_stage:
-        summary = analyze(outcome.directory, request.engine, show_stage)
+        summary = analyze(outcome.directory, request.engine, show_stage, request.events)
         if request.report:
             show_stage("drawing the report")
             page = build_report(outcome.directory)

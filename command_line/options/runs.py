@@ -1,4 +1,4 @@
-"""Commands for single runs: emulate, analyze, report, compare."""
+"""Commands for single runs: emulate, analyze, report, compare, query."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -8,8 +8,19 @@ from typing import Annotated
 
 import typer
 
+from analysis.tables.event_choice import EventTable
+from command_line.commands.answer_format import Format
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, VERDICTS, epilog
-from command_line.options.shared import JunitOption, RunArgument, SetOption, SparkOption, overrides, spark_master
+from command_line.options.shared import (
+    EventsOption,
+    JunitOption,
+    RunArgument,
+    RunsArgument,
+    SetOption,
+    SparkOption,
+    overrides,
+    spark_master,
+)
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 
@@ -52,6 +63,7 @@ def emulate(
         ),
     ] = None,
     spark: SparkOption = True,
+    events: EventsOption = EventTable.ALL,
     junit: JunitOption = None,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
@@ -62,7 +74,9 @@ def emulate(
     if seed is not None:
         changed["seed"] = str(seed)
     engine = BackgroundSpark() if spark else NoPreparation()
-    request = EmulationRequest(scenario, changed, runtime, links, out, report, calibration, engine, hosts, junit)
+    request = EmulationRequest(
+        scenario, changed, runtime, links, out, report, calibration, engine, events, hosts, junit
+    )
     raise typer.Exit(run_scenario(request))
 
 
@@ -80,6 +94,7 @@ def analyze(
         str | None, typer.Option(help="The Spark master, such as spark://host:7077; local by default.")
     ] = None,
     spark: SparkOption = True,
+    events: EventsOption = EventTable.ALL,
     junit: JunitOption = None,
 ) -> None:
     """Repeat the analysis of a run from its logs, and print its verdicts."""
@@ -89,7 +104,7 @@ def analyze(
     if master is not None and not spark:
         raise BadInputError(f"--master {master} and --no-spark contradict each other; leave one out")
     spark_master(master)
-    raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else PlainEngine(), junit))
+    raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else PlainEngine(), junit, events))
 
 
 @app.command(
@@ -136,3 +151,23 @@ def compare(
 
     show = commands.as_json if json else commands.as_tables
     raise typer.Exit(commands.compare(first, second, within, show))
+
+
+@app.command(
+    epilog=epilog(
+        'brokerlab query RUN "SELECT event, count(*) AS records FROM events GROUP BY event ORDER BY records DESC"',
+        'brokerlab query RUN RUN "SELECT run, variant, avg(delay_ms) AS mean_ms FROM notifications GROUP BY ALL"',
+        'brokerlab query RUN "SELECT * FROM links" --format csv',
+        codes={ExitCode.CORRECT: "the query was answered"} | BAD_INPUT | HOST | INTERRUPTED,
+    )
+)
+def query(
+    runs: RunsArgument,
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement that reads, in DuckDB's SQL.")],
+    *,
+    form: Annotated[Format, typer.Option("--format", help="The form of the answer.")] = Format.TABLE,
+) -> None:
+    """Answer a question about analysed runs in SQL: their tables, and their logs as the table `events`."""
+    from command_line.commands import query as commands
+
+    raise typer.Exit(commands.query(runs, sql, form))

@@ -8,12 +8,20 @@ from typing import Annotated
 
 import typer
 
+from analysis.tables.event_choice import EventTable
 from record.errors import BadInputError
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/20260131T235959Z-...")]
 
+RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Analysed run directories.")]
+
 SparkOption = Annotated[
     bool, typer.Option("--spark/--no-spark", help="Analyse in Spark, or in plain Python, which needs no Java.")
+]
+
+EventsOption = Annotated[
+    EventTable,
+    typer.Option("--events", help="Records that become rows of the table `events` (`brokerlab query`): all or none."),
 ]
 
 JunitOption = Annotated[

@@ -81,7 +81,7 @@ ROOMS: Mapping[str, Floors] = {
         "compare reading",
         "judging",
         "auditing",
-        "claims pipeline report",
+        "claims pipeline query report",
     ),
     "studies": _floors(
         "calibration junit spark_jobs",

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 from msgspec import Struct, UnsetType
 from msgspec.structs import fields
@@ -29,6 +30,7 @@ from analysis.tables.catalogue import PARTITIONED, TABLES
 from analysis.tables.comparison import Comparison, RelievedLink
 from analysis.tables.deliveries import Cause, Defect, Right
 from analysis.tables.detections import DetectionDefect, DetectionFigures
+from analysis.tables.events import ADDED_COLUMNS, event_columns
 from record import log as log_schema
 from record.log import Event, PlaceCost, PlacementRecord, PredicateRecord, TraceRecord
 
@@ -41,7 +43,8 @@ A run directory holds `logs/<node>.jsonl`: one file for each broker, one for eac
 clients), and `emulator.jsonl` where faults were injected. `brokerlab analyze RUN` reads them and writes
 `results/<table>.parquet` and `summary.json`, replacing older ones. It needs only the run directory and may be repeated
 at any time. It uses Spark on all processors, or on a cluster that shares the directory (`--master`); `--no-spark` runs
-the same stages in one Python process, without Java. Both write the same.
+the same stages in one Python process, without Java. Both write the same. `brokerlab query RUN "SELECT ..."` answers
+questions about the tables and the logs ([ten of them](#ten-questions)).
 
 ## Log records
 
@@ -68,6 +71,22 @@ publications for each logged one. The greatest waits and queues there, and all o
 alone. In `notifications`, `queueing_ms` and `path` are null for other publications. `drops` are whole.
 """
 
+_EVENTS = """\
+### events, a directory
+
+One row per record of the logs, less records of variants that are not in the manifest.
+
+The logs as a table: `results/events/variant=fixed/event=received/part-000001.parquet`. Every field of `TraceRecord` is
+a column of the same name and meaning, null where the record does not have it; `variant` and `event` are in the path.
+Times and durations are the scenario's. Some columns are JSON text, which a query decodes where it needs it:
+{encoded}.
+
+`--events none` leaves the table out, where only verdicts are wanted. Campaigns and reproductions never write it.
+
+| further column | type | meaning |
+|---|---|---|
+"""
+
 _ORACLE = """\
 ## The delivery verdict
 """
@@ -79,6 +98,9 @@ _DETECTION_ORACLE = """\
 _SUMMARY = """\
 ## summary.json
 """
+
+
+_QUESTIONS = Path(__file__).with_name("log_questions.md")
 
 
 def render() -> str:
@@ -95,10 +117,12 @@ def _blocks() -> Iterator[str]:
     for name, row in TABLES.items():
         divided = ", a directory" if row in PARTITIONED else ""
         yield from _struct(row, sys.modules[row.__module__], f"### {name}{divided}")
+    yield from _event_columns()
     for values in (Right, Defect, DetectionDefect, Cause, WorkKind):
         yield f"### {values.__name__}\n"
         yield (inspect.getdoc(values) or "") + "\n"
         yield from _members(values, sys.modules[values.__module__])
+    yield _QUESTIONS.read_text(encoding="utf-8")
     yield _ORACLE
     yield (oracle.__doc__ or "").strip() + "\n"
     constants = ((settling, "ALLOWANCE_SECONDS"), (backlog, "HANDLING_SECONDS"), (history, "CUT_SHORT_SECONDS"))
@@ -110,6 +134,14 @@ def _blocks() -> Iterator[str]:
     yield _SUMMARY
     for part in _summary_parts():
         yield from _struct(part, sys.modules[part.__module__], f"### {part.__name__}")
+
+
+def _event_columns() -> Iterator[str]:
+    encoded = ", ".join(f"`{column.name}`" for column in event_columns() if column.encoded)
+    yield _EVENTS.format(encoded=encoded).rstrip("\n")
+    for name, meaning in ADDED_COLUMNS.items():
+        yield f"| `{name}` | int | {meaning} |"
+    yield ""
 
 
 def _summary_parts() -> list[type[Struct]]:

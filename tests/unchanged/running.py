@@ -59,7 +59,19 @@ def _arguments(file: str, directory: Path) -> list[str]:
         place = directory / "campaign"
         return ["campaign", file, "--runtime", "simulated", "--jobs", "1", "--keep-runs", "none", "--out", str(place)]
     changes = [word for change in CHANGES.get(file, ()) for word in ("--set", change)]
-    return ["emulate", file, "--runtime", "simulated", "--no-spark", "--no-report", "--out", str(directory), *changes]
+    return [
+        "emulate",
+        file,
+        "--runtime",
+        "simulated",
+        "--no-spark",
+        "--no-report",
+        "--events",
+        "none",
+        "--out",
+        str(directory),
+        *changes,
+    ]
 
 
 def _environment() -> dict[str, str]:

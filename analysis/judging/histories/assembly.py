@@ -39,8 +39,8 @@ from record.promises import Completeness
 from record.time_units import SECOND
 
 
-def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
-    """Stage 1 over the logs of a run."""
+def log_stage_of(run: RunDirectory, buckets: int, events: str) -> LogStage:
+    """Stage 1 over the logs of a run. `events` is the directory for parts of the table `events`, or empty."""
     variants = run.manifest.variants
     logged = LoggedVariants(
         numbers={variant.name: number for number, variant in enumerate(variants)},
@@ -49,7 +49,7 @@ def log_stage_of(run: RunDirectory, buckets: int) -> LogStage:
         brokers=frozenset(run.brokers),
         unsettled=frozenset(number for number, variant in enumerate(variants) if variant.unsettled),
     )
-    return LogStage(logged, buckets, run.dilations, run.clocks)
+    return LogStage(logged, buckets, run.dilations, run.clocks, events)
 
 
 def histories_of(

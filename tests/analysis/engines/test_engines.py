@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,8 @@ from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.pipeline import analyze
 from analysis.pipeline import stages as pipeline
 from analysis.tables.catalogue import OF_SOME_RUNS, TABLES
+from analysis.tables.event_choice import EventTable
+from analysis.tables.events import EVENTS
 from analysis.tables.results import read_table, table_file
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
@@ -100,14 +103,19 @@ def eventful(draw: st.DrawFn, name: str) -> History:
     return history
 
 
-def results(directory: Path, engine: Engine) -> tuple[bytes, dict[str, list[bytes]]]:
+def results(
+    directory: Path, engine: Engine, events: EventTable = EventTable.NONE
+) -> tuple[bytes, dict[str, list[bytes]]]:
     """The summary and the rows of every table that the run has."""
-    analyze(directory, engine)
+    analyze(directory, engine, events=events)
     tables = {
         name: sorted(map(msgspec.json.encode, read_table(directory / "results", row)))
         for name, row in TABLES.items()
         if (directory / "results" / table_file(row)).exists()
     }
+    if events is EventTable.ALL:
+        rows = pq.read_table(directory / "results" / EVENTS).to_pylist()
+        tables[EVENTS] = sorted(map(msgspec.json.encode, rows))
     return (directory / "summary.json").read_bytes(), tables
 
 
@@ -129,8 +137,8 @@ def test_arbitrary_logs(spark: SparkContext, tmp_path: Path, data: st.DataObject
         with (directory / "logs" / f"{node}.jsonl").open("ab") as file:
             file.writelines(written)
     try:
-        plain = results(directory, PlainEngine())
-        assert results(directory, RunningSpark(spark)) == plain
+        plain = results(directory, PlainEngine(), EventTable.ALL)
+        assert results(directory, RunningSpark(spark), EventTable.ALL) == plain
     finally:
         shutil.rmtree(directory)
 

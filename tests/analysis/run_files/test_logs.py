@@ -82,7 +82,8 @@ def test_all_times_of_a_record_become_the_scenarios_and_only_those(tmp_path: Pat
     )  # fmt: skip
     (tmp_path / "B1.jsonl").write_bytes(lines)
     (share,) = divide([tmp_path / "B1.jsonl"], 1000)
-    slow, plain = (record for piece in share for block in read_piece(piece, {"slow": 4.0}) for record in block.records)
+    slow, plain = (record for piece in share for block in read_piece(piece) for record in block.records)
+    bring_to_scenario_time((slow, plain), {"slow": 4.0})
     assert (slow.time, slow.duration, slow.intended) == (250, 125, 225)
     assert (slow.queue, slow.count, slow.bytes, slow.hops) == (10, 20, 30, 40)
     assert (plain.time, plain.duration, plain.intended) == (1_000, 500, 900)
