@@ -30,6 +30,7 @@ from broker_service.routing.channelization import options as module
 from broker_service.routing.channelization.plan import plans
 from broker_service.routing.preparation import Preparation
 from studies.conformance.model import Case
+from tests.proof import tried
 from tests.properties.channelization import channelization_checks as checks
 from tests.properties.channelization import channelization_mutants as mutants
 from tests.properties.checks import Property, delivered_once_at_each_broker, no_broker_receives_twice
@@ -64,7 +65,7 @@ on_all = pytest.mark.parametrize("planned", PLANS.values(), ids=PLANS)
 
 
 @on_all
-@settings(unhurried, max_examples=60)
+@settings(unhurried, max_examples=tried(30))
 @given(case=cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(
     planned: type[AbstractContextManager[None]], case: Case
@@ -74,7 +75,7 @@ def test_exactly_once_to_who_must_and_never_to_who_must_not(
 
 
 @on_all
-@settings(unhurried, max_examples=60)
+@settings(unhurried, max_examples=tried(30))
 @given(case=cases(withdrawn=True))
 def test_once_at_each_server_and_nothing_remains(planned: type[AbstractContextManager[None]], case: Case) -> None:
     with planned():
@@ -83,7 +84,7 @@ def test_once_at_each_server_and_nothing_remains(planned: type[AbstractContextMa
 
 
 @on_all
-@settings(unhurried, max_examples=40)
+@settings(unhurried, max_examples=tried(20))
 @given(case=cases_with_faults(DEATHS))
 def test_exactly_once_again_when_servers_have_come_back(
     planned: type[AbstractContextManager[None]], case: Case

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from studies.conformance.model import Case
+from tests.proof import tried
 from tests.properties import checks
 from tests.properties.octopia import octopia_checks
 from tests.properties.octopia.octopia_checks import BEYOND, BOTH, IDR, SPR
@@ -49,7 +50,9 @@ def bursts(draw: st.DrawFn) -> Case:
 
 
 @pytest.mark.parametrize("protocol", (*BOTH, BEYOND))
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=tried(6), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(case=bursts())
 def test_every_burst_arrives_once(protocol: str, case: Case) -> None:
     octopia_checks.delivered_exactly_once(case, protocol)

@@ -70,6 +70,7 @@ from studies.conformance.reading import read
 from studies.conformance.result import CaseVerdict
 from studies.conformance.running import run_case
 from studies.conformance.simulated import SimulatedCaseRunner
+from tests.proof import tried
 from tests.properties.checks import delivered_once_at_each_broker
 from tests.properties.semi_probabilistic.mutants.every import MUTANTS
 from tests.properties.semi_probabilistic.mutants.mutant import in_place_of_the_right
@@ -80,7 +81,7 @@ ROW = "semi-probabilistic"
 CASES = {case.id.removeprefix("semi-"): case for case in read(Path("tests/conformance/semi-probabilistic.json"))}
 CATCHERS: Mapping[str, str] = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", __doc__ or "", re.MULTILINE))
 BY_CASE = {name: catcher for name, catcher in CATCHERS.items() if catcher in CASES}
-unhurried = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+unhurried = settings(deadline=None, max_examples=tried(20), suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
