@@ -34,6 +34,7 @@ from emulation.live_overlay.preparation import Declarations, prepared_by
 from studies.conformance.protocols import PROTOCOLS
 from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.overlay import ListTrace
+from tests.proof import IS_WHOLE
 from tests.wire.grammar import Grammar
 from topology import shapes
 from topology.link_properties import Link
@@ -45,7 +46,6 @@ Header = Callable[[Grammar, int], bytes]
 """A header of about so many items."""
 
 BROKERS = 6
-MOST_COVERED = 30
 HOME = "X"
 """The home of units."""
 COMPOSITE = encode_composite(CompositeSubscription(parse_composite("{[class,eq,'STOCK']} & {[class,eq,'NEW']}"), 10**9))
@@ -109,22 +109,31 @@ def _leaf(grammar: Grammar) -> int:
 
 
 def conjunctions(grammar: Grammar, size: int) -> tuple[bytes, ...]:
-    """Conjunctions of Gryphon, no more than `MOST_COVERED`: each is compared with all that may cover it (section 3.3),
-    so that their work grows with the square of their number."""
-    return tuple(grammar.content() for _ in range(min(size, MOST_COVERED)))
+    """Conjunctions of Gryphon, many of which cover each other."""
+    return tuple(grammar.content() for _ in range(size if IS_WHOLE or size <= 100 else 20))
 
 
-def additions(grammar: Grammar, size: int) -> bytes:
-    """Conjunctions that a leaf adds."""
-    contents = conjunctions(grammar, size)
-    return encode_header(
-        propagation.Addition(_leaf(grammar), _leaf(grammar), grammar.source.randrange(1, 99), contents)
-    )
+def _place(grammar: Grammar) -> tuple[int, int]:
+    """Node and leaf of the neighbour, or those behind its node."""
+    return {"B1": (0, 3), "B4": (2, 6)}.get(grammar.names[0], (0, 3))
 
 
 def roots(grammar: Grammar, size: int) -> bytes:
-    known = encode_vector({_leaf(grammar): grammar.source.randrange(1, 99)})
-    return encode_header(propagation.State(_leaf(grammar), known, conjunctions(grammar, size)))
+    """A state in which a neighbour is, at a time that grows with the size."""
+    node, leaf = _place(grammar)
+    return encode_header(propagation.State(node, encode_vector({leaf: size}), conjunctions(grammar, size)))
+
+
+def additions(grammar: Grammar, size: int) -> bytes:
+    """Conjunctions that a leaf adds after that."""
+    node, leaf = _place(grammar)
+    return encode_header(propagation.Addition(node, leaf, size + 1, conjunctions(grammar, size)))
+
+
+def removals(grammar: Grammar, size: int) -> bytes:
+    """An empty state in place of that."""
+    node, leaf = _place(grammar)
+    return encode_header(propagation.State(node, encode_vector({leaf: size + 1}), ()))
 
 
 def stamp(grammar: Grammar, _size: int) -> bytes:
@@ -151,8 +160,9 @@ CONTROL: Mapping[str, tuple[Header, ...]] = {
         of(propagation.Control),
         of(streams.StreamControl),
         of(detours.DetourControl),
-        additions,
         roots,
+        additions,
+        removals,
         ranges,
     ),
     "medym": (of(medym.Versions), of(medym.Confirmation), bundle, incarnations),

@@ -18,6 +18,7 @@ from broker_service.language.composite_wire import decode_composite
 from broker_service.language.wire import decode_publication, encode_publication
 from broker_service.links.frames import MessageFrame
 from broker_service.messages import ClientRequest, Kind, Message, Operation
+from broker_service.routing.gryphon.subscriptions.covering import UPDATE
 from broker_service.routing.tid.router import TidRouter
 from broker_service.transport.wire import (
     MOST_IN_FRAME,
@@ -45,6 +46,9 @@ that rate; measured was a tenth of it."""
 A_BYTE_BEFORE = 12
 """Instructions more for each byte of all messages before."""
 
+AN_UPDATE = {"gryphon": 200 * UPDATE}
+"""Instructions more of a message of one protocol: comparisons of conjunctions, which have a bound of their own."""
+
 PROTOCOLS = (
     "tid-fixed", "tid-dynamic", "tid-dcsr", "octopia-spr", "octopia-idr", "octopia-beyond", "cbf", "cbf-aggregating",
     "gryphon", "channelization", "semi-probabilistic", "medym-mst", "medym-source", "medym-advertised",
@@ -59,7 +63,7 @@ def worst_excess(there: Attacked) -> float:
     for size in SIZES:
         for message in there.messages(size):
             work = instructions(lambda message=message: there.broker.receive(there.neighbour, [message]))  # type: ignore[misc]
-            allowed = A_MESSAGE + A_BYTE * size_of(message) + A_BYTE_BEFORE * before
+            allowed = A_MESSAGE + AN_UPDATE.get(there.protocol, 0) + A_BYTE * size_of(message) + A_BYTE_BEFORE * before
             worst = max(worst, work / allowed)
             before += size_of(message)
     return worst

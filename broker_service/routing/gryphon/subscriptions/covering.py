@@ -4,19 +4,26 @@
 only what fixes `a` at `v`, by an equality as a rule. Two thousand subscriptions to topics then cost a comparison or
 two each.
 
+`exact` is exact as far as its work is bounded, because otherwise one message with n conjunctions costs n x n
+comparisons. An update, which is a message or a request of a client, is granted `UPDATE` units of work and `EACH` for
+each conjunction that it adds. What is left to compare when they are used up counts as not covered: subscriptions are
+then aggregated less, and no publication is lost.
+
 `identity` lets no conjunction cover a different one. The paper measures its system with this relation (section 5.1).
 """
 
 from __future__ import annotations
 
+import enum
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker_service.language import CLASS, Operator, Predicate, Value
-from broker_service.language.relations import satisfiable
+from broker_service.language.relations import covers, satisfiable
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, is_above
+from broker_service.routing.gryphon.subscriptions.hulls import Hull, hull_of
 
 _EQUALITIES = (Operator.EQUAL, Operator.STRING_EQUAL)
 _LOW_STRINGS = (Operator.STRING_LESS, Operator.STRING_LESS_OR_EQUAL)
@@ -24,8 +31,52 @@ _LOW_STRINGS = (Operator.STRING_LESS, Operator.STRING_LESS_OR_EQUAL)
 Bodies = dict[bytes, Conjunction]
 
 
+UPDATE: Final = 1 << 14
+"""Units of an update, 20 ms at the most. One conjunction of a few predicates is compared with 8,000 others both ways,
+or with 700 where predicates other than bounds and equalities have to be compared."""
+EACH: Final = 64
+"""Units more for each conjunction that it adds: an update with 160 conjunctions of bounds is compared completely."""
+_EACH_REMOVED: Final = 4
+_COMPARISON: Final = 8
+"""Units of a comparison of all predicates, besides those for `_PAIRS_A_UNIT` pairs of them each. A comparison of hulls
+is one unit, and one for `_PREDICATES_A_UNIT` predicates each."""
+_PAIRS_A_UNIT: Final = 2
+_PREDICATES_A_UNIT: Final = 8
+
+
+class Effort:
+    """Units of work that are left to an update."""
+
+    def __init__(self) -> None:
+        self.left = UPDATE
+
+    def grant(self, added: int, removed: int = 0) -> None:
+        """Begins an update that adds and removes so many conjunctions."""
+        self.left = UPDATE + EACH * added + _EACH_REMOVED * removed
+
+    def spend(self, units: int) -> bool:
+        """Takes units, if any are left. Returns whether there were."""
+        if self.left <= 0:
+            return False
+        self.left -= units
+        return True
+
+    def covers(self, general: Conjunction, special: Conjunction) -> bool:
+        """As `relations.covers`; false also when no units are left."""
+        return self.spend(_cost(general, special)) and covers(general.subscription, special.subscription)
+
+
+def _cost(one: Conjunction, other: Conjunction) -> int:
+    """Units of a comparison of all predicates of two conjunctions."""
+    pairs = len(one.subscription.predicates) * len(other.subscription.predicates)
+    return _COMPARISON + pairs // _PAIRS_A_UNIT
+
+
 class Covering(ABC):
     """A covering relation over the conjunctions that were added to it."""
+
+    def __init__(self) -> None:
+        self.effort = Effort()
 
     @abstractmethod
     def add(self, conjunction: Conjunction) -> None:
@@ -38,6 +89,10 @@ class Covering(ABC):
     @abstractmethod
     def above(self, conjunction: Conjunction) -> list[Conjunction]:
         """All others that cover a conjunction."""
+
+    @abstractmethod
+    def is_above(self, general: Conjunction, special: Conjunction) -> bool:
+        """As `conjunctions.is_above`, of two that were added; false also when no units are left."""
 
     @abstractmethod
     def below(self, conjunction: Conjunction) -> list[Conjunction]:
@@ -59,100 +114,167 @@ class IdentityCovering(Covering):
     def below(self, conjunction: Conjunction) -> list[Conjunction]:
         return []
 
+    def is_above(self, general: Conjunction, special: Conjunction) -> bool:
+        return False
+
+
+def _hull(conjunction: Conjunction) -> Hull | None:
+    return hull_of(conjunction) if satisfiable(conjunction.subscription) else None
+
 
 class _Equality(NamedTuple):
     attribute: str
     value: Value
 
 
+class _Trait(enum.Enum):
+    """Something that conjunctions have in common."""
+
+    ANY = enum.auto()
+    UNSATISFIABLE = enum.auto()
+    WITHOUT_EQUALITY = enum.auto()
+    EQUALITY = enum.auto()
+    """One of their equalities."""
+    CHOSEN_EQUALITY = enum.auto()
+    """The equality that was chosen for each."""
+    CHOSEN_ATTRIBUTE = enum.auto()
+    """The attribute of that."""
+    NARROW = enum.auto()
+    """An attribute whose value they may fix without an equality."""
+    ATTRIBUTE = enum.auto()
+    """One of their attributes."""
+
+
+class _Key(NamedTuple):
+    trait: _Trait
+    attribute: str = ""
+    value: Value = ""
+
+
+_NONE: Final[Bodies] = {}
+
+
 class ExactCovering(Covering):
     """Covering as `broker_service.language.relations` defines it."""
 
     def __init__(self) -> None:
-        self._all: Bodies = {}
-        self._unsatisfiable: Bodies = {}
-        self._without_equality: Bodies = {}
-        self._with: defaultdict[_Equality, Bodies] = defaultdict(dict)
-        """By each of their equalities."""
-        self._chosen: dict[bytes, _Equality] = {}
-        """One equality of each that has any, one that few others had when it was added."""
-        self._chosen_with: defaultdict[_Equality, Bodies] = defaultdict(dict)
-        self._chosen_on: defaultdict[str, Bodies] = defaultdict(dict)
-        """By the attribute of the chosen equality."""
-        self._narrow_on: defaultdict[str, Bodies] = defaultdict(dict)
-        """By attribute: those that may fix its value without an equality."""
-        self._by_attribute: defaultdict[str, Bodies] = defaultdict(dict)
+        super().__init__()
+        self._sets: dict[_Key, Bodies] = {}
+        """Those that have something in common, by what that is. None is empty."""
+        self._keys: dict[bytes, tuple[_Key, ...]] = {}
+        """Of the sets in which each stands."""
+        self._hulls: dict[bytes, Hull] = {}
+        """Of those that some publication matches."""
 
     def add(self, conjunction: Conjunction) -> None:
-        equalities = _equalities(conjunction.subscription.predicates)
-        if equalities:
-            self._chosen[conjunction.body] = min(reversed(equalities), key=lambda each: len(self._with[each]))
-        for bodies in self._indexes(conjunction):
-            bodies[conjunction.body] = conjunction
+        if (hull := _hull(conjunction)) is not None:
+            self._hulls[conjunction.body] = hull
+        self._keys[conjunction.body] = keys = tuple(self._keys_of(conjunction))
+        for key in keys:
+            self._sets.setdefault(key, {})[conjunction.body] = conjunction
 
     def remove(self, conjunction: Conjunction) -> None:
-        for bodies in self._indexes(conjunction):
+        for key in self._keys.pop(conjunction.body):
+            bodies = self._sets[key]
             del bodies[conjunction.body]
-        self._chosen.pop(conjunction.body, None)
+            if not bodies:
+                del self._sets[key]
+        self._hulls.pop(conjunction.body, None)
 
     def above(self, conjunction: Conjunction) -> list[Conjunction]:
-        return [other for other in _others(conjunction, self._may_cover(conjunction)) if is_above(other, conjunction)]
+        hull, hulls = _hull(conjunction), self._hulls
+        return [
+            other
+            for other in self._candidates(conjunction, self._may_cover(conjunction))
+            if self._is_above(other, hulls.get(other.body), conjunction, hull)
+        ]
 
     def below(self, conjunction: Conjunction) -> list[Conjunction]:
-        candidates = self._may_be_covered(conjunction)
-        return [other for other in _others(conjunction, candidates) if is_above(conjunction, other)]
+        hull, hulls = _hull(conjunction), self._hulls
+        return [
+            other
+            for other in self._candidates(conjunction, self._may_be_covered(conjunction))
+            if self._is_above(conjunction, hull, other, hulls.get(other.body))
+        ]
 
-    def _indexes(self, conjunction: Conjunction) -> Iterator[Bodies]:
-        """The indexes in which a conjunction stands."""
+    def is_above(self, general: Conjunction, special: Conjunction) -> bool:
+        hulls = self._hulls
+        return self.effort.spend(1) and self._is_above(
+            general, hulls.get(general.body), special, hulls.get(special.body)
+        )
+
+    def _is_above(self, general: Conjunction, upper: Hull | None, special: Conjunction, lower: Hull | None) -> bool:
+        """As `is_above`, of two with their hulls; None is the hull of what no publication matches."""
+        if lower is not None:
+            decided = upper is not None and upper.contains(lower)
+            if decided is False:
+                return False
+            if decided and upper is not None:
+                self.effort.left -= 1  # because an edge between the two has to be considered
+                return general.body < special.body or not lower.contains(upper)
+        return self.effort.spend(_cost(general, special)) and is_above(general, special)
+
+    def _candidates(self, conjunction: Conjunction, sets: Iterable[Bodies]) -> Iterator[Conjunction]:
+        """The members of all sets but the conjunction itself, as many as there are units for, each once."""
+        effort, found = self.effort, {conjunction.body}
+        for bodies in sets:
+            for body, other in bodies.items():
+                if effort.left <= 0:
+                    return
+                effort.left -= 1 + len(other.subscription.predicates) // _PREDICATES_A_UNIT
+                if body not in found:
+                    found.add(body)
+                    yield other
+
+    def _of(self, trait: _Trait, attribute: str = "", value: Value = "") -> Bodies:
+        """Those with a trait."""
+        return self._sets.get(_Key(trait, attribute, value), _NONE)
+
+    def _keys_of(self, conjunction: Conjunction) -> Iterator[_Key]:
+        """The keys of the sets for a conjunction. One equality is chosen of those that it has, one that few others
+        have."""
         predicates = conjunction.subscription.predicates
-        yield self._all
-        if not satisfiable(conjunction.subscription):
-            yield self._unsatisfiable
-        chosen = self._chosen.get(conjunction.body)
-        if chosen is None:
-            yield self._without_equality
+        yield _Key(_Trait.ANY)
+        if conjunction.body not in self._hulls:
+            yield _Key(_Trait.UNSATISFIABLE)
+        equalities = _equalities(predicates)
+        if not equalities:
+            yield _Key(_Trait.WITHOUT_EQUALITY)
         else:
-            yield self._chosen_with[chosen]
-            yield self._chosen_on[chosen.attribute]
-        for equality in _equalities(predicates):
-            yield self._with[equality]
+            chosen = min(reversed(equalities), key=lambda each: len(self._of(_Trait.EQUALITY, *each)))
+            yield _Key(_Trait.CHOSEN_EQUALITY, *chosen)
+            yield _Key(_Trait.CHOSEN_ATTRIBUTE, chosen.attribute)
+        for equality in equalities:
+            yield _Key(_Trait.EQUALITY, *equality)
         for attribute in _narrow(predicates):
-            yield self._narrow_on[attribute]
+            yield _Key(_Trait.NARROW, attribute)
         for attribute in dict.fromkeys(predicate.attribute for predicate in predicates):
-            yield self._by_attribute[attribute]
+            yield _Key(_Trait.ATTRIBUTE, attribute)
 
     def _may_cover(self, conjunction: Conjunction) -> Iterable[Bodies]:
         """Sets that hold every conjunction which covers this one."""
         if not satisfiable(conjunction.subscription):
-            return (self._all,)
+            return (self._of(_Trait.ANY),)
         predicates = conjunction.subscription.predicates
         return (
-            self._without_equality,
-            *(self._chosen_with.get(equality, {}) for equality in _equalities(predicates)),
-            *(self._chosen_on.get(attribute, {}) for attribute in _narrow(predicates)),
+            self._of(_Trait.WITHOUT_EQUALITY),
+            *(self._of(_Trait.CHOSEN_EQUALITY, *equality) for equality in _equalities(predicates)),
+            *(self._of(_Trait.CHOSEN_ATTRIBUTE, attribute) for attribute in _narrow(predicates)),
         )
 
     def _may_be_covered(self, conjunction: Conjunction) -> Iterable[Bodies]:
         """Sets that hold every conjunction which this one covers."""
         predicates = conjunction.subscription.predicates
+        unsatisfiable = self._of(_Trait.UNSATISFIABLE)
         equalities = _equalities(predicates)
         if equalities:
-            rarest = min(equalities, key=lambda each: len(self._with.get(each, ())))
-            return self._with.get(rarest, {}), self._narrow_on.get(rarest.attribute, {}), self._unsatisfiable
+            rarest = min(equalities, key=lambda each: len(self._of(_Trait.EQUALITY, *each)))
+            return self._of(_Trait.EQUALITY, *rarest), self._of(_Trait.NARROW, rarest.attribute), unsatisfiable
         # Every publication has a class, so that a predicate on it can hold for conjunctions that do not name it.
         attributes = {predicate.attribute for predicate in predicates} - {CLASS}
         if not attributes:
-            return (self._all,)
-        return min((self._by_attribute.get(name, {}) for name in sorted(attributes)), key=len), self._unsatisfiable
-
-
-def _others(conjunction: Conjunction, sets: Iterable[Bodies]) -> Iterable[Conjunction]:
-    """The members of all sets but the conjunction itself, each once."""
-    found: Bodies = {}
-    for bodies in sets:
-        found |= bodies
-    found.pop(conjunction.body, None)
-    return found.values()
+            return (self._of(_Trait.ANY),)
+        return min((self._of(_Trait.ATTRIBUTE, name) for name in sorted(attributes)), key=len), unsatisfiable
 
 
 def _equalities(predicates: Iterable[Predicate]) -> list[_Equality]:

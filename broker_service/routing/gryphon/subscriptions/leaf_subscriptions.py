@@ -16,7 +16,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from broker_service.language.relations import covers
 from broker_service.routing.gryphon.subscriptions.conjunction_graph import ConjunctionGraph, Node
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, ConjunctionSet
 from broker_service.routing.gryphon.subscriptions.covering import Covering
@@ -83,6 +82,7 @@ class LeafSubscriptions(Generic[Subscriber]):
     def subscribe(self, subscriber: Subscriber, conjunctions: Iterable[Conjunction]) -> VirtualTime:
         """Adds a subscription under a name that is not in use, and returns its virtual start time."""
         wanted = self._conjunctions[subscriber] = tuple({each.body: each for each in conjunctions}.values())
+        self._graph.effort.grant(len(wanted))
         start = max([self._join(conjunction, subscriber) for conjunction in wanted], default=0)
         self._starts[subscriber] = start
         self._first_start = start if self._first_start is None else min(self._first_start, start)
@@ -92,7 +92,9 @@ class LeafSubscriptions(Generic[Subscriber]):
         """Removes a subscription that stands."""
         if self._starts.pop(subscriber) == self._first_start:
             self._first_start = min(self._starts.values(), default=None)
-        for conjunction in self._conjunctions.pop(subscriber):
+        withdrawn = self._conjunctions.pop(subscriber)
+        self._graph.effort.grant(0, len(withdrawn))
+        for conjunction in withdrawn:
             node = self._graph.get(conjunction.body)
             assert node is not None
             del node.payload.subscribers[subscriber]
@@ -117,15 +119,14 @@ class LeafSubscriptions(Generic[Subscriber]):
         node = self._graph.get(conjunction.body)
         if node is None:
             node = self._graph.add(conjunction, _Standing(self._clock.time))
-            node.payload.start = min((other.payload.start for other in _covering(node)), default=self._clock.time)
+            node.payload.start = min((other.payload.start for other in self._covering(node)), default=self._clock.time)
             self._begun |= node.payload.start == self._clock.time
         node.payload.subscribers[subscriber] = None
         return node.payload.start
 
-
-def _covering(node: Node[_Standing[Subscriber]]) -> Iterable[Node[_Standing[Subscriber]]]:
-    """Nodes from which a new one gets its start time: its parents, and children that match the same publications."""
-    yield from node.parents.values()
-    for child in node.children.values():
-        if covers(child.conjunction.subscription, node.conjunction.subscription):
-            yield child
+    def _covering(self, node: Node[_Standing[Subscriber]]) -> Iterable[Node[_Standing[Subscriber]]]:
+        """Nodes from which a new one gets its start: its parents, and children that match the same publications."""
+        yield from node.parents.values()
+        for child in node.children.values():
+            if self._graph.effort.covers(child.conjunction, node.conjunction):
+                yield child

@@ -13,6 +13,7 @@ enough to know of the inherited sources whether there are none, one or several.
 from __future__ import annotations
 
 import enum
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -78,9 +79,11 @@ class RootSets:
         """Changes the roots of a source, and returns the differences of all directions."""
         received = self._received[source]
         self._touched = {}
-        for conjunction in removed:
-            if received.remove(conjunction.body):
-                self._leave(conjunction, source)
+        added, removed = tuple(added), tuple(removed)
+        self._graph.effort.grant(len(added), len(removed))
+        leaving = [conjunction for conjunction in removed if received.remove(conjunction.body)]
+        for conjunction in tuple(self._graph.bottom_up(leaving)):
+            self._leave(conjunction, source)
         for conjunction in added:
             if received.add(conjunction):
                 self._join(conjunction, source)
@@ -106,14 +109,18 @@ class RootSets:
 
     def _pass_down(self, nodes: list[Node[_Sources]]) -> None:
         """Computes anew what nodes inherit, and nodes below them as far as that changes."""
-        waiting = list(nodes)
+        waiting = deque(nodes)
+        awaited = {node.conjunction.body for node in nodes}
         while waiting:
-            node = waiting.pop()
+            node = waiting.popleft()
+            awaited.discard(node.conjunction.body)
             inherited = _inherited(node)
             if inherited != node.payload.inherited:
                 node.payload.inherited = inherited
                 self._touched[node.conjunction.body] = node.conjunction
-                waiting.extend(node.children.values())
+                further = [child for body, child in node.children.items() if body not in awaited]
+                waiting.extend(further)
+                awaited.update(child.conjunction.body for child in further)
 
     def _settle(self, direction: NodeNumber) -> Difference:
         """Brings the set that is announced to a direction in line with the graph."""

@@ -8,7 +8,14 @@ from broker_service.language import Operator, Predicate, Subscription
 from broker_service.language.notation import parse_subscription
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction
 
-_NUMBERS = (Operator.EQUAL, Operator.GREATER, Operator.LESS_OR_EQUAL, Operator.GREATER_OR_EQUAL, Operator.NOT_EQUAL)
+_NUMBERS = (
+    Operator.EQUAL,
+    Operator.GREATER,
+    Operator.LESS,
+    Operator.LESS_OR_EQUAL,
+    Operator.GREATER_OR_EQUAL,
+    Operator.NOT_EQUAL,
+)
 _STRINGS = (
     Operator.STRING_EQUAL,
     Operator.STRING_LESS_OR_EQUAL,

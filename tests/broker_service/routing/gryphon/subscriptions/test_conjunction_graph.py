@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.errors import MalformedMessageError
-from broker_service.language.relations import covers
-from broker_service.routing.gryphon.subscriptions.conjunction_graph import ConjunctionGraph
+from broker_service.language.relations import covers, satisfiable
+from broker_service.routing.gryphon.subscriptions import covering
+from broker_service.routing.gryphon.subscriptions.conjunction_graph import MOST_PARENTS, ConjunctionGraph
 from broker_service.routing.gryphon.subscriptions.conjunctions import (
     EVERYTHING,
     Conjunction,
@@ -20,16 +21,19 @@ from broker_service.routing.gryphon.subscriptions.conjunctions import (
     fingerprint,
     is_above,
 )
-from broker_service.routing.gryphon.subscriptions.covering import Covering, ExactCovering, IdentityCovering
+from broker_service.routing.gryphon.subscriptions.covering import UPDATE, Covering, ExactCovering, IdentityCovering
+from broker_service.routing.gryphon.subscriptions.hulls import hull_of
+from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
 from tests.broker_service.routing.gryphon.subscriptions.gryphon_strategies import conjunction, conjunctions
+from tests.instructions import instructions
 
 operations = st.lists(st.tuples(st.booleans(), conjunctions | st.just(EVERYTHING)), max_size=14)
 
 
 def graph_after(
-    done: list[tuple[bool, Conjunction]], covering: Callable[[], Covering]
+    done: list[tuple[bool, Conjunction]], made: Callable[[], Covering]
 ) -> tuple[ConjunctionGraph[None], dict[bytes, Conjunction]]:
-    graph: ConjunctionGraph[None] = ConjunctionGraph(covering())
+    graph: ConjunctionGraph[None] = ConjunctionGraph(made())
     standing: dict[bytes, Conjunction] = {}
     for adds, each in done:
         node = graph.get(each.body)
@@ -84,19 +88,92 @@ def test_being_above_is_covering_without_circles(one: Conjunction, other: Conjun
         assert is_above(one, other) or is_above(other, one)
 
 
-def test_two_thousand_topics_are_compared_with_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared: list[tuple[Conjunction, Conjunction]] = []
-
-    def counted(one: Conjunction, other: Conjunction) -> bool:
-        compared.append((one, other))
-        return is_above(one, other)
-
-    monkeypatch.setattr("broker_service.routing.gryphon.subscriptions.covering.is_above", counted)
+def test_two_thousand_topics_are_compared_with_few_others() -> None:
     graph: ConjunctionGraph[None] = ConjunctionGraph(ExactCovering())
+    spent = 0
     for number in range(2_000):
+        graph.effort.grant(0)
         graph.add(conjunction(f"[class,eq,'TOPIC'],[topic,eq,'t{number}'],[price,>,{number % 7}]"), None)
+        spent += UPDATE - graph.effort.left
     assert len(graph.roots) == 2_000
-    assert len(compared) < 2_000 * 2
+    assert spent < 2_000 * 2
+
+
+@given(conjunctions, conjunctions)
+def test_hulls_decide_nothing_else_than_predicates_do(one: Conjunction, other: Conjunction) -> None:
+    if satisfiable(one.subscription) and satisfiable(other.subscription):
+        decided = hull_of(one).contains(hull_of(other))
+        assert decided in (covers(one.subscription, other.subscription), None)
+
+
+def ladder(size: int) -> list[Conjunction]:
+    """Conjunctions each of which covers all that follow, in an order that hulls do not decide."""
+    return [conjunction(f"[class,eq,'STOCK'],[price,>,{number}],[price,<>,-1]") for number in range(size)]
+
+
+def wall(size: int) -> list[Conjunction]:
+    """Conjunctions none of which covers another one."""
+    return [conjunction(f"[class,eq,'STOCK'],[price,>,{number}],[price,<,{10_000 + number}]") for number in range(size)]
+
+
+@pytest.mark.source("it counts instructions of Python")
+@pytest.mark.parametrize("made", [ladder, wall])
+def test_the_work_of_an_update_does_not_grow_with_the_square_of_its_conjunctions(
+    made: Callable[[int], list[Conjunction]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(covering, "UPDATE", 100)
+    monkeypatch.setattr(covering, "EACH", 10)
+    few, many = (RootSets((1, 2), (1, 2), ExactCovering()) for _ in range(2))
+    work = instructions(lambda: few.update(1, made(30), ()))
+    assert instructions(lambda: many.update(1, made(120), ())) < 5 * work
+
+
+@pytest.mark.source("it counts instructions of Python")
+def test_a_conjunction_between_many_comes_and_goes_with_work_for_each_of_them() -> None:
+    """Each time, the edges from all that cover it to all that it covers would be looked at: their product."""
+    work = []
+    for size in (20, 80):
+        sets = RootSets((1, 2), (1, 2), ExactCovering())
+        for number in range(size):
+            sets.update(1, [conjunction(f"[x,>,{number - size}],[y,<,{1_000 + number}]")], ())
+            sets.update(1, [conjunction(f"[x,>,{size - number}],[y,<,{500 - number}]")], ())
+        between = conjunction("[x,>,0],[y,<,1000]")
+        work.append(
+            [instructions(lambda: sets.update(2, [between], ())), instructions(lambda: sets.update(2, (), [between]))]  # noqa: B023
+        )
+    for few, many in zip(*work, strict=True):
+        assert many < 6 * few
+
+
+@pytest.mark.source("it replaces constants")
+def test_conjunctions_beyond_the_effort_of_an_update_are_roots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(covering, "UPDATE", 5_000)
+    monkeypatch.setattr(covering, "EACH", 0)
+    sets = RootSets((1, 2), (1, 2), ExactCovering())
+    sets.update(1, ladder(300), ())
+    announced = {each.body for each in sets.announced(2)}
+    assert 1 < len(announced) < 300
+    assert ladder(1)[0].body in announced
+    sets.update(1, (), ladder(300))
+    assert not len(sets.announced(2))
+    sets.update(1, ladder(20), ())
+    assert [each.body for each in sets.announced(2)] == [ladder(1)[0].body]
+
+
+def test_a_conjunction_with_more_parents_than_are_kept_is_covered_by_the_others_when_these_go() -> None:
+    graph: ConjunctionGraph[None] = ConjunctionGraph(ExactCovering())
+    above = [conjunction(f"[x,>,{-number}],[y,<,{-number}]") for number in range(1, 2 * MOST_PARENTS)]
+    covered = graph.add(conjunction("[x,>,0],[y,<,-100]"), None)
+    for each in above:
+        graph.effort.grant(1)
+        graph.add(each, None)
+    for each in sorted(above, key=lambda each: each.body):
+        graph.effort.grant(0, 1)
+        assert 1 <= len(covered.parents) <= MOST_PARENTS
+        node = graph.get(each.body)
+        assert node is not None
+        graph.remove(node)
+    assert not covered.parents
 
 
 @given(st.lists(conjunctions))
