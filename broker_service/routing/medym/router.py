@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -42,6 +43,7 @@ from broker_service.routing.interface import Action, Actions, Deliver, Recall, R
 from broker_service.routing.matcher import Matcher
 from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
 from broker_service.routing.medym.announcements.relay import Relay, bundled
+from broker_service.routing.medym.announcements.repairs import Repairs
 from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
 from broker_service.routing.medym.locations.coordinate_locations import CoordinateLocations
 from broker_service.routing.medym.locations.interface import KnownLocations
@@ -88,6 +90,12 @@ class _Timer(enum.Enum):
     __hash__ = object.__hash__
 
 
+class _Asking(NamedTuple):
+    """A timer: a neighbour is asked for states when it runs out."""
+
+    neighbour: BrokerId
+
+
 class MedymRouter(DispatchingRouter):
     """See the module."""
 
@@ -124,6 +132,7 @@ class MedymRouter(DispatchingRouter):
             self._own, len(self._mesh.servers), self._exchange.others, self._locations, self._decisions
         )
         self._relay = Relay(self._own, AnnouncementTree(len(self._mesh.servers), self._options.fan_out))
+        self._repairs = Repairs(context.now)
         self._interrupted: set[int] = set()
         """Servers whose links have failed. At the first meeting of two others, neither has missed anything."""
         self._changed_status: Status | None = None
@@ -220,6 +229,7 @@ class MedymRouter(DispatchingRouter):
         if server in self._states.versions and self._states.apply(restarted) is Applied.NEW:
             self._relay.add(restarted, self._own)
         self._exchange.begin(server, incarnation)
+        self._repairs.link_up(server)
         first = incarnation == self._context.incarnation == 1 and server not in self._interrupted
         if not first and server in self._relay.neighbours:
             actions.append(Send(neighbour, self._message(self._versions())))
@@ -227,6 +237,8 @@ class MedymRouter(DispatchingRouter):
 
     def timer(self, key: TimerKey) -> Actions:
         self._running.discard(key)
+        if isinstance(key, _Asking):
+            return self._ask(key.neighbour)
         if key is _Timer.REPETITION:
             return [*self._exchange.repeated(self._exchange.unconfirmed), *self._announce_soon()]
         if key is not _Timer.STATUS:
@@ -282,21 +294,33 @@ class MedymRouter(DispatchingRouter):
             elif applied is Applied.MISSING:
                 is_missing = True
         states.settle()
-        request = [Send(neighbour, self._message(self._versions()))] if is_missing else []
+        request = self._ask(neighbour) if is_missing else ()
         return [*request, *self._announce_soon()]
+
+    def _ask(self, neighbour: BrokerId) -> Actions:
+        """Asks a neighbour for the states that this server lacks, now or as soon as it may."""
+        wait, key = self._repairs.wait_to_ask(self._mesh.numbers[neighbour]), _Asking(neighbour)
+        if not wait:
+            return (Send(neighbour, self._message(self._versions())),)
+        if key in self._running:
+            return ()
+        self._running.add(key)
+        return (SetTimer(key, wait, awaited=True),)
 
     def _send_lacking(self, neighbour: BrokerId, received: Versions) -> Actions:
         """Takes a server for a neighbour, and sends it the states that it lacks, with this server's own."""
         for server, _ in received.versions:
             self._states.check_server(server)
-        self._relay.admit(self._mesh.numbers[neighbour])
-        versions = dict(received.versions)
+        receiver = self._mesh.numbers[neighbour]
+        self._relay.admit(receiver)
+        versions = self._repairs.with_sent(receiver, dict(received.versions))
         own = Version(self._context.incarnation, self._announced)
         lacking = list(self._states.lacking(versions))
         if own > versions.get(self._own, Version(own.incarnation, 0)):
             lacking.append(
                 State(self._own, own, self._exchange.own.announced, self._status() if self._uses_status else None)
             )
+        self._repairs.note_sent(receiver, lacking)
         return [Send(neighbour, self._message(bundle)) for bundle in bundled(lacking)]
 
     def _choose_neighbours(self, neighbour: BrokerId) -> Iterator[Action]:

@@ -22,6 +22,7 @@ from broker_service.routing.common.recognition import BYTES_EACH
 from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter
+from broker_service.routing.medym.announcements.repairs import ASK_AFTER, SENT_FOR
 from broker_service.routing.medym.messages import (
     Announcement,
     Bundle,
@@ -48,6 +49,8 @@ class Alone:
     """The router of server A, number 0, whose links to B, C and D are up; B is the nearest."""
 
     def __init__(self, incarnation: int = 1, started_at: int = 0, **options: Any) -> None:
+        self.time = 100.0
+        """Seconds."""
         self.links = {
             name: SimpleNamespace(up=True, round_trip=seconds) for name, seconds in zip("BCD", (1, 2, 3), strict=True)
         }
@@ -61,7 +64,7 @@ class Alone:
             links=self.links,
             options=read,
             started_at=started_at,
-            now=time.monotonic,
+            now=lambda: self.time,
             service=no_service,
             prepared=msgspec.msgpack.encode([SERVERS]),
             stored={},
@@ -293,6 +296,39 @@ def test_a_neighbour_is_sent_the_states_that_it_lacks() -> None:
     assert isinstance(bundle, Bundle)
     assert [without_status(state) for state in bundle.announcements] == [without_status(state) for state in states]
     assert not server.learn(Versions(((0, Version(1, 1)), (1, Version(1, 1)), (2, Version(2, 0)))), "D")
+
+
+def test_a_neighbour_that_asks_without_end_is_sent_a_state_once_in_a_while() -> None:
+    """Otherwise a few bytes from it bring all states, encoded anew."""
+    server = Alone()
+    server.announced(wants_it(1), wants_it(2))
+    nothing = Versions(())
+
+    def answered(neighbour: str = "D") -> list[int]:
+        bundles = [control for _, control in controls(server.learn(nothing, neighbour))]
+        return [state.server for bundle in bundles if isinstance(bundle, Bundle) for state in bundle.announcements]
+
+    assert [answered() for _ in range(3)] == [[1, 2], [], []]
+    assert answered("C") == [1, 2]
+    server.announced(wants_it(1, number=2))
+    assert [answered() for _ in range(2)] == [[1], []]
+    server.time += SENT_FOR
+    assert [answered() for _ in range(2)] == [[1, 2], []]
+    server.router.link_down("D")
+    server.router.link_up("D", 1)
+    assert answered() == [1, 2]
+
+
+def test_what_is_missing_is_asked_for_at_once_and_then_once_in_a_while() -> None:
+    server = Alone()
+    request = [("B", Versions(((0, Version(1, 0)),)))]
+    assert controls(server.announced(wants_it(2, number=2))) == request
+    server.time += ASK_AFTER / 2
+    waiting = [action for _ in range(5) for action in server.announced(wants_it(2, number=2))]
+    assert not controls(waiting)
+    (timer,) = due(waiting)
+    server.time += ASK_AFTER / 2
+    assert controls(server.router.timer(timer)) == request
 
 
 ANY_STATUS = Status(b"", overloaded=False)
