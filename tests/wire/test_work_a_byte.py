@@ -18,7 +18,11 @@ from broker_service.language.composite_wire import decode_composite
 from broker_service.language.wire import decode_publication, encode_publication
 from broker_service.links.frames import MessageFrame
 from broker_service.messages import ClientRequest, Kind, Message, Operation
+from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.common.identifiers import Home
 from broker_service.routing.gryphon.subscriptions.covering import UPDATE
+from broker_service.routing.tid.messages import Restarted
+from broker_service.routing.tid.placement.messages import ComposeHeader
 from broker_service.routing.tid.router import TidRouter
 from broker_service.transport.wire import (
     MOST_IN_FRAME,
@@ -86,6 +90,21 @@ def test_work_that_grows_with_the_square_of_a_header_is_found(monkeypatch: pytes
 
     monkeypatch.setattr(TidRouter, "receive", squared)
     assert worst_excess(attacked("tid-fixed", 0)) > 1
+
+
+def test_a_restart_costs_nothing_for_units_that_it_does_not_concern() -> None:
+    """Thirty bytes say that any broker was restarted, as often as a neighbour likes where no number is planned."""
+
+    def work_with(units: int) -> int:
+        there = attacked("tid-dcsr", 0)
+        path = (Home("X", 1), Home("Y", 1), Home(there.neighbour, 1))
+        header = encode_header(ComposeHeader("c", "u", 1, 1, None, path, ((), ())))
+        for number in range(units):
+            there.broker.receive(there.neighbour, [Message(Kind.COMPOSE, f"X.1.{number}", COMPOSITE, header, 1)])
+        restarted = Message(Kind.CONTROL, "Z.3", b"", encode_header(Restarted("Z", 3)), 1)
+        return instructions(lambda: there.broker.receive(there.neighbour, [restarted]))
+
+    assert work_with(100) < work_with(10) + 100
 
 
 CONTROL = MessageFrame([Message(Kind.CONTROL, "")] * MOST_IN_FRAME)

@@ -48,6 +48,7 @@ from broker_service.routing.tid.placement.prospects import Prospects
 from broker_service.routing.tid.placement.rows import Ending, UnitRow
 from broker_service.routing.tid.placement.seen_sets import SeenSets
 from broker_service.routing.tid.placement.sub_units import SubUnit
+from broker_service.routing.tid.placement.unit_rows import UnitRows
 from broker_service.routing.tid.routes import TreeId
 from record.log import SUB_UNIT, Event
 from record.time_units import SECOND
@@ -72,7 +73,7 @@ class JoinPoints:
     def __init__(
         self,
         home: Home,
-        rows: dict[str, UnitRow],
+        rows: UnitRows,
         *,
         prospects: Prospects,
         rules: MovementRules,
@@ -106,6 +107,7 @@ class JoinPoints:
         unit = row.unit
         row.next_hop = destination
         row.former.pop(destination, None)
+        self._rows.note(row)
         path = (*row.path, self._home)
         header = ComposeHeader(unit.client, unit.name, row.epoch, row.move, row.former_place, path, parts)
         body = encode_composite(unit.composite)
@@ -235,6 +237,7 @@ class JoinPoints:
     def learn_at_home(self, row: UnitRow, placed: UnitPlaced) -> list[Action]:
         """The home of a unit learns of the join point; that of a sub-unit is a join point that may wait for this."""
         row.whole_path = placed.path
+        self._rows.note(row)
         if placed.confirmed is None or row.unit.parent is None:
             return []
         row.confirmed = frozenset(placed.confirmed)

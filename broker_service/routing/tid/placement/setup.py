@@ -16,7 +16,7 @@ from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.movement import MovementRules
 from broker_service.routing.tid.placement.prospects import Prospects
 from broker_service.routing.tid.placement.rates.cardinality import paper
-from broker_service.routing.tid.placement.rows import UnitRow
+from broker_service.routing.tid.placement.unit_rows import UnitRows
 from broker_service.routing.tid.placement.units import Units
 from broker_service.routing.tid.reconciliation import KnownIncarnations
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable
@@ -41,7 +41,7 @@ def make_units(
         measurement=measurement,
     )
     confirmations = Confirmations(context.broker, context.links, advertisements)
-    rows: dict[str, UnitRow] = {}
+    rows = UnitRows()
     join_points = JoinPoints(
         home,
         rows,

@@ -61,6 +61,7 @@ from broker_service.routing.tid.placement.messages import (
 )
 from broker_service.routing.tid.placement.prospects import Prospects
 from broker_service.routing.tid.placement.rows import Ending, UnitRow
+from broker_service.routing.tid.placement.unit_rows import UnitRows
 from broker_service.routing.tid.reconciliation import KnownIncarnations
 from record.log import SUB_UNIT
 
@@ -74,7 +75,7 @@ class Units:
     def __init__(
         self,
         home: Home,
-        rows: dict[str, UnitRow],
+        rows: UnitRows,
         *,
         join_points: JoinPoints,
         prospects: Prospects,
@@ -169,6 +170,7 @@ class Units:
         """A unit that this broker has returned comes back, maybe by another path."""
         former = row.previous
         row.path = header.path
+        self._rows.note(row)
         assert former is not None
         assert row.previous is not None
         row.former.pop(row.previous, None)
@@ -221,6 +223,7 @@ class Units:
             raise MalformedMessageError(f"a unit comes back with {len(returned.parts)} parts")
         row.move, row.former_place = returned.move, neighbour
         row.former[neighbour] = None
+        self._rows.note(row)
         decision = self._prospects.decide_again(row, returned.parts)
         self._prospects.note(row, decision, returned.parts)
         row.explanation = f"joined here, because {neighbour} found that cheaper; as seen from here:\n{row.explanation}"
@@ -256,8 +259,8 @@ class Units:
     def restarted(self, broker: BrokerId) -> list[Action]:
         """A later incarnation of some broker is known; see rule 6."""
         actions: list[Action] = []
-        for id, row in tuple(self._rows.items()):
-            if self._rows.get(id) is not row:
+        for row in self._rows.concerned(broker):
+            if self._rows.get(row.unit.id) is not row:
                 continue  # a sub-unit that has ended with its unit
             if any(map(self._incarnations.is_former, row.path)):
                 actions += self._join_points.remove(row, Ending.PATH_BROKEN)
