@@ -37,6 +37,9 @@ from analysis.tables.deliveries import Right
 from record.promises import Completeness
 from record.sample import PublicationSample
 
+CIRCLES = 4
+"""A path is held up to this number of times as many brokers as the overlay has. A longer one goes in circles."""
+
 
 @dataclass(slots=True)
 class PublicationCounts:
@@ -158,7 +161,7 @@ class PublicationStage:
         table = EventTable.of(bucket.parts)
         composites = CompositeEventCollector(table)
         expect(self._oracles, chain.from_iterable(table.published))
-        journeys = Journeys(table)
+        journeys = Journeys(table, [CIRCLES * len(history.overlay.brokers) for history in self.histories])
         for _, of_publication in groupby(journeys, lambda journey: journey.publication):
             judged_in: dict[int, JudgedPublication] = {}
             for journey in of_publication:

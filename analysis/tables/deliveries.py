@@ -89,10 +89,12 @@ class Notification(Struct, frozen=True, kw_only=True):
     hops: int | None
     """Overlay links travelled."""
     queueing_ms: float | None
-    """The wait in output queues along its path, milliseconds; null when the log does not hold the whole path. The wait
+    """The wait in output queues along its path, milliseconds; null when the log does not hold the whole path, or
+    it goes in circles. The wait
     for service (a broker's set service time) is not included."""
     path: list[str] | None
-    """The brokers on its path, the publisher's first; null when the log does not hold the whole path."""
+    """The brokers on its path, the publisher's first; null when the log does not hold the whole path, or it goes
+    in circles: over more than four times as many brokers as the overlay has."""
     second: int | None
     """The second of the intended time."""
     overtaken: bool

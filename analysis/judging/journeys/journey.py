@@ -75,7 +75,8 @@ class Journey(msgspec.Struct, kw_only=True, gc=False):
 class Journeys:
     """The journeys of all publications of a bucket."""
 
-    def __init__(self, table: EventTable) -> None:
+    def __init__(self, table: EventTable, longest: Sequence[int]) -> None:
+        """`longest` is the number of brokers up to which a path is held, by variant."""
         events = table.events
         arrivals = events.of(Event.RECEIVED)
         arrivals = arrivals.take(
@@ -91,7 +92,9 @@ class Journeys:
         self._arrivals = arrivals
         self._matched = events.of(Event.MATCHED)
         self._sent = events.of(Event.SENT)
-        self._paths = Paths(arrivals, self._sent, table.names)
+        self._paths = Paths(
+            arrivals, self._sent, table.names, np.array([longest[variant] for _, variant in table.journeys], np.int64)
+        )
         self._receipts = _receipts(notified, self._paths, table.names)
         self._clients = [table.names[client] for client in notified.client.tolist()]
         self._arrived_from, self._matched_from, self._notified_from = (
@@ -134,9 +137,7 @@ class Journeys:
     def longest_paths(self, journey: Journey) -> list[tuple[str, ...]]:
         """The paths that the publication took and that are not the beginning of another one."""
         begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
-        taken = {self._paths.brokers(arrival) for arrival in range(begin, end) if self._paths.known[arrival]}
-        begun = {brokers[:length] for brokers in taken for length in range(1, len(brokers))}
-        return sorted(taken - begun)
+        return sorted(self._paths.brokers(arrival) for arrival in self._paths.ends(begin, end))
 
     def steps(self, journey: Journey) -> list[Step]:
         """The records of the publication's copies, in order of time."""

@@ -5,11 +5,15 @@ neighbour it came from and the links travelled. The path to an arrival is the pa
 link shorter, plus the wait in that neighbour's output queue. One pass over all arrivals, in the order of links
 travelled, gives every path. A publication may arrive twice at a broker that dynamic routing reaches over two paths: the
 two arrivals are distinguished by links travelled, then by time.
+
+A publication that goes in circles makes as many paths as arrivals, each longer than the one before. So a path is held
+up to a number of brokers that no path without circles reaches, and all of the work on paths is linear in arrivals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -20,10 +24,12 @@ NO_ARRIVAL = -1
 
 
 class Paths:
-    """The paths to the arrivals of publications, as far as the log holds them from their beginning."""
+    """The paths to the arrivals of publications, as far as the log holds them from their beginning, and as far as they
+    are not too long."""
 
-    def __init__(self, arrivals: Events, sent: Events, names: Sequence[str]) -> None:
-        """`arrivals` are in the order of journey, links travelled and time."""
+    def __init__(self, arrivals: Events, sent: Events, names: Sequence[str], longest: Numbers) -> None:
+        """`arrivals` are in the order of journey, links travelled and time; `longest` is the largest number of brokers
+        on a path, for each journey."""
         self._arrivals = arrivals
         self._names = names
         self._levels, self._level = np.unique(arrivals.hops, return_inverse=True)
@@ -35,6 +41,9 @@ class Paths:
         self.known = first
         self.waited = np.where(first, 0, UNKNOWN)
         """In output queues along the path, in all; `UNKNOWN` where the log does not hold it."""
+        self._length = np.ones(len(arrivals), dtype=np.int64)
+        """The number of brokers on the path."""
+        self._longest = longest
         self._brokers: dict[int, tuple[str, ...]] = {}
         self._prolong(sent)
 
@@ -42,9 +51,37 @@ class Paths:
         """The brokers on the path to an arrival, the publisher's first."""
         found = self._brokers.get(arrival)
         if found is None:
-            before, name = int(self._before[arrival]), self._names[self._arrivals.broker[arrival]]
-            found = self._brokers[arrival] = (name,) if before == NO_ARRIVAL else (*self.brokers(before), name)
+            path, at = [], arrival
+            while at != NO_ARRIVAL:
+                path.append(self._names[self._broker[at]])
+                at = self._sources[at]
+            found = self._brokers[arrival] = tuple(reversed(path))
         return found
+
+    def ends(self, begin: int, end: int) -> list[int]:
+        """Of one journey's arrivals, which are those from `begin` to `end`, one for each path that is not the beginning
+        of another one."""
+        nodes: dict[tuple[int, int], int] = {}
+        """Paths, numbered: by the number of the path without its last broker, and that broker."""
+        reached: dict[int, int] = {NO_ARRIVAL: NO_ARRIVAL}
+        """The number of the path to each arrival."""
+        prolonged: set[int] = set()
+        for arrival in (np.flatnonzero(self.known[begin:end]) + begin).tolist():
+            former = reached[self._sources[arrival]]
+            reached[arrival] = nodes.setdefault((former, self._broker[arrival]), len(nodes))
+            prolonged.add(former)
+        last = {node: arrival for arrival, node in reached.items()}
+        return [last[node] for node in nodes.values() if node not in prolonged]
+
+    @cached_property
+    def _sources(self) -> list[int]:
+        before: list[int] = self._before.tolist()
+        return before
+
+    @cached_property
+    def _broker(self) -> list[int]:
+        brokers: list[int] = self._arrivals.broker.tolist()
+        return brokers
 
     def of(self, notified: Events) -> Numbers:
         """The arrival that led to each notification: the last one at the client's broker before it, over as many links
@@ -59,17 +96,22 @@ class Paths:
             notified.time,
         )
         found = np.where(last == NO_ARRIVAL, NO_ARRIVAL, known.take(last, mode="clip") if len(known) else NO_ARRIVAL)
-        for number in np.flatnonzero(notified.hops == UNKNOWN).tolist():
-            found[number] = self._last_over_any(notified, number)
+        unstated = notified.hops == UNKNOWN
+        found[unstated] = self._last_over_any(notified.take(unstated), known)
         return found
 
-    def _last_over_any(self, notified: Events, number: int) -> int:
-        """The arrival that led to a notification without a number of links: that over the most."""
-        arrivals, journey = self._arrivals, notified.journey[number]
-        begin, end = np.searchsorted(arrivals.journey, (journey, journey + 1))
-        fits = self.known[begin:end] & (arrivals.broker[begin:end] == notified.broker[number])
-        fitting = np.flatnonzero(fits & (arrivals.time[begin:end] <= notified.time[number]))
-        return int(begin + fitting[-1]) if len(fitting) else NO_ARRIVAL
+    def _last_over_any(self, notified: Events, known: Numbers) -> Numbers:
+        """The arrivals that led to notifications without a number of links: of those before, that over the most."""
+        if not len(notified) or not len(known):
+            return np.full(len(notified), NO_ARRIVAL)
+        arrivals = self._arrivals
+        keys, times = self._link(arrivals.journey, arrivals.broker, NOBODY)[known], arrivals.time[known]
+        order = np.lexsort((times, keys))
+        group = np.cumsum(np.diff(keys[order], prepend=keys[order[0]]) != 0) * len(arrivals)
+        most = np.maximum.accumulate(group + known[order]) - group
+        asked = self._link(notified.journey, notified.broker, NOBODY)
+        last = last_before(keys[order], times[order], asked, notified.time)
+        return np.where(last == NO_ARRIVAL, NO_ARRIVAL, most.take(last, mode="clip"))
 
     def _prolong(self, sent: Events) -> None:
         """Prolongs paths link by link: the last time that the neighbour sent the publication to the broker before the
@@ -89,8 +131,10 @@ class Paths:
             left = departure[asking]
             last = last_before(at[there], arrivals.time[there], origin[asking], sent.time[left])
             found = last != NO_ARRIVAL
+            found[found] = self._length[there[last[found]]] < self._longest[arrivals.journey[asking[found]]]
             reached, source, wait = asking[found], there[last[found]], sent.duration[left[found]]
             self.known[reached], self._before[reached] = True, source
+            self._length[reached] = self._length[source] + 1
             unknown = (self.waited[source] == UNKNOWN) | (wait == UNKNOWN)
             self.waited[reached] = np.where(unknown, UNKNOWN, self.waited[source] + wait)
 

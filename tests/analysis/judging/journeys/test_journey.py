@@ -24,14 +24,14 @@ VARIANTS = LoggedVariants(
 )
 
 
-def journeys_of(shares: Iterable[Sequence[TraceRecord]]) -> Journeys:
-    """The journeys that are logged in these shares."""
+def journeys_of(shares: Iterable[Sequence[TraceRecord]], longest: Sequence[int] = (100, 100)) -> Journeys:
+    """The journeys that are logged in these shares, with paths up to `longest` brokers, by variant."""
     parts = []
     for number, records in enumerate(shares):
         reader = ShareReader(VARIANTS, buckets=1)
         reader.read(RecordBlock(number * 1000, records), "log")
         parts += reader.events.parts().values()
-    return Journeys(EventTable.of(parts))
+    return Journeys(EventTable.of(parts), longest)
 
 
 def event(event: Event, node: str, time: int, **fields: Any) -> TraceRecord:
