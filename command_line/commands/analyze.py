@@ -10,11 +10,11 @@ from analysis.engines import Engine
 from analysis.pipeline import analyze
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
+from command_line.commands.progress import shown_progress
 from command_line.commands.verdicts import (
     exit_code,
     print_comparison,
     print_verdicts,
-    shown_progress,
     write_verdicts,
 )
 from record import fidelity

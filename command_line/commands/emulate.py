@@ -15,12 +15,12 @@ from analysis.pipeline import analyze
 from analysis.report import build_report
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
+from command_line.commands.progress import shown_progress
 from command_line.commands.run_engines import RunEngine
 from command_line.commands.verdicts import (
     exit_code,
     print_comparison,
     print_verdicts,
-    shown_progress,
     write_verdicts,
 )
 from emulation.planning.plan import Plan, make_plan

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from analysis.report import build_report
-from command_line.commands.verdicts import shown_progress
+from command_line.commands.progress import shown_progress
 from record.exit_codes import ExitCode
 
 

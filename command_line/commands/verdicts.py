@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import UNSET
@@ -26,7 +25,6 @@ from analysis.tables.summary import (
     violated,
 )
 from analysis.tables.timeline import Fault
-from record.callbacks import do_nothing
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
 from record.files import REPORT
@@ -52,17 +50,6 @@ def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: 
         )
         scenario = str(manifest.scenario.get("name", summary.run_id))
         write_junit([verdict_suite(scenario, verdicts_of(summary, judged, manifest), origin)], junit)
-
-
-@contextmanager
-def shown_progress(console: Console, task: str = "analysing the logs") -> Iterator[Callable[[str], None]]:
-    """Shows the progress of a task: a changing line on a terminal, a fixed line elsewhere."""
-    if not console.is_terminal:
-        console.print(task)
-        yield do_nothing
-        return
-    with console.status(task) as status:
-        yield lambda what: status.update(f"{task}: {what}")
 
 
 def exit_code(summary: Summary) -> ExitCode:
