@@ -9,6 +9,7 @@ from broker_service.routing.common.reconciliation import Reconciliation
 from broker_service.routing.interface import Send
 from broker_service.routing.medym.router import MedymRouter
 from broker_service.routing.octopia.router import OctopiaRouter
+from broker_service.routing.semi_probabilistic.router import SemiProbabilisticRouter
 from broker_service.routing.tid.reconciliation import KnownIncarnations
 from broker_service.routing.tid.router import TidRouter
 from tests.gauntlet import scenarios
@@ -161,6 +162,23 @@ def medym_forgets_what_it_took_back() -> None:
 @AREA.row(_SMOKE, LOST)
 def every_incarnation_is_taken_for_a_former_one() -> None:
     around(KnownIncarnations, "is_former", lambda original, self, home: home.incarnation > 1 or original(self, home))
+
+
+_CUT_WHILE_FLOODING = scenarios.SEMI_FLOOD.suffering(
+    "a cut", {"at": "run+1s", "link_down": "B1-B2", "for": "4s"}, run="9s"
+)
+
+
+@AREA.row(_CUT_WHILE_FLOODING, LOST)
+def a_flooding_broker_without_one_link_uses_none() -> None:
+    """The others are up, and the overlay has ways round the cut."""
+
+    def candidates(original, self, source):
+        found, fanout = original(self, source)
+        missing = self._context.broker in ("B1", "B2") and len(self._table.neighbours) < 3
+        return ([], 0) if missing else (found, fanout)
+
+    around(SemiProbabilisticRouter, "_candidates_from", candidates)
 
 
 @AREA.row(scenarios.TID_LINE.suffering("a cut", {"at": "run+1s", "link_down": "B5-B6", "for": "4s"}, run="12s"), LOST)
