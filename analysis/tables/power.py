@@ -27,8 +27,8 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
     not_judged: dict[str, int]
     """Pairs that could not be judged, by reason."""
     implied: int
-    """The pairs that overlay, plan of faults and promises let the faults cost at most. It follows from these alone,
-    without looking at what was delivered."""
+    """The pairs that overlay, plan of faults and promises let the faults cost at most, by the ways that publications
+    took, or were to take when they were lost."""
 
     @property
     def judged(self) -> int:

@@ -113,11 +113,13 @@ class Evidence:
         self, judged: JudgedPublication, outcome: PublicationOutcome, least: Passing = Passing.USUAL
     ) -> bool:
         """True when an outage may have cost a publication, whatever was recorded of it: one of an element that
-        publications between these brokers pass with this certainty at least. A link passes nothing while either of its
-        directions is down, because its streams need both."""
+        publications between these brokers pass with this certainty at least, or one that a copy was sent to or dropped
+        for. A link passes nothing while either of its directions is down, because its streams need both."""
         ends = judged.origin, outcome.broker
         return any(
-            self.ways.passing(*ends, element) >= least for outage in self._during(judged) for element in outage.struck
+            self.ways.passing(*ends, element) >= least or any(step.is_towards(element) for step in judged.steps)
+            for outage in self._during(judged)
+            for element in outage.struck
         )
 
     def may_have_struck_last(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:

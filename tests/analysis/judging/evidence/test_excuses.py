@@ -45,6 +45,8 @@ def test_a_drop_is_evidence_off_the_usual_ways_only_where_the_copy_was_for_the_b
     history.add("B1", Event.DROPPED, 110.02, id="P:2", kind="publish", peer=neighbour, text="neighbour restarted")
     summary = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine())
     assert summary.delivery == [verdict]
+    power = summary.variants[0].delivery.power
+    assert power.implied == sum(power.excused.values())
 
 
 @pytest.mark.parametrize(("reason", "verdict"), [("neighbour restarted", "correct"), ("output queue full", "lost")])
