@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from analysis.judging.histories.history import BrokenSession, Session
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.log_events import OutageEvent
-from analysis.reading.outages import Outage, lasting, outages
+from analysis.reading.outages import Outage, lasting, outages, separate_targets
 
 Events = Sequence[OutageEvent]
 
@@ -20,7 +20,8 @@ def struck_elements(faults: Iterable[OutageEvent], lingering: int, brokers: Cont
     """By broker and direction of a link: the time from each fault of its own until the overlay may have recovered."""
     times: dict[str, list[tuple[int, int]]] = {}
     for outage in outages(faults, brokers):
-        times.setdefault(outage.target, []).append(lasting(outage, lingering))
+        for element in separate_targets(outage.target, brokers):
+            times.setdefault(element, []).append(lasting(outage, lingering))
     return {element: Intervals.of(of_element) for element, of_element in times.items()}
 
 

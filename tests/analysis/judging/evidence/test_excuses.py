@@ -8,10 +8,11 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from record.faults import FaultKind
 from record.log import Event
 from record.promises import Promises
 from tests.analysis.diamond import DIAMOND, settled
-from tests.analysis.history import History, write_run
+from tests.analysis.history import History, across, write_run
 
 
 def over_b2(history: History, at: float) -> History:
@@ -58,4 +59,17 @@ def test_what_waited_for_the_former_incarnation_is_excused_after_others_reached_
     history.publish("P:2", 113).add("B1", Event.RECEIVED, 113.01, id="P:2", kind="publish", hops=0)
     history.add("B1", Event.DROPPED, 113.02, id="P:2", kind="publish", peer="B2", text=reason)
     summary = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine())
+    assert summary.delivery == [verdict]
+
+
+@pytest.mark.parametrize(("link", "verdict"), [("B2-B3", "correct"), ("B1-B2", "lost")])
+def test_what_waited_for_a_cut_link_until_its_broker_was_killed_is_excused(
+    tmp_path: Path, link: str, verdict: str
+) -> None:
+    """The record of a cut names the link, and the gauge is of one direction."""
+    history = across("waited").publish("P:1", 105).carry("P:1", 105.01, "B1", "B2", "B3").notify(at=105.1)
+    history.fault(109, FaultKind.LINK_DOWN, link).publish("P:2", 110).carry("P:2", 110.01, "B1", "B2")
+    history.add("B2", Event.SENT, 110.03, id="P:2", kind="publish", peer="B3")
+    history.add("B2", Event.QUEUE, 111, peer="B3", queue=0, count=1).fault(115, peer="B2")
+    summary = analyze(write_run(tmp_path / "run", [history]), PlainEngine())
     assert summary.delivery == [verdict]
