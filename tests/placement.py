@@ -15,6 +15,7 @@ one after another, on one worker:
 - `SPARK`: tests that start a Java machine (the marker `spark`, or the fixture of that name), one machine at a time.
 - `GUEST`: tests in a User-Mode-Linux guest (the marker `guest`). The guest has a network of its own, and precedence
   over all other processes, so that these do not delay its clock. It mostly waits.
+- A group for each module whose tests share a fixture of the scope `module`, which every other worker would make again.
 - `ALONE`: measurements that neighbours would spoil, such as a link's delay to a fraction of a millisecond or a verdict
   VALID (the marker `alone`). They run last, when everything else is done.
 
@@ -53,12 +54,14 @@ SPARK = "spark"
 GUEST = "guest"
 ALONE = "alone"
 ORDER = (HOST, LABORATORY, PROCESSES, SPARK, GUEST, None, ALONE)
-"""Order in which groups begin, the longest first. None stands for all tests without a group: as many workers as are
-left run them from the beginning, and at their end there is no long group left that keeps one worker alone busy."""
+"""Order in which groups begin, the longest first. None stands for all other tests and for the groups of modules: as
+many workers as are left run them from the beginning, and at their end there is no long group left that keeps one worker
+alone busy."""
 
 _BEHIND = 15
 """Niceness of tests that have all the time in the world."""
-_IN_NO_HURRY = {None, SPARK}
+_IN_TIME = {HOST, LABORATORY, PROCESSES, GUEST, ALONE}
+"""Groups whose brokers, clients and links have to act in time."""
 
 _REPORT_FILE = "placement"
 _FEW = 2
@@ -96,8 +99,15 @@ def workers() -> int:
 
 def groups_of(tests: Sequence[pytest.Item]) -> dict[str, str]:
     """Group by test. Tests outside of all groups are left out; every worker finds the same."""
-    found = ((test.nodeid, _group_of(test)) for test in tests)
+    found = ((test.nodeid, _group_of(test) or _sharing_module(test)) for test in tests)
     return {test: group for test, group in found if group is not None}
+
+
+def _sharing_module(test: pytest.Item) -> str | None:
+    """The module of a test that shares a fixture with other tests of its module."""
+    known = getattr(test, "_fixtureinfo", None)
+    used = known.name2fixturedefs.values() if known else ()
+    return test.nodeid.split("::")[0] if any(fixtures[-1].scope == "module" for fixtures in used) else None
 
 
 def _group_of(test: pytest.Item) -> str | None:
@@ -139,7 +149,8 @@ class GroupReporter:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         groups = groups_of(items)
-        items.sort(key=lambda test: ORDER.index(groups.get(test.nodeid)))
+        places = {group: place for place, group in enumerate(ORDER)}
+        items.sort(key=lambda test: places.get(groups.get(test.nodeid), places[None]))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -149,7 +160,7 @@ class GroupReporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        niceness = _BEHIND if self._groups.get(nodeid) in _IN_NO_HURRY else 0
+        niceness = 0 if self._groups.get(nodeid) in _IN_TIME else _BEHIND
         with contextlib.suppress(PermissionError):  # only root may come forward again
             os.setpriority(os.PRIO_PROCESS, 0, niceness)
 

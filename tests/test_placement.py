@@ -148,7 +148,8 @@ def start(directory: Path, tests: str, path: str = ".") -> subprocess.Popen[str]
 
 
 def test_workers_report_the_groups_of_their_tests(tmp_path: Path) -> None:
-    """And those that only compute stand back behind those whose brokers have to act in time."""
+    """Those that only compute stand back behind those whose brokers have to act in time, and what the tests of a module
+    share is made once."""
     tests = """
 @pytest.fixture(autouse=True)
 def note(request, worker_id):
@@ -166,6 +167,14 @@ def test_starts_containers(n): pass
 
 @pytest.mark.parametrize("n", range(8))
 def test_computes(n): pass
+
+@pytest.fixture(scope="module")
+def shared():
+    with open("shared", "a") as file:
+        file.write("made ")
+
+@pytest.mark.parametrize("n", range(8))
+def test_shares(shared, n): pass
 """
     process = start(tmp_path, tests)
     output, _ = process.communicate(timeout=120)
@@ -174,9 +183,11 @@ def test_computes(n): pass
     assert [test for test, *_ in done[-4:]] == ["test_measures"] * 4
     for test in ("test_measures", "test_starts_containers"):
         assert len({worker for name, worker, _ in done if name == test}) == 1
+    assert (tmp_path / "shared").read_text() == "made "
     if os.geteuid() == 0:
-        assert {niceness for name, _, niceness in done if name == "test_computes"} == {"15"}
-        assert {niceness for name, _, niceness in done if name != "test_computes"} == {"0"}
+        computing = ("test_computes", "test_shares")
+        assert {niceness for name, _, niceness in done if name in computing} == {"15"}
+        assert {niceness for name, _, niceness in done if name not in computing} == {"0"}
     assert "test_some.py::test_measures[0]" in output
 
 
