@@ -151,7 +151,7 @@ class BrokerLimits(Section):
     heartbeat: Duration = _DEFAULTS.heartbeat
     """Time between heartbeats; a neighbour that is silent for three of them counts as failed."""
     reconnect_first: Duration = _DEFAULTS.reconnect_first
-    """Time before a broken link is opened again; it doubles with each attempt."""
+    """Time before a broken link, or a client's broken session, is opened again; it doubles with each attempt."""
     reconnect_last: Duration = _DEFAULTS.reconnect_last
     """Longest time between two attempts."""
     eager_mesh: Count = _DEFAULTS.eager_mesh

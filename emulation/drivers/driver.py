@@ -65,6 +65,9 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Path of its operations: JSON lines of `scenario.workload.operations.PlannedOperation`, sorted by time."""
     message_bytes: int = 1 << 20
     """Largest operation that the brokers take."""
+    reconnect_first: float = 0.05
+    """Seconds before a broken session is opened again; doubles up to `reconnect_last`."""
+    reconnect_last: float = 1.0
     keeps_accepted: bool = False
     """True when routing promises to keep what a broker accepted (`Promises.keeps_accepted`): the driver logs the
     acknowledgement of each publication."""
@@ -93,7 +96,11 @@ class Driver:
         self._sessions: dict[str, ClientSession] = {}
         self._clients = Clients(self._sessions, self._recorder, self.status, keeps_accepted=config.keeps_accepted)
         self._due_writes = DueWrites()
-        limits = SessionLimits(message_bytes=config.message_bytes)
+        limits = SessionLimits(
+            message_bytes=config.message_bytes,
+            reconnect_first=config.reconnect_first,
+            reconnect_last=config.reconnect_last,
+        )
         for broker, address in config.brokers.items():
             self._sessions[broker] = ClientSession(
                 address,

@@ -331,13 +331,16 @@ class HostDeployment:
     def _write_driver(self, given: DriverInput) -> Path:
         """Writes a driver's configuration; returns its path."""
         paths = self._context.paths
+        limits = self._plan.scenario.brokers.limits
         config = DriverConfig(
             name=given.name,
             variant=self._plan.name,
             log=str(log_file(paths.logs, given.name)),
             brokers={broker: f"unix:{paths.socket(broker)}" for broker in sorted(given.brokers)},
             operations=str(given.path),
-            message_bytes=self._plan.scenario.brokers.limits.message_bytes,
+            message_bytes=limits.message_bytes,
+            reconnect_first=limits.reconnect_first,
+            reconnect_last=limits.reconnect_last,
             keeps_accepted=self._plan.promises.keeps_accepted,
         )
         path = paths.variant(self._plan.name) / f"{given.name}.json"

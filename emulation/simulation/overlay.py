@@ -127,7 +127,12 @@ class SimulatedOverlay:
         calibration = self._calibration
         submit, notify = sampler(calibration.submit, source), sampler(calibration.notify, source)
         name = f"{broker} {len(self._sessions)}"
-        limits = limits or SessionLimits(message_bytes=self._settings.limits.message_bytes)
+        bounds = self._settings.limits
+        limits = limits or SessionLimits(
+            message_bytes=bounds.message_bytes,
+            reconnect_first=bounds.reconnect_first,
+            reconnect_last=bounds.reconnect_last,
+        )
         session = SimulatedSession(
             broker, self.events, on_event, submit, notify, name=name, limits=limits, on_acknowledged=on_acknowledged
         )
@@ -140,7 +145,7 @@ class SimulatedOverlay:
         """Breaks a session's stream, as a network that fails does. The client opens another one when it tries next."""
         home = next(broker for broker, opened in self._sessions if opened is session)
         session.close()
-        self._after(session.reconnect_first, partial(self._reconnect, session, home))
+        self._try_again(session, home)
 
     def await_links(self, within: float) -> None:
         self.settle(within)
@@ -185,7 +190,7 @@ class SimulatedOverlay:
                 link.connect_soon()
         for home, session in self._sessions:
             if home == broker and not session.up:
-                self._after(self._random.uniform(0, self._patience), partial(self._reconnect, session, broker))
+                self._try_again(session, broker)
 
     def pause(self, broker: BrokerId) -> None:
         """Freezes a broker; its neighbours notice by the heartbeats they miss, clients do not notice."""
@@ -291,10 +296,6 @@ class SimulatedOverlay:
 
     # Inside
 
-    @property
-    def _patience(self) -> float:
-        return self._settings.limits.reconnect_last
-
     def _after(self, seconds: float, call: Callable[[], None]) -> None:
         self.events.at(self.events.now + round(seconds * SECOND), call)
 
@@ -365,6 +366,9 @@ class SimulatedOverlay:
         neighbour, running, end = link.other(broker), self._running.get(broker), link.end(broker)
         if running is not None and end is not None and running.ends.get(neighbour) is end:
             running.remove_link(neighbour)
+
+    def _try_again(self, session: SimulatedSession, broker: BrokerId) -> None:
+        self.events.at(session.next_attempt(), partial(self._reconnect, session, broker))
 
     def _reconnect(self, session: SimulatedSession, broker: BrokerId) -> None:
         if broker in self._running and not session.up:

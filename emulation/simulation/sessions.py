@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.links.backoff import BackOff
 from broker_service.messages import (
     ACKNOWLEDGE_WITHIN,
     ACKNOWLEDGED_AT_ONCE,
@@ -57,10 +58,10 @@ class SimulatedSession:
         self._events = events
         self._submit_latency = submit
         self._notify_latency = notify
-        limits = limits or SessionLimits()
-        self.reconnect_first = limits.reconnect_first
-        """Seconds before a stream that broke is tried again."""
-        self._requests = ClientRequests(address, on_event, limits, on_acknowledged)
+        self._limits = limits or SessionLimits()
+        self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)
+        self._down_since = events.now
+        """The time of the stream's end, or of the session's beginning, from which attempts to open one are counted."""
         self._name = name
         self._held = 0
         """Requests that the broker holds back."""
@@ -104,8 +105,20 @@ class SimulatedSession:
         """Ends the stream, because the broker has ended."""
         if self._broker is not None:
             self._broker = self._session = None
+            self._down_since = self._events.now
             self._count_held(0)
             self.on_down()
+
+    def next_attempt(self) -> int:
+        """The time, from now on, at which the session tries to open a stream, with the back-off of a real one.
+
+        Attempts at a broker that is down fail at once, so they are not simulated.
+        """
+        back_off = BackOff(self._limits.reconnect_first, self._limits.reconnect_last)
+        attempt = self._down_since + round(back_off.take() * SECOND)
+        while attempt < self._events.now:
+            attempt += round(back_off.take() * SECOND)
+        return attempt
 
     def close(self) -> None:
         """Ends the stream from the client's end: the broker withdraws its clients' advertisements and subscriptions.
@@ -116,6 +129,7 @@ class SimulatedSession:
         self._broker = self._session = None
         if broker is not None and session is not None:
             session.on_waiting = do_nothing
+            self._down_since = self._events.now
             self._count_held(0)
             self.on_down()
             self._events.at(self._next_arrival(), partial(broker.core.sessions.close, session))

@@ -7,11 +7,13 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
+from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession, ConnectError
 from broker_service.messages import BrokerId, ClientEvent, Operation
 from emulation.live_overlay import UnsettledError
 from emulation.run.interrupt import Interrupt
 from emulation.runtimes import HostOverlay
+from studies.conformance.case_runner import LIMITS
 
 SETTLE_WITHIN = 20.0
 """Seconds. A link that fails is noticed within one; starting a broker on a busy host takes several."""
@@ -59,7 +61,8 @@ class HostCaseRun:
         return self._runner.run(self._unless_interrupted(work))
 
     async def _open(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> ClientSession:
-        session = ClientSession(self._addresses[broker], partial(self._receive, broker, on_event))
+        limits = SessionLimits(reconnect_first=LIMITS.reconnect_first, reconnect_last=LIMITS.reconnect_last)
+        session = ClientSession(self._addresses[broker], partial(self._receive, broker, on_event), limits)
         try:
             await session.open()
         except ConnectError as error:

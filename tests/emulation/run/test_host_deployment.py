@@ -38,7 +38,7 @@ workload:
   operations:
     - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
 timeline: {join: 1s, run: 1s, withdraw: 1s}
-brokers: {limits: {message_bytes: 4MiB}}
+brokers: {limits: {message_bytes: 4MiB, reconnect_first: 20ms, reconnect_last: 300ms}}
 """
 DEFECT = Ending("B1", ExitCode.BROKER_DEFECT, ("Traceback", "broker defect: B1 (protocol tid) failed"))
 KILLED = Ending("B1", -9, ())
@@ -215,7 +215,8 @@ def test_drivers_send_what_the_limits_of_the_brokers_allow(shared: Shared, tmp_p
     paths: Any = shared.deployment._context.paths
     paths.variant.return_value = tmp_path
     written = shared.deployment._write_driver(DriverInput("publishers", tmp_path / "operations.jsonl"))
-    assert msgspec.json.decode(written.read_bytes(), type=DriverConfig).message_bytes == 4 << 20
+    config = msgspec.json.decode(written.read_bytes(), type=DriverConfig)
+    assert (config.message_bytes, config.reconnect_first, config.reconnect_last) == (4 << 20, 0.02, 0.3)
 
 
 def test_drivers_get_the_beginning_and_the_offset_of_their_clock(started: Shared) -> None:

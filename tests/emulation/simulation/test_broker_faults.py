@@ -238,3 +238,30 @@ def test_the_same_seed_gives_the_same_log_under_faults() -> None:
             trial.wait(3.0)
         logs.append([record for trace in trial.traces.values() for record in trace.records])
     assert logs[0] == logs[1]
+
+
+@pytest.mark.parametrize(("down", "attempt"), [(0.0, 0.05), (0.1, 0.15), (1.5, 1.55), (1.6, 2.55), (60.0, 60.55)])
+def test_clients_come_back_with_the_back_off_of_real_ones(down: float, attempt: float) -> None:
+    """Attempts follow a break after 0.05, 0.15, 0.35, 0.75 and 1.55 s, and then every second."""
+    trial = Faulty()
+    came: list[int] = []
+    session = trial.sessions["P"]
+    session.on_up = lambda: came.append(trial.overlay.events.now)
+    killed = trial.overlay.events.now
+    trial.overlay.kill("B1")
+    trial.wait(down)
+    trial.overlay.restart("B1")
+    trial.wait(2.0)
+    assert came == [killed + round(attempt * SECOND)]
+
+
+def test_the_limits_of_brokers_are_those_of_their_clients_sessions() -> None:
+    trial = Faulty(limits=Limits(reconnect_first=0.2, reconnect_last=0.3))
+    came: list[int] = []
+    trial.sessions["P"].on_up = lambda: came.append(trial.overlay.events.now)
+    killed = trial.overlay.events.now
+    trial.overlay.kill("B1")
+    trial.wait(0.6)
+    trial.overlay.restart("B1")
+    trial.wait(1.0)
+    assert came == [killed + round(0.8 * SECOND)]
