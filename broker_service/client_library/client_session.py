@@ -78,8 +78,8 @@ class ClientSession:
         """Operations not sent yet."""
         return self._requests.waiting
 
-    async def open(self, within: float = 10.0) -> None:
-        """Connects, with repeated attempts for `within` seconds. Raises `ConnectError`."""
+    async def open(self, within: float | None = 10.0) -> None:
+        """Connects, with repeated attempts for `within` seconds; None: until it succeeds. Raises `ConnectError`."""
         self._task = asyncio.create_task(self._keep_open())
         try:
             async with asyncio.timeout(within):

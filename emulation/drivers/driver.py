@@ -35,7 +35,7 @@ from broker_service.tracing.trace_writer import FileTrace
 from broker_service.transport.due_writes import DueWrites
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
-from emulation.drivers.status import DriverStatus, Ready, Report
+from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready, Report
 from emulation.host.priority import CLIENTS
 from record.exit_codes import ExitCode
 from record.log import Event
@@ -71,8 +71,8 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     keeps_accepted: bool = False
     """True when routing promises to keep what a broker accepted (`Promises.keeps_accepted`): the driver logs the
     acknowledgement of each publication."""
-    connect_within: float = 30.0
-    """Seconds for all brokers to answer."""
+    connect_within: float | None = None
+    """Seconds for all brokers to answer; None where the driver's parent decides, by the driver's reports."""
 
 
 class Start(msgspec.Struct):
@@ -124,7 +124,8 @@ class Driver:
         for broker, session in self._sessions.items():
             session.on_up = functools.partial(self._recorder.note, Event.LINK_UP, peer=broker)
             session.on_down = functools.partial(self._recorder.note, Event.LINK_DOWN, peer=broker)
-        await asyncio.gather(*(session.open(self._config.connect_within) for session in self._sessions.values()))
+        self._report_connections()
+        await asyncio.gather(*(self._connect(session) for session in self._sessions.values()))
         ticker = Ticker(self._trace, self._recorder, (_STATUS_TICKS, self._report))
         self._ticking = asyncio.create_task(ticker.run())
 
@@ -143,6 +144,14 @@ class Driver:
         self._trace.flush()
         self._recorder.note(Event.STOPPED, count=self._trace.lost, records=self._trace.written + 1)
         self._trace.close()
+
+    async def _connect(self, session: ClientSession) -> None:
+        await session.open(self._config.connect_within)
+        self._report_connections()
+
+    def _report_connections(self) -> None:
+        waiting = [broker for broker, session in self._sessions.items() if not session.connections]
+        report(Connecting(connected=len(self._sessions) - len(waiting), waiting=waiting[:MOST_NAMED]))
 
     def _plan_next(self) -> None:
         at = self._schedule.next_at

@@ -1,10 +1,16 @@
-"""Lines that a driver process prints on its standard output: `Ready` once, then a `DriverStatus` twice a second."""
+"""Lines that a driver process prints on its standard output.
+
+`Connecting` for each broker that it has connected to, then `Ready` once, then a `DriverStatus` twice a second.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import msgspec
+
+MOST_NAMED = 5
+"""Brokers that a report names."""
 
 
 class ClientCounts(msgspec.Struct):
@@ -17,6 +23,14 @@ class ClientCounts(msgspec.Struct):
     rejected: int = 0
     """Operations refused by brokers or by the session."""
     notified: int = 0
+
+
+class Connecting(msgspec.Struct, tag_field="event", tag="connecting"):
+    """The driver connects to its brokers."""
+
+    connected: int = 0
+    waiting: list[str] = []
+    """Brokers that have not answered yet, `MOST_NAMED` at most."""
 
 
 class Ready(msgspec.Struct, tag_field="event", tag="ready"):
@@ -45,4 +59,4 @@ class DriverStatus(ClientCounts, tag_field="event", tag="status"):
         )
 
 
-Report = Ready | DriverStatus
+Report = Connecting | Ready | DriverStatus

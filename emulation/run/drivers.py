@@ -13,7 +13,7 @@ from typing import Self
 
 import msgspec
 
-from emulation.drivers.status import DriverStatus, Report
+from emulation.drivers.status import Connecting, DriverStatus, Report
 from emulation.host.environment import environment_of_node
 from emulation.host.journal import Journal, Resource
 from record.errors import HostError
@@ -31,6 +31,8 @@ class DriverProcess:
     def __init__(self, name: str, config: Path, run_id: str, journal: Journal) -> None:
         self.name = name
         self.status = DriverStatus()
+        self.connecting = Connecting()
+        """Its latest report while it connects."""
         self.ready = threading.Event()
         """Set when it has connected to its brokers, or has ended."""
         self._journal = journal
@@ -97,6 +99,8 @@ class DriverProcess:
                     continue
                 if isinstance(report, DriverStatus):
                     self.status = report
+                elif isinstance(report, Connecting):
+                    self.connecting = report
                 else:
                     self.ready.set()
         self.ready.set()
@@ -123,6 +127,16 @@ class Drivers:
         """True once all drivers are connected. Raises `HostError` when one ended instead."""
         self.check()
         return all(process.ready.is_set() for process in self._processes)
+
+    @property
+    def connected(self) -> int:
+        """Sessions that the drivers have opened so far."""
+        return sum(process.connecting.connected for process in self._processes)
+
+    @property
+    def awaited(self) -> list[str]:
+        """Brokers that have not answered a driver yet, a few of each driver."""
+        return sorted({broker for process in self._processes for broker in process.connecting.waiting})
 
     @property
     def names(self) -> list[str]:

@@ -27,6 +27,7 @@ from emulation.run.log_watch import LogWatch
 from emulation.run.observation import LoadObserver, link_checks, probed_under_load
 from emulation.run.processor_sampling import ProcessorSampler, no_sampling, sampling_request
 from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
+from emulation.runtimes.patience import Patience, busy_processors
 from emulation.verification.verifier import FaultVerifier
 from record.errors import HostError
 from record.files import log_file
@@ -320,11 +321,12 @@ class HostDeployment:
         context.snapshot.publications = sum(given.publications for given in inputs)
         configs = [(given.name, self._write_driver(given)) for given in inputs]
         drivers = self._exits.enter_context(Drivers(configs, context.paths.run_id, context.journal))
-        deadline = time.monotonic() + self._connect_within
+        patience = Patience(self._connect_within)
         while not drivers.ready:
             self._note_ended_brokers()
-            if time.monotonic() > deadline:
-                raise HostError(f"clients cannot connect to their brokers; see {context.paths.directory}")
+            if patience.has_ended(drivers.connected):
+                reasons = [f"clients cannot connect to {', '.join(drivers.awaited)}", busy_processors()]
+                raise HostError("; ".join([*filter(None, reasons), f"see {context.paths.directory}"]))
             context.interrupt.wait(TICK / 5)
         return drivers
 

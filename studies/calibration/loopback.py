@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +17,7 @@ from emulation.live_overlay import BrokerSettings, UnsettledError
 from emulation.run.drivers import Drivers
 from emulation.runtimes.host_overlay import HostOverlay
 from emulation.runtimes.loopback import loopback_overlay
+from emulation.runtimes.patience import Patience
 from record.errors import HostError
 from record.files import LOGS, log_file
 from scenario.workload.operations import PlannedOperation, write_operations
@@ -78,7 +79,7 @@ class LoopbackOverlay:
         configs = [(name, self._write_driver(name, share)) for name, share in operations.items()]
         drivers = Drivers(configs, RUN_ID, self._journal)
         try:
-            self._await(lambda: drivers.ready)
+            self._await_connected(drivers)
         except BaseException:
             drivers.end(_END_WITHIN)
             raise
@@ -114,12 +115,12 @@ class LoopbackOverlay:
             ),
         )
 
-    def _await(self, condition: Callable[[], bool]) -> None:
-        """Waits for a condition while all brokers run. Raises `HostError`."""
-        deadline = time.monotonic() + _START_WITHIN
-        while not condition():
+    def _await_connected(self, drivers: Drivers) -> None:
+        """Waits for the drivers' sessions while all brokers run. Raises `HostError`."""
+        patience = Patience(_START_WITHIN)
+        while not drivers.ready:
             if endings := self._running.ended():
                 raise HostError(str(endings[0]))
-            if time.monotonic() > deadline:
-                raise HostError(f"clients did not connect within {_START_WITHIN:.0f} s")
+            if patience.has_ended(drivers.connected):
+                raise HostError(f"clients did not connect to {', '.join(drivers.awaited)}")
             time.sleep(_LOOK_INTERVAL)

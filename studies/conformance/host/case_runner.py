@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from emulation.host.images import PrintLine
 
 CONNECT_WITHIN = 60.0
-"""Seconds that all brokers of an overlay may take to start and to connect."""
+"""Seconds in which a broker or link of a new overlay comes up at the latest, and in which it then settles."""
 
 
 @contextmanager
@@ -152,6 +152,7 @@ class HostCaseRunner:
         started = self._overlay = HostOverlay(overlay, configs, hosting)
         try:
             started.start()
+            started.await_links(CONNECT_WITHIN)
             started.settle(CONNECT_WITHIN)
         except BaseException:
             self._stop_brokers()

@@ -100,6 +100,8 @@ async def driver(
     )  # fmt: skip
     try:
         running = DriverProcess(process)
+        assert await running.reported() == {"event": "connecting", "connected": 0, "waiting": ["B1"]}
+        assert await running.reported() == {"event": "connecting", "connected": 1, "waiting": []}
         assert await running.reported() == {"event": "ready"}
         yield running
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -25,6 +26,7 @@ from emulation.run.host_share import HostShare, Sleep, leaving_stages
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import NoDisplay, Snapshot
 from emulation.runtimes.interface import Ending
+from record.errors import HostError
 from record.exit_codes import ExitCode
 from record.manifest import Manifest
 from record.time_units import SECOND
@@ -111,7 +113,7 @@ class Shared:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
         self.overlay, self.others = Overlay(), Others()
-        self.drivers = MagicMock(ready=True, status=DriverStatus(done=True))
+        self.drivers: Any = MagicMock(ready=True, status=DriverStatus(done=True))
         for name, stand_in in (
             ("EmulatedNetwork", MagicMock()),
             ("HostOverlay", MagicMock(return_value=self.overlay)),
@@ -175,6 +177,31 @@ def test_a_defect_ends_the_wait_for_clients_to_connect(shared: Shared) -> None:
     shared.overlay.endings.append(DEFECT)
     with pytest.raises(BrokerDefectError):
         shared.deployment.start()
+
+
+def test_the_wait_for_clients_lasts_while_they_connect_and_names_what_it_waits_for(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Connecting:
+        """Drivers of which a session comes up at each look, until the third has."""
+
+        looks = 0
+        ready = False
+        awaited = ("B1", "B7")
+
+        @property
+        def connected(self) -> int:
+            self.looks += 1
+            return min(3, self.looks)
+
+    now = iter(range(0, 1000, 20))
+    patience = partial(host_deployment.Patience, clock=lambda: float(next(now)))
+    monkeypatch.setattr(host_deployment, "Patience", patience)
+    monkeypatch.setattr(host_deployment, "busy_processors", lambda: "the processors are busy")
+    shared.drivers = drivers = Connecting()
+    with pytest.raises(HostError, match="clients cannot connect to B1, B7; the processors are busy; see "):
+        shared.deployment.start()
+    assert drivers.looks == 5, "31 s of patience, 20 s a look: two more than the last one that saw progress"
 
 
 def test_hosts_wait_for_each_other_where_clients_leave(started: Shared) -> None:

@@ -21,6 +21,7 @@ from studies.calibration.work import (
     solve,
     subscribing,
 )
+from tests.waiting import await_true
 
 FRAME, PUBLISH, SUBSCRIBE, OTHER = 170_000, 20_000, 90_000, 40_000
 REST_PER_SECOND = 2_000_000
@@ -94,7 +95,7 @@ def test_a_line_on_loopback_starts_carries_and_leaves_nothing(tmp_path: Path) ->
         rest = [LoadPhase("rest", None, 0.0, 0.1)]
         drivers = line.drive({"publishers": publishing(rest)})
         line.begin(drivers)
-        line._await(lambda: drivers.status.confirmed == 1)
+        await_true(lambda: drivers.status.confirmed == 1, "the confirmation")
         drivers.end(5.0)
         assert line.work_time("B1") > before
         assert line.log("B2").read_bytes().count(b'"advertise"') >= 1
