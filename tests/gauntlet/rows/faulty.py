@@ -10,7 +10,7 @@ from broker_service.routing.interface import Send
 from broker_service.routing.medym.router import MedymRouter
 from broker_service.routing.octopia.router import OctopiaRouter
 from broker_service.routing.semi_probabilistic.router import SemiProbabilisticRouter
-from broker_service.routing.tid.reconciliation import KnownIncarnations
+from broker_service.routing.tid.reconciliation import Binding, KnownIncarnations
 from broker_service.routing.tid.router import TidRouter
 from tests.gauntlet import scenarios
 from tests.gauntlet.model import Area
@@ -135,6 +135,24 @@ _WITHDRAWN_MEANWHILE = (
 @AREA.row(_WITHDRAWN_MEANWHILE, r"state left|B\d.*keeps")
 def tid_keeps_what_a_restarted_neighbour_did_not_confirm() -> None:
     around(Reconciliation, "take_overdue", lambda original, self, neighbour: (original(self, neighbour), ())[1])
+
+
+@AREA.row(_WITHDRAWN_MEANWHILE, r"^B2, after all clients had left")
+def tid_keeps_two_hops_from_a_restarted_broker_what_a_neighbour_of_it_gave_up() -> None:
+    """B3 gives up what B4 does not confirm, and tells B2, which keeps it."""
+    given_up: set[str] = set()
+
+    def take_overdue(original, self, neighbour):
+        overdue = original(self, neighbour)
+        given_up.update(item.subscription for item in overdue if isinstance(item, Binding))
+        return overdue
+
+    def receive(original, self, neighbour, message):
+        is_kept = self._context.broker == "B2" and neighbour == "B3" and message.id in given_up
+        return [] if is_kept else original(self, neighbour, message)
+
+    around(Reconciliation, "take_overdue", take_overdue)
+    around(TidRouter, "_receive_unsubscription", receive)
 
 
 def _first_only(original, self, neighbour, incarnation):
