@@ -38,6 +38,9 @@ seed: 5
 REPEATS = 2
 """Courses of each event in the model, so that its own error is less than that of the run."""
 
+pytestmark = pytest.mark.timeout(900)
+"""20 s of processor time, which a busy host may give to others first."""
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[VariantPlan, ...]]:
