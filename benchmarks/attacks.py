@@ -1,12 +1,12 @@
-"""Harm that a hostile neighbour of a broker does to others: notifications that clients lose, and their delay.
+"""Harm that a hostile neighbour or client of a broker does to others: notifications that clients lose, and their delay.
 
 Brokers run as processes on loopback addresses: a line of three with a publisher at one end and a subscriber at the
-other. The attacker is a neighbour of the broker between them, and sends one kind of flood at full speed while 50
-publications a second pass through. All processes share two processors. The delay that an attack adds is the difference
-of 99th percentiles with and without it.
+other. The attacker is a neighbour or a client of the broker between them, and sends one kind of flood at full speed
+while 50 publications a second pass through. All processes share two processors. The delay that an attack adds is the
+difference of 99th percentiles with and without it.
 
-    python -m benchmarks.attacks                     all floods, about 2 minutes
-    python -m benchmarks.attacks --quick             three of them
+    python -m benchmarks.attacks                     all floods, about 5 minutes
+    python -m benchmarks.attacks --quick             four of them
     python -m benchmarks.attacks --only pings
 """
 
@@ -29,6 +29,7 @@ from rich.table import Table
 
 from benchmarks.support.attacker import CONNECTIONS, MESSAGES, NAME
 from benchmarks.support.floods import FLOODS
+from benchmarks.support.hostile_client import REQUESTS
 from benchmarks.support.loopback import ROOT, LoopbackBrokers, LoopbackDriver, end
 from benchmarks.support.processes import Usage
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
@@ -37,8 +38,8 @@ from benchmarks.throughput import JOIN_SECONDS, notifications_of, publisher, sub
 LOST = Target("notifications lost under the worst attack", Bound.AT_MOST, 0)
 ADDED = Target("delay that the worst attack adds, 99th percentile", Bound.AT_MOST, 200, "ms")
 
-ATTACKS = (*FLOODS, CONNECTIONS, *MESSAGES)
-QUICK = ("pings", "rapid resets", "groups over trees")
+ATTACKS = (*FLOODS, CONNECTIONS, *MESSAGES, *REQUESTS)
+QUICK = ("pings", "rapid resets", "groups over trees", "client: subscriptions that all match")
 RATE = 50.0
 LINKS = ((1, 2), (2, 3), (4, 2))
 _WAIT = 8.0
@@ -85,7 +86,8 @@ def harm_of(attack: str | None, seconds: float) -> Harm:
         time.sleep(JOIN_SECONDS - 0.1)
         attacked = overlay.processes["B2"].pid
         before, since = Usage.of(attacked), time.monotonic()
-        with _attacker(attack, _address_for_attacker(directory)):
+        address = overlay.addresses["B2"] if attack in REQUESTS else _address_for_attacker(directory)
+        with _attacker(attack, address):
             drivers[1].wait_until_notified(published, begin / 1e9 + JOIN_SECONDS + seconds + _WAIT)
             used = (Usage.of(attacked).cpu - before.cpu) / (time.monotonic() - since)
         for driver in drivers:
@@ -119,7 +121,7 @@ def _address_for_attacker(directory: Path) -> str:
 
 def run(arguments: Sequence[str]) -> list[Judgement]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="three of the attacks")
+    parser.add_argument("--quick", action="store_true", help="four of the attacks")
     parser.add_argument("--only", nargs="+", choices=ATTACKS, help="these attacks")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of an attack")
     options = parser.parse_args(arguments)

@@ -1,9 +1,10 @@
-"""A hostile neighbour of a broker, as a process: it sends one kind of flood at full speed until it is ended.
+"""A hostile neighbour or client of a broker, as a process: it sends one kind of flood at full speed until it is ended.
 
     python -m benchmarks.support.attacker ADDRESS FLOOD
 
 Floods of HTTP/2 begin a new connection whenever theirs is closed. Floods of messages come over the link of a neighbour
 that the broker knows, with headers that are legal for the routing protocol and as much work as their bytes can make.
+Floods of requests come from a client (`hostile_client`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 
 from benchmarks.support.floods import FLOODS, Flood, HostileEnd
+from benchmarks.support.hostile_client import REQUESTS, attack_by_requests, read_all
 from broker_service.language import Operator, Predicate
 from broker_service.language.wire import encode_predicates
 from broker_service.links.frames import Hello, MessageFrame
@@ -150,7 +152,7 @@ async def attack_by_messages(address: str, messages: Messages) -> None:
             call = await dial(address, LINK, _LARGEST)
             hello = Hello(broker=NAME, incarnation=incarnation, protocol="tid")
             await call.write(encode_link_frame(hello, _LARGEST)[0])
-            reading = asyncio.create_task(_read_all(call.read))
+            reading = asyncio.create_task(read_all(call))
             endless = messages()
             while not reading.done():
                 frame = MessageFrame(list(itertools.islice(endless, 16)))
@@ -161,17 +163,14 @@ async def attack_by_messages(address: str, messages: Messages) -> None:
             await asyncio.sleep(0.01)
 
 
-async def _read_all(read: Callable[[], object]) -> None:
-    while await read() is not None:  # type: ignore[misc]
-        pass
-
-
 def main(address: str, name: str) -> None:
     if name == CONNECTIONS:
         open_connections(address)
     if name in FLOODS:
         attack(address, FLOODS[name])
-    asyncio.run(attack_by_messages(address, MESSAGES[name]))
+    if name in MESSAGES:
+        asyncio.run(attack_by_messages(address, MESSAGES[name]))
+    asyncio.run(attack_by_requests(address, REQUESTS[name]))
 
 
 if __name__ == "__main__":

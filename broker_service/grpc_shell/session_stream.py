@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from broker_service.broker import Broker
 from broker_service.config import Limits
 from broker_service.grpc_shell.service import Service
-from broker_service.messages import ACKNOWLEDGE_WITHIN, ACKNOWLEDGED_AT_ONCE, ClientRequest
+from broker_service.links.backlog import LOOK_AFTER, LOOKS, has_backlog
+from broker_service.messages import ACKNOWLEDGE_WITHIN, ACKNOWLEDGED_AT_ONCE, ClientRequest, Operation
 from broker_service.service import Handler
 from broker_service.transport.duplex import Duplex
 from broker_service.transport.status import RpcError, StatusCode
@@ -22,6 +23,15 @@ from broker_service.transport.wire import (
 
 FRAMES_AT_ONCE = 16
 """Frames taken from a session's queue together; further events wait in the queue, where they are counted."""
+
+BESIDE_BACKLOGS = 16
+"""Requests that are submitted together while there is a backlog of control messages."""
+
+_PART_BYTES = 1 << 16
+"""Bytes of them, about."""
+
+_NOT_PASSED_ON = (Operation.PUBLISH, Operation.ATTACH)
+"""Operations that lead to no control messages."""
 
 
 class SessionStream(Duplex):
@@ -42,6 +52,13 @@ class SessionStream(Duplex):
         self.session.on_unread = self._end_unread
         self._resumed = asyncio.Event()
         """Set when requests that were held back have been handled, or are held again."""
+        self._links = broker.links.values()
+        self._unsubmitted: Sequence[ClientRequest] = ()
+        """The rest of a frame with more requests than are submitted together."""
+        self._request_size = 0
+        """Bytes of each, about."""
+        self._waits = False
+        """True when the next requests wait for backlogs behind this broker."""
         self._welcomed = False
         self._acknowledging: asyncio.TimerHandle | None = None
         self._acknowledge_now = False
@@ -51,10 +68,15 @@ class SessionStream(Duplex):
         if frame.session:
             self._broker.sessions.name(self.session, frame.session)
         if frame.requests:
-            self._service.submit(self._handler, frame.requests, len(data))
+            self._request_size = len(data) // len(frame.requests)
+            self._submit(frame.requests)
 
     @property
     def held_up(self) -> bool:
+        return self._waits or bool(self._unsubmitted) or self._is_held
+
+    @property
+    def _is_held(self) -> bool:
         service = self._service
         return bool(self.session.held) or service.full or service.waits(self._handler)
 
@@ -63,8 +85,27 @@ class SessionStream(Duplex):
             if self.session.held:
                 self._resumed.clear()
                 await self._resumed.wait()
-            else:
+            elif self._waits:
+                await self._wait_for_backlogs()
+            elif self._is_held:
                 await self._service.progress()
+            else:
+                self._submit(self._unsubmitted)
+
+    async def _wait_for_backlogs(self) -> None:
+        for _ in range(LOOKS):
+            await asyncio.sleep(LOOK_AFTER)
+            if not has_backlog(self._links, None):
+                break
+        self._waits = False
+
+    def _submit(self, requests: Sequence[ClientRequest]) -> None:
+        """Submits requests, as many as are submitted together, and keeps the others."""
+        most = max(1, _PART_BYTES // max(1, self._request_size))
+        if has_backlog(self._links, None):
+            most = min(most, BESIDE_BACKLOGS)
+        part, self._unsubmitted = requests[:most], requests[most:]
+        self._service.submit(self._handler, part, self._request_size * len(part))
 
     def next_frames(self) -> Sequence[bytes]:
         if not self._welcomed:
@@ -102,6 +143,8 @@ class SessionStream(Duplex):
         if self._ended:
             return
         self._broker.sessions.handle(self.session, requests)
+        if not all(request.operation in _NOT_PASSED_ON for request in requests) and has_backlog(self._links, None):
+            self._waits = True
         self._acknowledge_later()
 
     def _acknowledge_later(self) -> None:

@@ -1,9 +1,9 @@
-"""Backlogs of control messages behind a broker, which are shorter when the neighbours whose messages add to them wait.
+"""Backlogs of control messages behind a broker, which are shorter when those whose messages add to them wait.
 
 A broker passes control messages (all but publications) on to many others, and messages of a link keep their order. A
-neighbour that sends nothing but subscriptions, advertisements or news of restarts would fill the queues of the links
-behind this broker, where publications of others would wait for seconds. So its next frame waits for the backlog, but
-for a moment only: two brokers that wait for each other both go on, and a link that stays slow stops nobody.
+neighbour or a client that sends nothing but subscriptions, advertisements or news of restarts would fill the queues of
+the links behind this broker, where publications of others would wait for seconds. So its next frame waits for the
+backlog, but for a moment only: two brokers that wait for each other both go on, and a slow link stops nobody.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from typing import Final
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, Kind, Message
 
-MOST_WAITING: Final = 256
-"""Control messages that may wait for a link: two windows by default, so that the link is never idle meanwhile."""
+MOST_WAITING: Final = 64
+"""Control messages that may wait for a link, besides a window of 128 in flight, so that the link is never idle."""
+
+MOST_BYTES: Final = 1 << 16
+"""Bytes of them, those in flight included, because the neighbour behind has work for each byte."""
 
 LOOK_AFTER: Final = 0.005
 """Seconds between two looks at a backlog."""
 
 LOOKS: Final = 10
-"""Looks after which a neighbour waits no longer."""
+"""Looks after which nobody waits any longer."""
 
 _PUBLISH: Final = Kind.PUBLISH
 
@@ -31,6 +34,17 @@ def adds_to_backlogs(messages: Iterable[Message]) -> bool:
     return any(message.kind is not _PUBLISH for message in messages)
 
 
-def has_backlog(links: Iterable[OverlayLink], source: BrokerId) -> bool:
-    """True when more than `MOST_WAITING` control messages wait for a link that is up and leads elsewhere."""
-    return any(link.others_waiting > MOST_WAITING and link.up and link.neighbour != source for link in links)
+def has_backlog(links: Iterable[OverlayLink], source: BrokerId | None) -> bool:
+    """True when more control messages than `MOST_WAITING`, or `MOST_BYTES` of them, wait for a link that is up and does
+    not lead to their source, which is None for a client."""
+    return any(link.up and link.neighbour != source and _is_long(link) for link in links)
+
+
+def _is_long(link: OverlayLink) -> bool:
+    if link.others_waiting > MOST_WAITING or link.others_bytes > MOST_BYTES:
+        return True
+    retransmission = link.retransmission
+    if link.others_bytes + retransmission.in_flight_bytes <= MOST_BYTES:
+        return False
+    in_flight = sum(message.size for message in retransmission.in_flight if message.kind is not _PUBLISH)
+    return link.others_bytes + in_flight > MOST_BYTES

@@ -158,6 +158,11 @@ class OverlayLink:
         return self._others_waiting
 
     @property
+    def others_bytes(self) -> int:
+        """Bytes of them."""
+        return self._others_bytes
+
+    @property
     def waiting_since(self) -> int:
         """The time at which the message that travels next entered the queue; 0 for one that travels again."""
         return self._waiting[0][0] if self._waiting and not self.retransmission.repeats else 0
