@@ -12,6 +12,7 @@ from h2.errors import ErrorCodes
 
 from broker_service.transport.connection import Connection, header_fields
 from broker_service.transport.methods import IDENTITY, UNIX, Method
+from broker_service.transport.socket_files import SocketFile
 from broker_service.transport.status import RpcError, StatusCode, status_error
 from broker_service.transport.stream import RpcStream
 
@@ -101,12 +102,14 @@ class ClientConnection(Connection):
 
 
 async def dial(address: str, method: Method, largest: int) -> Call:
-    """Opens a stream to an address; `largest` bounds incoming messages. Raises `RpcError` if nothing listens."""
+    """Opens a stream to an address; `largest` bounds incoming messages. Raises `RpcError` if nothing listens, or if a
+    link is in place of a Unix socket."""
     loop = asyncio.get_running_loop()
     connection = ClientConnection(largest)
     try:
         if address.startswith(UNIX):
-            await loop.create_unix_connection(lambda: connection, address.removeprefix(UNIX))
+            with SocketFile(address.removeprefix(UNIX)) as socket:
+                await loop.create_unix_connection(lambda: connection, socket.address)
             authority = "localhost"
         else:
             host, _, port = address.rpartition(":")

@@ -21,6 +21,7 @@ from emulation.planning.plan import DriverInput, VariantPlan, write_driver_input
 from emulation.run.common_quiet import Vote, settle_together
 from emulation.run.context import HostRunContext
 from emulation.run.drivers import Drivers
+from emulation.run.folder_watch import FolderWatch
 from emulation.run.host_fault_observer import HostObserver, RegularLooks
 from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_stage
 from emulation.run.log_watch import LogWatch
@@ -77,6 +78,10 @@ class HostDeployment:
         """Nodes whose clients have left last."""
         self._exits = ExitStack()
         self._log_watch = LogWatch(context.paths.logs, plan.resources.log_bytes)
+        paths = context.paths
+        self._folder_watch = FolderWatch(
+            {broker: (paths.stored(broker), paths.socket(broker).parent) for broker in self._brokers}
+        )
         self._exits.callback(self._note_changed_logs)
         self._exits.enter_context(self._log_watch)
         self._trace: FileTrace | NullTrace = NullTrace(EMULATOR, plan.name)
@@ -138,6 +143,7 @@ class HostDeployment:
         self._note_ended_brokers()
         context.snapshot.brokers_up = len(self._overlay.expected.running)
         self._log_watch.look()
+        self._folder_watch.look()
         context.show_counts(self._drivers.status)
 
     def look_interval(self, left: float) -> float:

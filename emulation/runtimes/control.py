@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,6 +16,8 @@ from broker_service.config import LinkConfig
 from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
+from broker_service.transport.methods import UNIX
+from broker_service.transport.socket_files import SocketFile
 from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
 from record.errors import HostError
 from record.service_time import ServiceTime
@@ -23,7 +27,31 @@ _LARGEST_REPLY = 1 << 26
 """Bytes; routing tables are in it."""
 _ANSWER_WITHIN = 5.0
 """Seconds."""
+_AGAIN = 0.02
+"""Seconds after which a broker that does not listen is asked again."""
 _OPTIONS = (("grpc.max_receive_message_length", _LARGEST_REPLY), ("grpc.use_local_subchannel_pool", 1))
+
+
+class _Channel:
+    """A channel to the control service of a broker, which keeps to the socket that was there when it was made."""
+
+    def __init__(self, address: str) -> None:
+        """Raises `OSError` when there is no Unix socket at the address."""
+        self._path = address.removeprefix(UNIX) if address.startswith(UNIX) else None
+        self._socket = None if self._path is None else SocketFile(self._path)
+        target = address if self._socket is None else f"{UNIX}{self._socket.address}"
+        self._channel = grpc.insecure_channel(target, options=_OPTIONS)
+        self.stub: Any = broker_pb2_grpc.BrokerControlStub(self._channel)  # type: ignore[no-untyped-call]
+
+    @property
+    def is_former(self) -> bool:
+        """True when the broker has another socket by now."""
+        return self._socket is not None and self._path is not None and not self._socket.is_at(self._path)
+
+    def close(self) -> None:
+        self._channel.close()
+        if self._socket is not None:
+            self._socket.close()
 
 
 class BrokerControls:
@@ -32,7 +60,7 @@ class BrokerControls:
     def __init__(self, addresses: Mapping[BrokerId, str]) -> None:
         """`addresses` gives each broker's control service: `unix:/path` or `host:port`."""
         self._addresses = addresses
-        self._channels: dict[BrokerId, grpc.Channel] = {}
+        self._channels: dict[BrokerId, _Channel] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -91,14 +119,22 @@ class BrokerControls:
         self._command(broker, "SendTime", request, f"accept another send time to {neighbour}")
 
     def _command(self, broker: BrokerId, name: str, request: Message, asked: str) -> None:
-        try:
-            getattr(self._stub(broker), name)(request, timeout=_ANSWER_WITHIN, wait_for_ready=True)
-        except grpc.RpcError as error:
-            self._discard(broker)
-            raise HostError(f"broker {broker} does not {asked}: {error}") from error
+        deadline = time.monotonic() + _ANSWER_WITHIN
+        while True:
+            try:
+                getattr(self._stub(broker), name)(request, timeout=max(0.0, deadline - time.monotonic()))
+                return
+            except (grpc.RpcError, OSError) as error:
+                self._discard(broker)
+                if not _may_come(error) or time.monotonic() >= deadline - _AGAIN:
+                    raise HostError(f"broker {broker} does not {asked}: {error}") from error
+            time.sleep(_AGAIN)
 
     def _ask(self, brokers: Iterable[BrokerId], request: pb.StatusRequest) -> dict[BrokerId, pb.StatusReply]:
-        calls = {broker: self._stub(broker).Status.future(request, timeout=_ANSWER_WITHIN) for broker in brokers}
+        calls: dict[BrokerId, Any] = {}
+        for broker in brokers:
+            with suppress(OSError):
+                calls[broker] = self._stub(broker).Status.future(request, timeout=_ANSWER_WITHIN)
         replies: dict[BrokerId, pb.StatusReply] = {}
         for broker, call in calls.items():
             try:
@@ -108,14 +144,23 @@ class BrokerControls:
         return replies
 
     def _stub(self, broker: BrokerId) -> Any:
+        """Raises `OSError` when the broker has no socket."""
         channel = self._channels.get(broker)
+        if channel is not None and channel.is_former:
+            self._discard(broker)
+            channel = None
         if channel is None:
-            channel = self._channels[broker] = grpc.insecure_channel(self._addresses[broker], options=_OPTIONS)
-        return broker_pb2_grpc.BrokerControlStub(channel)  # type: ignore[no-untyped-call]
+            channel = self._channels[broker] = _Channel(self._addresses[broker])
+        return channel.stub
 
     def _discard(self, broker: BrokerId) -> None:
         if (channel := self._channels.pop(broker, None)) is not None:
             channel.close()
+
+
+def _may_come(error: grpc.RpcError | OSError) -> bool:
+    """True when a broker that starts may answer later."""
+    return isinstance(error, OSError) or error.code() is grpc.StatusCode.UNAVAILABLE
 
 
 def _status(reply: pb.StatusReply) -> BrokerStatus:

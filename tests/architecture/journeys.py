@@ -75,7 +75,7 @@ PUBLICATION: Sequence[Process] = (
     Process(
         "broker B1",
         (
-            Step(f"{_SHELL}.session_stream.SessionStream.on_frame", "decodes the frame", "_handler"),
+            Step(f"{_SHELL}.session_stream.SessionStream.on_frame", "decodes the frame", "_submit"),
             Step(f"{_SHELL}.session_stream.SessionStream._handle", "calls the core when it is served"),
             Step(
                 "broker_service.clients.client_sessions.ClientSessions.handle",
