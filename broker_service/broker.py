@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from broker_service.actions import ActionExecutor
 from broker_service.clients.client_operations import ClientOperations
@@ -22,7 +22,7 @@ from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.defects import DefectReports
 from broker_service.disturbance import Disturbance
 from broker_service.disturber import Disturber
-from broker_service.errors import BrokerDefectError, MalformedMessageError
+from broker_service.errors import BrokerDefectError, MalformedMessageError, NoRoomError
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.links.on_demand import LinksOnDemand, MeshPlace, MeshStatus
@@ -31,9 +31,11 @@ from broker_service.messages import (
     MOST_HOPS,
     BrokerId,
     ClientId,
+    Kind,
     Message,
     Welcome,
 )
+from broker_service.neighbours_account import NeighboursAccount
 from broker_service.router_timers import RouterTimers, Schedule
 from broker_service.routing import protocol_named, read_options
 from broker_service.routing.interface import Buffer, LinkStatus, RouterContext, TimerKey
@@ -50,6 +52,9 @@ from record.time_units import SECOND
 
 MATCHING_INDEX = "matching_index"
 """Name under which `Broker.tables` shows the number of subscriptions in its matching index."""
+
+_DECLARING: Final = frozenset({Kind.ADVERTISE, Kind.SUBSCRIBE, Kind.COMPOSE})
+"""Kinds of messages that add to a router's tables, whatever the protocol."""
 
 
 class Broker:
@@ -107,8 +112,9 @@ class Broker:
         self._disturber = Disturber(config, self.links, schedule, self._recorder, self._receive_late)
         for link in config.links:
             self._disturber.set(link.neighbour, link.disturbance)
+        self._account = NeighboursAccount(config.limits.declared_bytes)
         self._router = protocol_named(config.protocol).router(self._router_context(config, service))
-        self._actions.router = self._router
+        self._actions.router, self._account.declared = self._router, self._router.declared
         self._publishing = self._make_publishing()
         self._operations = self._make_operations(config)
         self._actions.new_id = self._operations.new_id
@@ -181,6 +187,7 @@ class Broker:
             matcher=self._make_matcher,
             report_dropped=self._report_dropped,
             latest_incarnation=config.latest_incarnation,
+            require_room=self._account.require_room,
         )
 
     @property
@@ -278,6 +285,8 @@ class Broker:
             try:
                 if message.hops > MOST_HOPS:
                     raise MalformedMessageError(f"it travelled {message.hops} links")
+                if message.kind in _DECLARING:
+                    self._account.require_room(message.size)
                 actions = self._router.receive(neighbour, message)
                 took = stopwatch() - began - comparisons.decoding
                 self._recorder.received(message, came, took, neighbour, arrived=arrived)
@@ -285,7 +294,7 @@ class Broker:
             except MalformedMessageError as error:
                 comparisons.discard()
                 self._recorder.received(message, came, None, neighbour, arrived=arrived)
-                self._report_dropped(message, f"malformed: {error}")
+                self._report_dropped(message, str(error) if isinstance(error, NoRoomError) else f"malformed: {error}")
             except Exception as error:
                 raise self._defects.report(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error
 

@@ -38,7 +38,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     clients: int = 100_000
     """Logical clients that may be attached at a time."""
     declared_bytes: int = 1 << 30
-    """Memory, about, that the advertisements and subscriptions of all clients may take."""
+    """Memory, about, that the advertisements and subscriptions of all clients may take, and as much those of all
+    neighbours."""
     stored_bytes: int = 64 << 20
     """Bytes that the router's keys and values in stable storage may take."""
     heartbeat: float = 1.0

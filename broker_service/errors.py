@@ -23,6 +23,10 @@ class MalformedMessageError(Exception):
     """A neighbour's message that cannot be read, or that no correct neighbour sends; the text says why."""
 
 
+class NoRoomError(MalformedMessageError):
+    """A neighbour's message that a broker has no room for; the text says which bound it exceeds."""
+
+
 class RejectedError(Exception):
     """A client's operation that cannot be carried out; the text goes to the client."""
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -284,6 +284,10 @@ class LinkStatus(Protocol):
 Options = TypeVar("Options", bound=ProtocolOptions)
 
 
+def _any_room(_size: int) -> None:
+    pass
+
+
 def _not_known(_broker: BrokerId) -> int | None:
     return None
 
@@ -323,6 +327,10 @@ class RouterContext(Generic[Options]):
     """Reports, with the reason, that a message ended here without reaching a destination it was meant for."""
     latest_incarnation: Callable[[BrokerId], int | None] = _not_known
     """The largest incarnation that a broker can have, whatever a neighbour says of it; None where it is not known."""
+    require_room: Callable[[int], None] = _any_room
+    """Called with the size of a control message that declares something for a neighbour, before anything has changed.
+    Raises `NoRoomError` when the broker has no room (`limits.declared_bytes`). Messages of the kinds `ADVERTISE`,
+    `SUBSCRIBE` and `COMPOSE` reach the router only when there is."""
 
 
 class Router(ABC):
@@ -420,6 +428,10 @@ class Router(ABC):
 
     def index(self) -> None:  # noqa: B027 - the index of most routers never lags
         """Brings a matching index that lags behind the tables in line with them, as the next publication would."""
+
+    def declared(self) -> Iterable[int]:
+        """Bytes of each advertisement and subscription that this router holds because of neighbours' messages."""
+        return ()
 
     def tables(self) -> Mapping[str, object]:
         """The routing tables, JSON-ready, for people and for the conformance checks."""

@@ -39,7 +39,7 @@ class FolderWatch:
 
 
 def _fault(folder: Path) -> str:
-    """What is too much in a folder, in words; empty when nothing is."""
+    """Words for the thing of which a folder has too much; empty when there is none."""
     try:
         descriptor = os.open(folder, _FOLDER)
     except FileNotFoundError:

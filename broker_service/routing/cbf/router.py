@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -126,6 +126,7 @@ class CbfRouter(DispatchingRouter):
 
     def _receive_changes(self, neighbour: BrokerId, message: Message) -> Actions:
         """Takes over several changes of the neighbour's sum, or none when one of them cannot be read."""
+        self._context.require_room(message.size)
         actions: list[Action] = []
         changes = [(change, bundled_entry(change.body)) for change in decode_changes(message.header)]
         for change, entry in changes:
@@ -278,6 +279,10 @@ class CbfRouter(DispatchingRouter):
 
     def index(self) -> None:
         self._table.index()
+
+    def declared(self) -> Iterator[int]:
+        yield from (len(entry.body) for entry in self._table)
+        yield from (len(row.body) for row in self._advertisements if row.last_hop is not None)
 
     def tables(self) -> Mapping[str, object]:
         directions: dict[BrokerId, list[str]] = {neighbour: [] for neighbour in self._sums}

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -32,7 +32,7 @@ from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.paths import hash_of
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber, RoutingTree
 from broker_service.routing.gryphon.propagation.exchanges import Exchanges
-from broker_service.routing.gryphon.propagation.messages import Control
+from broker_service.routing.gryphon.propagation.messages import Control, declared_bytes
 from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep
@@ -220,6 +220,8 @@ class GryphonRouter(DispatchingRouter):
             case Head() | Nack() | Silence() | Acknowledge():
                 return self._relay.receive(neighbour, control)
             case _:
+                if declared := declared_bytes(control):
+                    self._context.require_room(declared)
                 return self._propagation.receive(neighbour, control)
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
@@ -249,6 +251,11 @@ class GryphonRouter(DispatchingRouter):
 
     def buffers(self) -> Sequence[Buffer]:
         return [Buffer("log", self._log.bytes, self._log.publications), *self._relay.buffers()]
+
+    def declared(self) -> Iterator[int]:
+        view = self._view
+        others = (source for source in view.behind if source != view.leaf)
+        return (len(body) for source in others for body in self._roots.received(source).bodies)
 
     def tables(self) -> Mapping[str, object]:
         return {

@@ -255,6 +255,10 @@ class MedymRouter(DispatchingRouter):
     def index(self) -> None:
         self._sums.index()
 
+    def declared(self) -> Iterator[int]:
+        others = (server for server in range(len(self._mesh.servers)) if server != self._own)
+        return (len(content) for server in others for content in self._exchange.declared_by(server))
+
     def tables(self) -> Mapping[str, object]:
         names = self._mesh.servers
         return {"subscription_sums": self._sums.texts(names), **self._exchange.tables(names)}
@@ -264,6 +268,7 @@ class MedymRouter(DispatchingRouter):
         server = self._mesh.numbers[neighbour]
         match control:
             case Bundle():
+                self._context.require_room(message.size)
                 return self._receive_announcements(neighbour, control.announcements)
             case Versions():
                 return self._send_lacking(neighbour, control)

@@ -35,7 +35,7 @@ that it does not announce again within `reconcile_after` seconds were withdrawn 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
@@ -309,6 +309,10 @@ class OctopiaRouter(DispatchingRouter):
 
     def _offer(self, neighbour: BrokerId, row: AdvertisementRow) -> Send:
         return Send(neighbour, Message(Kind.ADVERTISE, row.id, row.body, encode_vector(row.civ), 1))
+
+    def declared(self) -> Iterator[int]:
+        for table in (self._advertisements, self._subscriptions):
+            yield from (len(row.body) for row in table if row.last_hop is not None)
 
     def tables(self) -> Mapping[str, object]:
         clusters = self._neighbourhood.clusters

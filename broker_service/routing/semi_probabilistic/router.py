@@ -221,6 +221,9 @@ class SemiProbabilisticRouter(DispatchingRouter):
             self._leaves.discard(neighbour)
         return ()
 
+    def declared(self) -> Iterable[int]:
+        return self._table.declared()
+
     def tables(self) -> Mapping[str, object]:
         return {"subscription_table": self._table.listed()}
 

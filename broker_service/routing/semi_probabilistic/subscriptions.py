@@ -17,7 +17,7 @@ failures, no link carries a subscription twice unless it was withdrawn in betwee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from broker_service.language import Subscription
@@ -137,6 +137,10 @@ class SubscriptionTable:
         row = self._rows[id]
         row.client = None
         return self._changes(row)
+
+    def declared(self) -> Iterator[int]:
+        """Bytes of each subscription that neighbours have announced."""
+        return (len(row.pattern.body) + len(id) for id, row in self._rows.items() if row.distances)
 
     def knows(self, id: str) -> bytes | None:
         """The content of a subscription that is in the table; None for another."""

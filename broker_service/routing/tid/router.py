@@ -28,7 +28,8 @@ and all subscriptions whose trees lead to it. State that is not announced again 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
@@ -373,6 +374,9 @@ class TidRouter(DispatchingRouter):
 
     def _advertise_message(self, row: AdvertisementRow, hops: int) -> Message:
         return advertise_message(row, self._home.broker, hops + 1)
+
+    def declared(self) -> Iterator[int]:
+        return chain(self._advertisements.declared(), self._subscriptions.declared(), self._units.declared())
 
     def tables(self) -> Mapping[str, object]:
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 from weakref import WeakValueDictionary
 
 from broker_service.language import Advertisement, Subscription
@@ -12,6 +13,9 @@ from broker_service.routing.common.decoding import decode_advertisement, decode_
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.tables import AdvertisementTable, RoutingTable
 from broker_service.routing.tid.routes import NO_ROUTES, Route, Routes, TreeId
+
+_NAME_BYTES: Final = 64
+"""Bytes of memory for a name in a row, about."""
 
 Group = tuple[int, ...]
 """Numbers of subscriptions of one client, at least one."""
@@ -82,6 +86,10 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
     def is_withdrawn(self, tid: TreeId) -> bool:
         return tid in self._withdrawn
 
+    def declared(self) -> Iterator[int]:
+        """Bytes of each advertisement that came from a neighbour."""
+        return (len(row.body) + _NAME_BYTES * len(row.path) for row in self if row.last_hop is not None)
+
 
 @dataclass(slots=True, eq=False)
 class SubscriptionRow:
@@ -149,6 +157,10 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
     def trees_of(self, broker: BrokerId) -> Collection[TreeId]:
         """The TIDs of one broker's trees that subscriptions are bound to."""
         return self._trees.get(broker, {}).keys()
+
+    def declared(self) -> Iterator[int]:
+        """Bytes of each subscription of other brokers' clients."""
+        return (len(entry.body) + _NAME_BYTES * len(entry.tids) for entry in self if not entry.local)
 
     def bound_to(self, tid: TreeId) -> Iterable[SubscriptionRow]:
         return tuple(self._by_tid.get(tid, {}).values())

@@ -10,7 +10,7 @@ confirmed is sent again, directly (`told_subscriptions`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -57,6 +57,7 @@ class AdvertisedExchange(Exchange):
         self._incarnation = context.incarnation
         self._decisions = decisions
         self._incarnation_of = incarnation_of
+        self._sums = sums
         self._told = ToldServers(self._advertisements)
         self._telling = TellingServers(sums, context.options.remembered)
         self._contents: dict[str, bytes] = {}
@@ -127,6 +128,9 @@ class AdvertisedExchange(Exchange):
     def confirm(self, server: int, confirmation: Confirmation) -> None:
         if confirmation.incarnation == self._incarnation:
             self._told.confirm(server, confirmation.numbers)
+
+    def declared_by(self, server: int) -> Iterable[bytes]:
+        return [*super().declared_by(server), *self._sums.held_by(server)]
 
     def tables(self, servers: Sequence[BrokerId]) -> Mapping[str, object]:
         return {"advertisements": {servers[number]: count for number, count in self._advertisements.counts().items()}}

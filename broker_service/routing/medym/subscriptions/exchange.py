@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from broker_service.errors import MalformedMessageError
@@ -91,6 +91,10 @@ class Exchange(ABC):
     @abstractmethod
     def confirm(self, server: int, confirmation: Confirmation) -> None:
         """Another server confirms messages. Raises as `receive`."""
+
+    def declared_by(self, server: int) -> Iterable[bytes]:
+        """Contents of all that another server has declared here."""
+        return self.others.held_by(server)
 
     @abstractmethod
     def tables(self, servers: Sequence[BrokerId]) -> Mapping[str, object]:

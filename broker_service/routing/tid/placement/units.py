@@ -29,6 +29,8 @@ there are any, rates are guessed. A unit whose parts match no advertisement stay
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from broker_service.errors import MalformedMessageError
@@ -64,6 +66,9 @@ from broker_service.routing.tid.placement.rows import Ending, UnitRow
 from broker_service.routing.tid.placement.unit_rows import UnitRows
 from broker_service.routing.tid.reconciliation import KnownIncarnations
 from record.log import SUB_UNIT
+
+_UNIT_BYTES = 256
+"""Bytes of memory for each broker on the path of a unit, about."""
 
 _encode_bodies = msgspec.msgpack.Encoder().encode
 _decode_bodies = header_decoder(tuple[bytes, ...])
@@ -282,6 +287,10 @@ class Units:
         return actions + self._place_at_home(anew)
 
     # Tables
+
+    def declared(self) -> Iterator[int]:
+        """Bytes of each unit that came from a neighbour."""
+        return (_UNIT_BYTES * len(row.path) for row in self._rows.values() if row.path)
 
     def tables(self) -> dict[str, list[str]]:
         """The grounds of each unit's destination here, for people."""
