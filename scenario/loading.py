@@ -98,7 +98,7 @@ def _override(data: dict[str, Any], key: str, text: str) -> None:
         set_field(data, key, parse_setting(f"--set {key}", text))
     except ValueError as error:
         raise ScenarioError(f"--set {shortened(key)}={shortened(text)}: {error}") from error
-    if isinstance(vary := data.get("vary"), dict):
+    if isinstance(vary := data.get("vary"), dict) and key.partition(".")[0] != "vary":
         data["vary"] = without(vary, key, Scenario.model_fields)
 
 

@@ -38,7 +38,7 @@ ROOMS: Mapping[str, Floors] = {
     "broker_service": _floors(
         "disturbance language messages service timers",
         "config detection errors matching sessions storage turns",
-        "tracing",
+        "neighbours_account tracing",
         "links",
         "gauges process_gauges routing transport",
         "defects router_timers",
