@@ -145,7 +145,7 @@ class BrokerLimits(Section):
     clients: Count = _DEFAULTS.clients
     """Largest number of attached logical clients."""
     declared_bytes: Size = _DEFAULTS.declared_bytes
-    """Approximate memory for the advertisements and subscriptions of all clients, and as much for those of all neighbours."""
+    """Approximate memory for the advertisements and subscriptions of all clients, and for those of all neighbours."""
     stored_bytes: Size = _DEFAULTS.stored_bytes
     """Size of what the router keeps in stable storage; a router that stores more ends its broker."""
     heartbeat: Duration = _DEFAULTS.heartbeat
