@@ -83,11 +83,11 @@ class Exits:
         return None
 
     def _explaining(self, broker: BrokerId, neighbour: BrokerId, begin: int, end: int) -> LossyOutage | None:
-        """An outage of the link or of a broker at its ends, from which the overlay had not recovered at `begin`, and
-        that had begun by `end`."""
+        """An outage of the link, or else of a broker at its ends, from which the overlay had not recovered at `begin`,
+        and that had begun by `end`."""
         elements = (f"{broker}->{neighbour}", f"{neighbour}->{broker}", neighbour, broker)
-        lasting = (loss for loss in self.losses if loss.begin <= end and begin <= loss.recovered)
-        return next((loss for loss in lasting if loss.element in elements), None)
+        lasting = [loss for loss in self.losses if loss.begin <= end and begin <= loss.recovered]
+        return next((loss for element in elements for loss in lasting if loss.element == element), None)
 
 
 def closed_links(changes: Iterable[NeighbourChange]) -> ClosedLinks:

@@ -40,6 +40,14 @@ def test_a_publication_that_came_when_each_link_was_down_is_excused(tmp_path: Pa
     assert verdict(tmp_path, history.publish("P:2", at - 0.01).receive("P:2", at, hops=0)) == [expected]
 
 
+def test_the_outage_of_the_link_is_named_and_not_an_earlier_one_of_its_broker(tmp_path: Path) -> None:
+    """P:1 passed B2 after its pause, which proves that the overlay had recovered from that."""
+    history = cut("named").fault(101, FaultKind.PAUSE).heal(101.5, "resume")
+    history.publish("P:2", 107.05).receive("P:2", 107.06, hops=0)
+    power = analyze(write_run(tmp_path / "run", [history], overlay=DIAMOND), PlainEngine()).variants[0].delivery.power
+    assert power.excused == {"without a way past B2->B1, B4": 1}
+
+
 @pytest.mark.parametrize("neighbour", ["B2", "B4"])
 def test_one_link_that_is_up_is_an_exit(tmp_path: Path, neighbour: str) -> None:
     history = cut("one exit").add("B1", Event.LINK_UP, 107.5, peer=neighbour)
