@@ -28,6 +28,7 @@ from analysis.judging.detections.events import CompositeName
 from analysis.judging.detections.placements import PlacementTables
 from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
 from analysis.judging.evidence.backlog import Backlogs, Explanations, backlogs_of, silences_of
+from analysis.judging.evidence.departures import Departures
 from analysis.judging.evidence.excuses import Evidence
 from analysis.judging.evidence.exits import closed_links
 from analysis.judging.evidence.lost_ranges import LostRanges
@@ -281,7 +282,7 @@ def _evidence(
     variant = run.manifest.variants[number]
     undrained = variant.end if variant.undrained else None
     if not history.losses and undrained is None:
-        return Evidence((), Ways(history.overlay), Backlogs(), {}, history.settling, history.promises)
+        return Evidence((), Ways(history.overlay), Backlogs(), Departures(), history.settling, history.promises)
     sent = (found for found in logs.traffic.activities() if found[0].variant == number)
     return Evidence(
         losses=tuple(history.losses),

@@ -4,9 +4,10 @@ The evidence is a lossy outage (`analysis.judging.histories.losses`) of an eleme
 
 1. **in flight to it**: a copy was sent to the element and never recorded there, and the outage began before it can have
    been handled, or had begun.
-2. **held by it**: a copy had arrived at the broker, and none left it, within `HANDLING_SECONDS` before the outage and
-   without being overtaken by one that left for the same neighbour (`analysis.judging.evidence.departures`), or while
-   messages waited there all the time until then, which something explains (`analysis.judging.evidence.backlog`).
+2. **held by it**: a copy had arrived at the broker, and none came from there to the next one, within
+   `HANDLING_SECONDS` before the outage and without being overtaken by one that went to the same neighbour
+   (`analysis.judging.evidence.departures`), or while messages waited there all the time until then, which something
+   explains (`analysis.judging.evidence.backlog`).
 3. **waiting for it**: a copy was dropped that was for the element, or was last seen at a neighbour, while the element
    was down.
 4. **its tables recovering**: a copy arrived at the restarted broker, which may have sent it on for some of its
@@ -29,7 +30,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analysis.judging.evidence.backlog import HANDLING, Backlogs
-from analysis.judging.evidence.departures import Departure
+from analysis.judging.evidence.departures import Departures
 from analysis.judging.evidence.exits import ClosedLinks, Exits
 from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.ways import Passing, Ways
@@ -62,7 +63,7 @@ class Evidence:
     losses: Sequence[LossyOutage]
     ways: Ways
     backlogs: Backlogs
-    departures: Mapping[Departure, int]
+    departures: Departures
     settling: Settling
     promises: Promises
     closed: ClosedLinks = field(default_factory=dict)
@@ -279,16 +280,21 @@ class _Search:
         return handled or self._lasted(broker, since, begin)
 
     def _overtaken(self, broker: str, came: int, begin: int) -> bool:
-        """True when publications that came to a broker later had left it before an outage, for each neighbour to which
-        this one had to go."""
+        """True when publications that came to a broker later were further than this one before an outage, for each
+        neighbour to which it had to go: they had left the broker, or where it had left, too, had come to the
+        neighbour."""
         ways, ends = self._evidence.ways, (self._judged.origin, self._outcome.broker)
         onward = [
             neighbour
             for neighbour in ways.overlay.neighbours(broker)
             if ways.passing(*ends, f"{broker}->{neighbour}") >= Passing.USUAL
         ]
-        latest = self._evidence.departures
-        return bool(onward) and all(latest.get((begin, broker, neighbour), 0) > came for neighbour in onward)
+        return bool(onward) and all(self._latest(begin, broker, neighbour) > came for neighbour in onward)
+
+    def _latest(self, begin: int, broker: str, neighbour: str) -> int:
+        departures = self._evidence.departures
+        latest = departures.passed if self._trace.sent(broker, neighbour) else departures.left
+        return latest.get((begin, broker, neighbour), 0)
 
     def _lasted(self, broker: str, begin: int, end: int) -> bool:
         return self._evidence.waited(self._judged, self._outcome, broker, begin, end)

@@ -7,8 +7,9 @@ link from a broker that it reached to one that it did not reach, was
 1. *closed*: its own broker had recorded the link as down when the first copy came, and had not got it back; or
 2. *costly*: a copy was sent over it or dropped for it, and never came;
 
-and a lossy outage explains that: of the link in either direction, because its streams need both, or of a broker at its
-ends. One open exit is enough for no excuse. Exits that are on no way between publisher and subscriber do not count.
+and a lossy outage explains that: of the link in either direction, because its streams need both, of the broker that
+was not reached, or of the one that closed its link. One open exit is enough for no excuse. Exits that are on no way
+between publisher and subscriber do not count.
 """
 
 from __future__ import annotations
@@ -71,21 +72,21 @@ class Exits:
         return shut if len(shut) == len(found) else []
 
     def _shut(self, trace: CopyTrace, broker: BrokerId, neighbour: BrokerId, came: int) -> ShutExit | None:
+        onward = f"{broker}->{neighbour}", f"{neighbour}->{broker}", neighbour
         if self.closed.get((broker, neighbour), NONE).overlaps(came, came):
-            outage = self._explaining(broker, neighbour, came, came)
+            outage = self._explaining((*onward, broker), came, came)
             record = f"{broker} had no link to {neighbour} at {came / SECOND:.3f} s"
             return None if outage is None else ShutExit(broker, neighbour, record, outage)
         dropped = (step for step in trace.drops() if step.broker == broker and step.peer == neighbour)
         for step in chain(trace.sent(broker, neighbour), dropped):
-            outage = self._explaining(broker, neighbour, step.time, step.time + self.within)
+            outage = self._explaining(onward, step.time, step.time + self.within)
             if outage is not None:
                 return ShutExit(broker, neighbour, str(step), outage)
         return None
 
-    def _explaining(self, broker: BrokerId, neighbour: BrokerId, begin: int, end: int) -> LossyOutage | None:
-        """An outage of the link, or else of a broker at its ends, from which the overlay had not recovered at `begin`,
-        and that had begun by `end`."""
-        elements = (f"{broker}->{neighbour}", f"{neighbour}->{broker}", neighbour, broker)
+    def _explaining(self, elements: Iterable[str], begin: int, end: int) -> LossyOutage | None:
+        """An outage of the first of these elements from which the overlay had not recovered at `begin`, and that had
+        begun by `end`."""
         lasting = [loss for loss in self.losses if loss.begin <= end and begin <= loss.recovered]
         return next((loss for element in elements for loss in lasting if loss.element == element), None)
 

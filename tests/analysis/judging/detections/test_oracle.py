@@ -14,6 +14,7 @@ from analysis.judging.detections.evidence import SetFacts
 from analysis.judging.detections.oracle import ComposedLifetime, DetectionSweep
 from analysis.judging.detections.spurious import cause_of, matches_of
 from analysis.judging.evidence.backlog import Backlogs
+from analysis.judging.evidence.departures import Departures
 from analysis.judging.evidence.excuses import Evidence
 from analysis.judging.evidence.ways import Ways
 from analysis.judging.histories.settling import Settling
@@ -52,7 +53,7 @@ def lifetime_of(pattern: Composite, within: int) -> ComposedLifetime:
 
 def calm() -> SetFacts:
     """The facts of a run without faults."""
-    evidence = Evidence((), Ways(OVERLAY), Backlogs(), {}, Settling(), Promises())
+    evidence = Evidence((), Ways(OVERLAY), Backlogs(), Departures(), Settling(), Promises())
     return SetFacts(evidence=evidence, broker="B1")
 
 

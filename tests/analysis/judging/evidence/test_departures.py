@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.judging.evidence.departures import DepartureTally
+from analysis.judging.evidence.departures import Departures, DepartureTally
 from analysis.judging.trace import Step, StepKind
 from analysis.pipeline import analyze
+from record.log import Event
 from tests.analysis.history import History, across, write_run
 
 STEPS = [
@@ -26,8 +27,11 @@ def test_the_latest_arrival_counts_of_what_left_in_time() -> None:
     other.add(0, [30], [Step(StepKind.ARRIVED, 22, "B2", "B1"), Step(StepKind.SENT, 26, "B2", "B3")])
     other.add(0, [30], [Step(StepKind.ARRIVED, 23, "B2", "B1"), Step(StepKind.SENT, 30, "B2", "B3")])
     tally.merge(other)
-    assert tally.of(0) == {(25, "B1", "B2"): 10, (30, "B1", "B2"): 10, (30, "B2", "B3"): 22}
-    assert tally.of(1) == {}
+    assert tally.of(0) == Departures(
+        left={(25, "B1", "B2"): 10, (30, "B1", "B2"): 10, (30, "B2", "B3"): 22},
+        passed={(25, "B1", "B2"): 10, (30, "B1", "B2"): 10},
+    )
+    assert tally.of(1) == Departures()
 
 
 def on_its_way(history: History, id: str, at: float, *way: str) -> History:
@@ -47,5 +51,20 @@ def test_a_broker_holds_nothing_that_a_later_one_overtook(
     on_its_way(history, "P:3", at, *other)
     if len(other) == 3:
         history.notify("P:3", at=at + 0.1)
+    summary = analyze(write_run(tmp_path / "run", [history.fault(110, peer="B2")]), PlainEngine())
+    assert summary.delivery == [verdict]
+
+
+@pytest.mark.parametrize(("takes_any", "verdict"), [(False, "correct"), (True, "lost")])
+def test_what_has_left_for_a_broker_that_takes_nothing_is_held_still(
+    tmp_path: Path, takes_any: bool, verdict: str
+) -> None:
+    """B2 has sent P:2 and P:3 to B3, and keeps both until that acknowledges them; B3 may be frozen."""
+    history = across("sent").publish("P:1", 105).carry("P:1", 105.01, "B1", "B2", "B3").notify(at=105.1)
+    for id, at in (("P:2", 109.2), ("P:3", 109.4)):
+        on_its_way(history, id, at, "B1", "B2")
+        history.add("B2", Event.SENT, at + 0.03, id=id, kind="publish", peer="B3")
+    if takes_any:
+        history.receive("P:3", 109.5, "B3", "B2", 2).notify("P:3", at=109.6)
     summary = analyze(write_run(tmp_path / "run", [history.fault(110, peer="B2")]), PlainEngine())
     assert summary.delivery == [verdict]
