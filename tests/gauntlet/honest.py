@@ -85,7 +85,7 @@ def drawn(seed: int, number: int) -> Scenario:
     draws = random.Random(f"{seed}:{number}")
     base = draws.choice((*_PROTOCOLS, *_COMPOSITES))
     run, join = draws.uniform(4, 9), draws.uniform(3, 5)
-    low = draws.choice((1, 5, 20, 60))
+    low = draws.choice((1, 5, 20, 100))
     faults = [_drawn_fault(draws, run) for _ in range(draws.choice((1, 1, 2, 3)))]
     changes: dict[str, object] = {
         "topology.link": {"delay": f"{low}ms..{low * draws.randint(1, 4)}ms", "jitter": f"{draws.randint(0, 10)}%"},
@@ -126,7 +126,8 @@ def _faulty() -> Iterator[Scenario]:
 def _far() -> Iterator[Scenario]:
     """Long links and short joins: what has to settle takes as long as the overlay takes."""
     for protocol in _PROTOCOLS:
-        yield protocol.but(f"{protocol.name}, links of 100 to 300 ms", {"topology.link": {"delay": "100ms..300ms"}})
+        link = {"delay": "1ms..400ms", "jitter": "20%"}
+        yield protocol.but(f"{protocol.name}, links of 1 to 400 ms", {"topology.link": link})
     for protocol in (
         scenarios.TID_LINE,
         scenarios.CBF.but("cbf, a line", {"topology": {"kind": "line", "brokers": 6}}),
@@ -141,7 +142,7 @@ def _far() -> Iterator[Scenario]:
         )
     yield scenarios.GRYPHON.but("gryphon, links of 400 ms", {"topology.link": {"delay": "400ms"}, "timeline.run": "7s"})
     yield scenarios.GRYPHON.but(
-        "gryphon, links of 1 to 400 ms", {"topology.link": {"delay": "1ms..400ms", "jitter": "20%"}}
+        "gryphon, a crash on links of 1 to 400 ms", {"topology.link": {"delay": "1ms..400ms", "jitter": "20%"}}
     ).suffering("a crash", {"at": "run+3s", "kill": "pb", "for": "1s"}, run="12s")
     yield scenarios.TID_LINE.but("tid, a line, links of 400 ms", {"topology.link": {"delay": "400ms"}}).suffering(
         "a crash", {"at": "run+1s", "kill": "B4", "for": "1s"}, run="9s"

@@ -21,7 +21,7 @@ MOST_LINKS_MORE = 10
 """Links on top of those that connect everybody."""
 MOST_CLIENTS = 6
 
-DELAYS = ("0ms", "1ms", "2ms", "5ms", "20ms")
+DELAYS = ("0ms", "1ms", "2ms", "5ms", "20ms", "400ms")
 JITTERS = ("0ms", "0ms", "1ms", "10ms")
 WAITS = (None, None, "0ms", "1ms", "4ms", "15ms")
 """None lets the overlay settle."""
