@@ -69,7 +69,7 @@ _RELIABLE_FLOODING = Contract(
         Catch(flooding.StoresNoPublications, "reliable-the-publishers-broker-remembers-what-it-accepted", "unsettled"),
         Catch(flooding.AcknowledgesBeforeItStores, "the publisher's broker crashes", "lost"),
         Catch(flooding.NumbersAnewAfterACrash, "the publisher's broker crashes", "lost"),
-        Catch(flooding.NotifiesAsItComes, "an inner broker of a line crashes", "reordered"),
+        Catch(flooding.NotifiesAsItComes, "an inner broker of a line crashes", "lost, reordered"),
         Catch(flooding.NotifiesOfEveryAttempt, "reliable-publications-go-round-a-dead-broker", "surplus"),
         Catch(flooding.IsContentWithOneAcknowledgement, "an inner broker of a line crashes", "lost"),
         Catch(flooding.PassesOnTheFirstAttemptOnly, "an inner broker of a ring crashes", "lost"),
