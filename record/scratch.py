@@ -79,6 +79,18 @@ def remove_stale_scratch(parent: Path | None = None) -> list[Path]:
     return [directory for directory in _below(parent or system_directory()) if _remove_if_stale(directory)]
 
 
+def outlasting_programs(parent: Path | None = None) -> list[Path]:
+    """Scratch directories of programs that still run although the commands that started them were killed. They end by
+    themselves before long, and `remove_stale_scratch` then removes their directories."""
+    return [
+        program
+        for command in _below(parent or system_directory())
+        if _is_stale(command)
+        for program in _below(command)
+        if _is_of_program(program) and (program / LOCK).exists()
+    ]
+
+
 def system_directory() -> Path:
     """The temporary directory outside of every scratch directory, the one of the calling command included."""
     directory = Path(tempfile.gettempdir()).absolute()
@@ -91,6 +103,23 @@ def _below(parent: Path) -> list[Path]:
     """Directories that may be scratch directories of this user, by their names; no links."""
     found = sorted(parent.glob(f"{PREFIX}*"))
     return [path for path in found if not path.is_symlink() and path.is_dir() and path.stat().st_uid == os.geteuid()]
+
+
+def _is_of_program(directory: Path) -> bool:
+    """Whether the name is one that `scratch_of_program` gives: the random part of a name has no hyphen."""
+    return "-" in directory.name.removeprefix(PREFIX)
+
+
+def _is_stale(directory: Path) -> bool:
+    """Whether the command that made the directory has ended."""
+    try:
+        lock = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return take_lock(lock)
+    finally:
+        os.close(lock)
 
 
 def _remove(directory: Path, lock: int) -> None:

@@ -2,9 +2,10 @@
 
 A run is dead when the process that owned it has ended. Three marks identify its resources: its journal, the label on
 its containers, and the run's id in the environment of its processes. Resources without a mark, and those of runs in
-progress, are not touched. Temporary files of dead commands are removed as `record.scratch` describes; a process whose
-temporary directory was such a command's is the command's own, and ends with it. Worker processes end by themselves when
-their command was killed, but not before they have imported what they need.
+progress, are not touched. Temporary files of dead commands are removed as `record.scratch` describes, after programs
+that these commands started have ended by themselves; a process whose temporary directory was such a command's is the
+command's own, and ends with it. Worker processes end by themselves when their command was killed, but not before they
+have imported what they need.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from emulation.host.processes import (
 )
 from emulation.host.registry import ROOT, Owner, live_runs, runs, unregister
 from record.errors import HostError
-from record.scratch import remove_stale_scratch, system_directory
+from record.scratch import outlasting_programs, remove_stale_scratch, system_directory
 from record.time_units import SECOND
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def clean(client: DockerClient | None, root: Path = ROOT) -> Cleaned:
         _remove_rest(run_id, owner, cleaned)
         unregister(run_id, root)
     cleaned.runs = sorted(found)
-    cleaned.scratch = remove_stale_scratch()
+    _remove_scratch(cleaned)
     _end_workers(cleaned)
     cleaned.stale_holder = remove_stale_holder(root)
     return cleaned
@@ -232,6 +233,17 @@ def _remains(owner: Owner) -> Remains:
         return remains(Path(owner.journal))
     except OSError:  # the run directory was deleted
         return Remains({}, [])
+
+
+def _remove_scratch(cleaned: Cleaned) -> None:
+    """Removes scratch directories of killed commands, once the programs that they started have ended: Java notices
+    within a second or two that its command is gone."""
+    deadline = time.monotonic() + _PATIENCE
+    cleaned.scratch += remove_stale_scratch()
+    while (left := outlasting_programs()) and time.monotonic() < deadline:
+        time.sleep(_POLL_INTERVAL)
+        cleaned.scratch += remove_stale_scratch()
+    cleaned.failures += [f"{directory}: a program of a killed command does not end" for directory in left]
 
 
 def _end_workers(cleaned: Cleaned) -> None:

@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import docker.errors
@@ -18,6 +19,7 @@ import requests
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, boot_id, identify
 from emulation.host.registry import ROOT, Owner, register
+from emulation.upkeep import clean as upkeep
 from emulation.upkeep.clean import RUN_LABEL, clean, start_cleaning_after
 from record.file_lock import take_lock
 from record.scratch import LOCK, PREFIX
@@ -124,6 +126,28 @@ def test_processes_of_a_killed_command_are_ended(
     assert worker.wait() == -9
     assert other.poll() is None
     assert str(cleaned) == "removed 1 temporary directory of killed commands; ended 1 process of killed commands"
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_program_of_a_killed_command_is_given_time_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    """Java ends a second or two after its command was killed; the lock of its directory tells."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed = tmp_path / f"{PREFIX}killed"
+    program = killed / f"{PREFIX}spark-1"
+    program.mkdir(parents=True)
+    (killed / LOCK).touch()
+    lock = (program / LOCK).open("w")
+    assert take_lock(lock.fileno())
+    monkeypatch.setattr(upkeep, "_PATIENCE", 60.0 if ends else 0.0)
+    monkeypatch.setattr(upkeep, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: lock.close()))
+    cleaned = clean(None, tmp_path / "run")
+    if ends:
+        assert (cleaned.scratch, cleaned.failures) == ([killed], [])
+    else:
+        assert cleaned.failures == [f"{program}: a program of a killed command does not end"]
+    lock.close()
 
 
 def test_directories_of_a_dead_run_are_removed_where_they_are_its_own(tmp_path: Path) -> None:
