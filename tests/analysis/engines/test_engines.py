@@ -38,6 +38,9 @@ from tests.analysis.oracle_cases_of_detections import PAIR, RIGHT, WRONG
 from tests.analysis.oracle_cases_of_gaps import GAPS, IN_ORDER, STARTS
 from tests.analysis.oracle_cases_of_starts import ANNOUNCED_COMPOSITES, ANNOUNCEMENTS
 
+pytestmark = pytest.mark.timeout(900)
+"""Spark's workers wait for processors behind all others on a busy host."""
+
 SCENARIO = """
 name: ring
 topology: {kind: ring, brokers: 5, link: {delay: 2ms..5ms, jitter: 10%, bandwidth: 200kbit}}

@@ -85,7 +85,7 @@ DETOURS = [
     (octopia_checks.a_dead_broker_is_gone_round, cases_with_a_dead_broker(), detour_mutants.TakesNoDetours),
     (octopia_checks.a_dead_broker_is_gone_round, cases_with_a_dead_broker(), detour_mutants.ForgetsWhoIsBehind),
     (
-        octopia_checks.UnderCongestion(octopia_checks.a_dead_broker_is_gone_round, 0.9),
+        octopia_checks.UnderCongestion(octopia_checks.a_dead_broker_is_gone_round, 0.8),
         cases_with_a_dead_broker(),
         detour_mutants.NeverTurnsBack,
     ),
