@@ -123,15 +123,16 @@ class LoopbackDriver:
         if self.process.stdin is None or self.process.stdout is None:
             raise RuntimeError("a driver is controlled through pipes")
         self._commands, self._reports = self.process.stdin, self.process.stdout
-        self.read()
+        while self.read()["event"] != "ready":  # it reports each broker that it has connected to
+            continue
 
     def read(self) -> dict[str, Any]:
-        """The driver's next status. Raises `RuntimeError` with the end of its error output if it has ended."""
+        """The driver's next report. Raises `RuntimeError` with the end of its error output if it has ended."""
         line = self._reports.readline()
         if not line:
             raise RuntimeError(f"a driver ended: {self.log.with_suffix('.stderr').read_text()[-500:]}")
-        status: dict[str, Any] = json.loads(line)
-        return status
+        report: dict[str, Any] = json.loads(line)
+        return report
 
     def begin(self, at: int) -> None:
         """Sets the time, in nanoseconds of the monotonic clock, from which operations' times count."""
