@@ -106,12 +106,12 @@ def _below(parent: Path) -> list[Path]:
 
 
 def _is_of_program(directory: Path) -> bool:
-    """Whether the name is one that `scratch_of_program` gives: the random part of a name has no hyphen."""
+    """True for a name that `scratch_of_program` gives: the random part of a name has no hyphen."""
     return "-" in directory.name.removeprefix(PREFIX)
 
 
 def _is_stale(directory: Path) -> bool:
-    """Whether the command that made the directory has ended."""
+    """True if the command that made the directory has ended."""
     try:
         lock = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
