@@ -110,10 +110,15 @@ def _is_of_program(directory: Path) -> bool:
     return "-" in directory.name.removeprefix(PREFIX)
 
 
+def _open_lock(directory: Path) -> int:
+    """Opens the lock file of a directory that somebody has made. Raises `OSError` when there is none."""
+    return os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+
 def _is_stale(directory: Path) -> bool:
     """True if the command that made the directory has ended."""
     try:
-        lock = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        lock = _open_lock(directory)
     except OSError:
         return False
     try:
@@ -141,7 +146,7 @@ def _make(parent: Path, prefix: str = PREFIX) -> tuple[Path, int]:
 
 def _remove_if_stale(directory: Path) -> bool:
     try:
-        lock = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        lock = _open_lock(directory)
     except OSError:
         # A command that was killed before it made the lock file leaves an empty directory. Others are not removed.
         with contextlib.suppress(OSError):
