@@ -23,7 +23,8 @@ import pyarrow.parquet as pq
 from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.detections import Detection, ExpectedDetection
 from analysis.tables.events import EVENTS, event_partition, event_schema
-from analysis.tables.results import PARTITION_KEY, ROWS_AT_ONCE, arrow_table, table_file
+from analysis.tables.results import PARTITION_KEY, ROWS_AT_ONCE, table_file
+from analysis.tables.rows import table_of
 from analysis.tables.schema import arrow_schema
 from record.log import Event
 
@@ -73,7 +74,7 @@ class PartWriter(Generic[Row]):
             directory = partition(self._table, self._variant or "")
             directory.mkdir(parents=True, exist_ok=True)
             self._writer = pq.ParquetWriter(directory / self._file, _file_schema(self._row))
-        self._writer.write_table(arrow_table(self._waiting, self._row).drop_columns(PARTITION_KEY))
+        self._writer.write_table(table_of(self._waiting, self._row).drop_columns(PARTITION_KEY))
         self._waiting.clear()
 
     def _finish(self) -> None:

@@ -7,7 +7,6 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,9 +15,9 @@ from urllib.parse import unquote
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow.json import ParseOptions, ReadOptions, read_json
 
 from analysis.tables.catalogue import TABLES
+from analysis.tables.rows import table_of
 from analysis.tables.schema import arrow_schema
 from record.errors import RunDirectoryError
 from record.files import require_regular
@@ -36,7 +35,7 @@ def write_table(rows: Iterable[_Row], results: Path, row: type[_Row]) -> None:
     with _replaced(results / table_file(row)) as file, pq.ParquetWriter(file, arrow_schema(row)) as writer:
         remaining = iter(rows)
         while chunk := list(islice(remaining, ROWS_AT_ONCE)):
-            writer.write_table(arrow_table(chunk, row))
+            writer.write_table(table_of(chunk, row))
 
 
 def remove_table(results: Path, row: type[msgspec.Struct]) -> None:
@@ -124,16 +123,6 @@ def _partition(directory: Path) -> Iterator[dict[str, Any]]:
 
 def _variant_of(directory: Path) -> str:
     return unquote(directory.name.removeprefix(f"{PARTITION_KEY}="))
-
-
-def arrow_table(rows: Sequence[_Row], row: type[_Row]) -> pa.Table:
-    """An Arrow table of at least one row, made by way of JSON, because from lists Arrow would load pandas wherever that
-    is installed."""
-    schema = arrow_schema(row)
-    lines = msgspec.json.Encoder().encode_lines(rows)
-    whole = ReadOptions(use_threads=False, block_size=len(lines))
-    read = read_json(BytesIO(lines), read_options=whole, parse_options=ParseOptions(explicit_schema=schema))
-    return pa.Table.from_arrays(read.columns, schema=schema)  # this schema marks what is never null
 
 
 def table_file(row: type[msgspec.Struct]) -> str:

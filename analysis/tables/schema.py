@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 from msgspec import Struct, inspect
 
@@ -9,7 +11,8 @@ from msgspec import Struct, inspect
 def arrow_schema(row: type[Struct]) -> pa.Schema:
     """The schema of a msgspec struct, field by field and in its order.
 
-    Integers have 64 bits, floats are doubles; `X | None` becomes a nullable X. Raises `TypeError` for a type that no
+    Integers have 64 bits, floats are doubles, enumerations have the type of their values; `X | None` becomes a nullable
+    X. Lists and tuples of any length become lists. Raises `TypeError` for a type that no
     table uses.
     """
     described = inspect.type_info(row)
@@ -34,15 +37,21 @@ def _without_none(described: inspect.Type) -> tuple[inspect.Type, bool]:
 
 def _data_type(described: inspect.Type) -> pa.DataType:
     match described:
-        case inspect.ListType(item_type=item):
-            return pa.list_(_data_type(item))
-        case inspect.IntType():
-            return pa.int64()
-        case inspect.FloatType():
-            return pa.float64()
-        case inspect.StrType():
-            return pa.string()
-        case inspect.BoolType():
-            return pa.bool_()
+        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
+            return pa.list_(_data_type(_without_none(item)[0]))
+        case inspect.StructType(fields=fields):
+            return pa.struct([_field(field) for field in fields])
+        case inspect.EnumType(cls=enumeration):
+            return pa.int64() if issubclass(enumeration, int) else pa.string()
+        case _ if type(described) in _SCALARS:
+            return _SCALARS[type(described)]
         case _:
             raise TypeError(f"no column type for {described}")
+
+
+_SCALARS: Mapping[type[inspect.Type], pa.DataType] = {
+    inspect.IntType: pa.int64(),
+    inspect.FloatType: pa.float64(),
+    inspect.StrType: pa.string(),
+    inspect.BoolType: pa.bool_(),
+}
