@@ -41,6 +41,7 @@ def rows_of(table: pa.Table, row: type[_Row]) -> list[_Row]:
 
 def nested(table: pa.Table) -> pa.Array:
     """A table as the only value of a field: an array of one list of structs."""
-    values = table.to_struct_array().combine_chunks()
+    columns = [column.combine_chunks() for column in table.columns]
+    values = pa.StructArray.from_arrays(columns, fields=list(table.schema))
     offsets = pa.Array.from_buffers(pa.int32(), 2, [None, pa.py_buffer(np.array([0, len(values)], np.int32))])
     return pa.ListArray.from_arrays(offsets, values)
