@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import pyarrow as pa
 from msgspec import Struct, inspect
 
 
+@cache
 def arrow_schema(row: type[Struct]) -> pa.Schema:
     """The schema of a msgspec struct, field by field and in its order.
 
@@ -39,7 +41,7 @@ def _data_type(described: inspect.Type) -> pa.DataType:
     match described:
         case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
             return pa.list_(_data_type(_without_none(item)[0]))
-        case inspect.StructType(fields=fields):
+        case inspect.StructType(fields=fields) | inspect.DataclassType(fields=fields):
             return pa.struct([_field(field) for field in fields])
         case inspect.EnumType(cls=enumeration):
             return pa.int64() if issubclass(enumeration, int) else pa.string()
