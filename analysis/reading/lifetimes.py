@@ -63,10 +63,11 @@ class DeclarationLifetime(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RejectedOperation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A subscription, composite subscription or advertisement that a broker rejected."""
+    """A subscription, composite subscription or advertisement that a broker rejected, or the withdrawal of one that the
+    same broker had confirmed."""
 
-    kind: str
-    """The operation: advertise, subscribe or compose."""
+    event: Event
+    """The operation, as issued."""
     client: str
     name: str
     """The client's own."""
@@ -76,7 +77,13 @@ class RejectedOperation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     """As the broker gave it."""
     declared: DeclarationLifetime
-    """The content of the operation, as if it had been accepted."""
+    """The content of the operation, as if it had been accepted; of a withdrawal, what stood under the name until then,
+    by the broker's answers."""
+
+    @property
+    def withdraws(self) -> bool:
+        """True of a withdrawal."""
+        return self.event in _WITHDRAWN
 
 
 DeclarationAt = tuple[LogPosition, DeclarationLifetime]
@@ -103,35 +110,46 @@ def lifetimes(operations: Iterable[ClientOperation]) -> list[DeclarationLifetime
 
 
 def rejections(operations: Iterable[ClientOperation]) -> list[RejectedOperation]:
-    """The subscriptions, composite subscriptions and advertisements that brokers rejected."""
+    """The subscriptions, composite subscriptions and advertisements that brokers rejected, and the withdrawals that
+    they rejected of what they had confirmed and not withdrawn since."""
     rejected = {
         (operation.variant, operation.client, operation.id) for operation in operations if _is_rejection(operation)
     }
     if not rejected:
         return []
     concerned = (made for made in operations if (made.variant, made.client, made.id) in rejected)
-    return [
-        _rejected(answered)
-        for under_name in _by_name(concerned)
-        for answered in _with_answers(under_name)
-        if answered.rejected and answered.operation.event in _MADE
-    ]
+    return [found for under_name in _by_name(concerned) for found in _rejected_of_name(under_name)]
 
 
 def _is_rejection(operation: ClientOperation) -> bool:
     return operation.event is Event.REJECTED
 
 
-def _rejected(answered: _Answered) -> RejectedOperation:
-    made = answered.operation
+def _rejected_of_name(under_name: Iterable[ClientOperation]) -> Iterator[RejectedOperation]:
+    """Those under one name. A withdrawal was due to be confirmed when the accepted operation before it had made what it
+    withdraws, with the same broker, and was confirmed."""
+    accepted: _Answered | None = None
+    for answered in _with_answers(under_name):
+        if not answered.rejected:
+            accepted = answered
+        elif answered.operation.event in _MADE:
+            yield _rejected(answered, _lifetime(answered.operation, None))
+        elif accepted is not None and accepted.operation.event in _MADE and accepted.answered is not None:
+            stood = _lifetime(accepted.operation, accepted.answered, answered)
+            if (stood.node, stood.broker) == (answered.operation.node, answered.operation.broker):
+                yield _rejected(answered, stood)
+
+
+def _rejected(answered: _Answered, declared: DeclarationLifetime) -> RejectedOperation:
+    operation = answered.operation
     return RejectedOperation(
-        kind=made.kind,
-        client=made.client,
-        name=made.id,
-        broker=made.broker,
-        at=answered.answered or made.at.time,
+        event=operation.event,
+        client=operation.client,
+        name=operation.id,
+        broker=operation.broker,
+        at=answered.answered or operation.at.time,
         reason=answered.reason,
-        declared=_lifetime(made, None),
+        declared=declared,
     )
 
 

@@ -91,8 +91,8 @@ class History:
     ) -> History:
         return self.operate(Event.ADVERTISE, client, id, at, answer, predicates=predicates)
 
-    def unadvertise(self, at: float) -> History:
-        return self.operate(Event.UNADVERTISE, "P", "a1", at, Event.CONFIRMED)
+    def unadvertise(self, at: float, answer: Event | None = Event.CONFIRMED) -> History:
+        return self.operate(Event.UNADVERTISE, "P", "a1", at, answer)
 
     def fault(self, at: float, kind: str = "kill", peer: str = "B2") -> History:
         return self.add("emulator", Event.FAULT, at, peer=peer, text=kind)

@@ -6,8 +6,8 @@
    in which it would have settled together with all that clients did in the join phase, though no fault of the broker
    and no outage of the session concerned it.
 3. **rejected**: a broker rejected an advertisement, a subscription or a composite subscription that the language
-   allows, and gave no limit as its reason.
-
+   allows, and gave no limit as its reason; or it rejected the withdrawal of one that it had confirmed, that had not
+   been withdrawn since, and that it had no reason to forget: it was not restarted, and the session did not break.
 4. **not renewed**: a broker was restarted, the session of a client is back, and a subscription or an advertisement
    that stood before never came to the broker again, by the broker's own records, in the time in which it would have
    settled.
@@ -56,13 +56,14 @@ class OperationDefect(NamedTuple):
 
 
 def operation_defects(
-    variant: VariantRecord, history: History, rejected: Iterable[RejectedOperation], received: Received
+    variant: VariantRecord, history: History, rejected: Sequence[RejectedOperation], received: Received
 ) -> list[OperationDefect]:
     """The defects in one variant, in order of time. `received` are the times at which operations came to brokers."""
     found = [
         *_broken(history),
         *_unconfirmed(variant, history),
         *_rejected(rejected),
+        *_not_withdrawn(variant, history, rejected),
         *_not_renewed(_last_judged(variant, history), history, received),
     ]
     return sorted(found, key=lambda defect: (defect.time, defect.client, defect.detail))
@@ -114,10 +115,29 @@ def _is_explained(lifetime: DeclarationLifetime, history: History, issued: int, 
 
 def _rejected(rejected: Iterable[RejectedOperation]) -> Iterator[OperationDefect]:
     for operation in rejected:
-        if is_sound(operation.declared) and not any(word in operation.reason for word in _LIMIT):
+        is_limit = any(word in operation.reason for word in _LIMIT)
+        if not operation.withdraws and is_sound(operation.declared) and not is_limit:
             detail = (
-                f"{operation.broker} rejected {operation.kind} {operation.name} of {operation.client}, which the "
+                f"{operation.broker} rejected {operation.event} {operation.name} of {operation.client}, which the "
                 f"language allows: {operation.reason or 'no reason given'}"
+            )
+            yield OperationDefect(REJECTED, operation.client, operation.broker or "", operation.at, detail)
+
+
+def _not_withdrawn(
+    variant: VariantRecord, history: History, rejected: Iterable[RejectedOperation]
+) -> Iterator[OperationDefect]:
+    end = FOREVER if variant.end is None else variant.end
+    for operation in rejected:
+        stood, confirmed = operation.declared, operation.declared.confirmed
+        if not operation.withdraws or confirmed is None or operation.at >= end:
+            continue
+        if confirmed <= operation.at and not history.may_have_forgotten(stood, confirmed, operation.at):
+            detail = (
+                f"{operation.broker} rejected {operation.event} {operation.name} of {operation.client}, though it had "
+                f"confirmed {stood.made} {stood.name} at {confirmed / SECOND:.3f} s, which had not been withdrawn, and "
+                f"neither {operation.broker} nor the session had failed since: "
+                f"{operation.reason or 'no reason given'}"
             )
             yield OperationDefect(REJECTED, operation.client, operation.broker or "", operation.at, detail)
 

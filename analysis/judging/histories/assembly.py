@@ -20,7 +20,7 @@ from analysis.judging.histories.losses import losses_of
 from analysis.judging.histories.own_clients import VariantOutages, own_clients_of
 from analysis.judging.histories.reconnecting import reconnected
 from analysis.judging.histories.returning import Returning
-from analysis.judging.histories.sessions import explained_sessions, struck_elements
+from analysis.judging.histories.sessions import explained_sessions, restarts, session_gaps, struck_elements
 from analysis.judging.histories.settling import ALLOWANCE, settling_of
 from analysis.judging.histories.vanished_links import vanished_links
 from analysis.reading.intervals import FOREVER, Intervals
@@ -125,6 +125,8 @@ def _history(
         },
         struck=struck,
         broken_sessions=broken,
+        session_gaps=session_gaps(sessions),
+        restarts=restarts(outages(faults, brokers)),
         missing_sessions=missing,
         renewals=returning.renewals(returned, outages(faults, brokers), missing),
         cuts=cuts_of(overlay, cutting, lingering, run_end),

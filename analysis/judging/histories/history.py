@@ -122,6 +122,10 @@ class History:
     recovered."""
     broken_sessions: Sequence[BrokenSession] = ()
     """The others, which are defects."""
+    session_gaps: Mapping[Session, Intervals] = field(default_factory=dict)
+    """The time without each session, explained or not: from each break to the next session."""
+    restarts: Mapping[str, Intervals] = field(default_factory=dict)
+    """By broker: the time from each fault that ended it until it ran again, with empty tables."""
     missing_sessions: Sequence[MissingSession] = ()
     """Those that a fault explains, but not for so long. They count as back from the time at which they were due."""
     renewals: Sequence[Renewal] = ()
@@ -146,6 +150,12 @@ class History:
     def has_cuts(self) -> bool:
         """True when brokers were ever cut off from each other."""
         return bool(self.cuts.moments or self.parted.moments)
+
+    def may_have_forgotten(self, declared: DeclarationLifetime, since: int, until: int) -> bool:
+        """True when the broker had a reason to forget what a client had declared: it was restarted meanwhile, or the
+        client's session with it broke."""
+        gaps = self.session_gaps.get((declared.node, declared.broker), NONE)
+        return gaps.overlaps(since, until) or self.restarts.get(declared.broker or "", NONE).overlaps(since, until)
 
     def session_outages_of(self, node: str, broker: str | None) -> Intervals:
         return self.session_outages.get((node, broker), NONE)

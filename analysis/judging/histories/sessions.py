@@ -12,6 +12,7 @@ from analysis.judging.histories.history import BrokenSession, Session
 from analysis.reading.intervals import NONE, Intervals
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.outages import Outage, lasting, outages, separate_targets
+from record.faults import FaultKind, HealKind
 
 Events = Sequence[OutageEvent]
 
@@ -23,6 +24,22 @@ def struck_elements(faults: Iterable[OutageEvent], lingering: int, brokers: Cont
         for element in separate_targets(outage.target, brokers):
             times.setdefault(element, []).append(lasting(outage, lingering))
     return {element: Intervals.of(of_element) for element, of_element in times.items()}
+
+
+def session_gaps(sessions: Mapping[Session, Events]) -> dict[Session, Intervals]:
+    """The time without each session: from each break to the next session, whatever explains it."""
+    gaps = {session: Intervals.of(lasting(gap, 0) for gap in outages(events)) for session, events in sessions.items()}
+    return {session: found for session, found in gaps.items() if found.starts}
+
+
+def restarts(faults: Iterable[Outage]) -> dict[str, Intervals]:
+    """By broker: the time from each fault that ended it until it ran again. A fault of unknown kind may have."""
+    times: dict[str, list[tuple[int, int]]] = {}
+    for fault in faults:
+        kind = FaultKind.named(fault.kind)
+        if kind is None or kind.healed_by is HealKind.RESTART:
+            times.setdefault(fault.target, []).append(lasting(fault, 0))
+    return {broker: Intervals.of(of_broker) for broker, of_broker in times.items()}
 
 
 def explained_sessions(

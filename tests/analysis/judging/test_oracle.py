@@ -13,8 +13,9 @@ from tests.analysis.history import joined, write_run
 from tests.analysis.judging.judged import assert_judged, delivery
 from tests.analysis.oracle_cases import ORDER, RIGHT, WRONG
 from tests.analysis.oracle_cases_of_failures import BROKEN, SLOW
+from tests.analysis.oracle_cases_of_withdrawals import REFUSED, RIGHTLY_REFUSED
 
-CASES = [*RIGHT, *WRONG, *BROKEN, *SLOW, *ORDER]
+CASES = [*RIGHT, *WRONG, *BROKEN, *SLOW, *ORDER, *REFUSED, *RIGHTLY_REFUSED]
 BY_NAME = {case.history.variant: case for case in CASES}
 COUNTS = ("lost", "duplicate", "spurious", "optional", "rejected", "reordered", "overtaken", "unconfirmed")
 
