@@ -215,6 +215,23 @@ def withdrawn_subscriptions_are_confirmed_and_stay() -> None:
     around(Declarations, "retract", retract)
 
 
+@SESSIONS.row(scenarios.CBF, r"^rejected: .*\S+ rejected unsubscribe a of Ann, though it had confirmed subscribe a")
+def withdrawals_are_refused_and_subscriptions_stay() -> None:
+    _refuse_withdrawals()
+
+
+@SESSIONS.row(scenarios.COMPOSITES_WITHDRAWN, r"^rejected: .*B3 rejected unsubscribe d of Dee, though .* compose d")
+def withdrawals_are_refused_and_composites_stay() -> None:
+    _refuse_withdrawals()
+
+
+def _refuse_withdrawals() -> None:
+    def retract(original, self, declaring, client, request):
+        raise RejectedError(f"client {client.id!r} has no {declaring.noun} {request.id!r}")
+
+    around(Declarations, "retract", retract)
+
+
 @SESSIONS.row(scenarios.TID_FIXED, _BROKE)
 def sessions_break_by_themselves() -> None:
     _break_sessions(every=0.5)
