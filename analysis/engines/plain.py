@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from tempfile import TemporaryFile
 from typing import IO, Generic, NamedTuple, TypeVar
 
+from analysis.engines.in_process import InProcess
 from analysis.engines.interface import Done, Exchange, Input, Output, ShuffleBucket, Stage, Tally, Workers, perform
 
 _Next = TypeVar("_Next")
@@ -22,9 +23,7 @@ class PlainEngine:
         return nullcontext(_PlainWorkers())
 
 
-class _PlainWorkers:
-    parallelism = 1
-
+class _PlainWorkers(InProcess):
     def run(self, inputs: Sequence[Input], stage: Stage[Input, Tally], buckets: int) -> Exchange[Tally]:
         return _PlainExchange((perform(stage, given) for given in inputs), len(inputs))
 

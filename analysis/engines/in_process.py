@@ -1,0 +1,124 @@
+"""The frames of the plain Python engine: one process, one stage after another, nothing to install or to start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from analysis.engines.frames import Done, Grouping, Work, perform
+from analysis.engines.spool import Section, Spool
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The tables of a frame: those of one row or of one group after another."""
+
+    number: int
+    tables: Iterator[pa.Table]
+
+
+class InProcess:
+    """Runs stages in this process. Groups wait in a temporary file, so that memory does not grow with them."""
+
+    parallelism = 1
+
+    def mapped(self, rows: pa.Table, work: Work, schema: pa.Schema) -> ProcessFrame:
+        def parts() -> Parts:
+            each = (rows.slice(number, 1) for number in range(rows.num_rows))
+            return Parts(rows.num_rows, (perform(work, row, schema) for row in each))
+
+        return ProcessFrame(schema, parts)
+
+
+class ProcessFrame:
+    """A frame whose parts are computed one by one when they are used."""
+
+    def __init__(self, schema: pa.Schema, parts: Callable[[], Parts]) -> None:
+        self._schema = schema
+        self._parts = parts
+
+    def field(self, name: str) -> ProcessFrame:
+        element = self._schema.field(name).type.value_type
+        schema = pa.schema([element.field(number) for number in range(element.num_fields)])
+
+        def parts() -> Parts:
+            whole = self._parts()
+            return Parts(whole.number, (_elements(table.column(name), schema) for table in whole.tables))
+
+        return ProcessFrame(schema, parts)
+
+    def grouped(self, grouping: Grouping, work: Work, schema: pa.Schema) -> ProcessFrame:
+        def parts() -> Parts:
+            spool = Spool(self._schema)
+            groups = _spooled(self._parts().tables, grouping.key, spool)
+            each = (spool.read(groups.pop(key)) for key in sorted(groups))
+            return Parts(len(groups), (perform(work, group, schema) for group in each))
+
+        return ProcessFrame(schema, parts)
+
+    def kept(self) -> ProcessFrame:
+        return ProcessFrame(self._schema, _Kept(self._schema, self._parts))
+
+    def collected(self, columns: Sequence[str], done: Done) -> Iterator[pa.Table]:
+        parts = self._parts()
+        for finished, table in enumerate(parts.tables, 1):
+            done(finished, parts.number)
+            yield copied(table.select(columns))  # a slice would keep the whole part in memory
+
+
+class _Kept:
+    """Parts that are computed when they are first used, and wait in a file then."""
+
+    def __init__(self, schema: pa.Schema, parts: Callable[[], Parts]) -> None:
+        self._schema = schema
+        self._compute: Callable[[], Parts] | None = parts
+        self._spool = Spool(schema)
+        self._sections: list[list[Section]] = []
+
+    def __call__(self) -> Parts:
+        if self._compute is None:
+            return Parts(len(self._sections), (self._spool.read(sections) for sections in self._sections))
+        parts = self._compute()
+        return Parts(parts.number, self._written(parts.tables))
+
+    def _written(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        sections = []
+        for table in tables:
+            sections.append(self._spool.add(table))
+            yield table
+        self._sections = sections
+        self._compute = None
+
+
+def _elements(column: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
+    """The elements of lists of structs as rows."""
+    structs = [chunk.flatten() for chunk in column.chunks]
+    batches = [pa.RecordBatch.from_struct_array(array) for array in structs if len(array)]
+    return pa.Table.from_batches(batches, schema)
+
+
+def _spooled(tables: Iterable[pa.Table], key: str, spool: Spool) -> dict[int, list[Section]]:
+    """Writes the rows of tables, and returns where those of each group are."""
+    groups: dict[int, list[Section]] = {}
+    for table in (_ordered(table, key) for table in tables):
+        found, begins, numbers = np.unique(table.column(key).to_numpy(), return_index=True, return_counts=True)
+        for group, begin, number in zip(found.tolist(), begins.tolist(), numbers.tolist(), strict=True):
+            groups.setdefault(group, []).extend(spool.add(table.slice(begin, number)))
+    return groups
+
+
+def _ordered(table: pa.Table, key: str) -> pa.Table:
+    """The rows in the order of their keys. They are moved only where that is necessary: lists are slow to move."""
+    keys = table.column(key).to_numpy()
+    return table if np.all(keys[1:] >= keys[:-1]) else table.take(np.argsort(keys, kind="stable"))
+
+
+def copied(table: pa.Table) -> pa.Table:
+    """A table in memory of its own, as large as itself."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return pa.ipc.open_stream(sink.getvalue()).read_all()
