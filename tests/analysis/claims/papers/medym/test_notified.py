@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.claims.papers.medym.notified import COLUMNS, UNKNOWN, Notified
 from analysis.tables.deliveries import Notification
-from analysis.tables.results import arrow_table
+from analysis.tables.rows import table_of
 from tests.analysis.claims.papers.medym.small_runs import notification
 
 EVENTS = {"P:1": 0, "P:2": 1}
@@ -14,7 +14,7 @@ SERVERS = {"A": 0, "B": 1}
 
 
 def notified(*rows: Notification) -> Notified:
-    batches = arrow_table(rows, Notification).select(COLUMNS).to_batches(max_chunksize=2)
+    batches = table_of(rows, Notification).select(COLUMNS).to_batches(max_chunksize=2)
     return Notified.of(batches, EVENTS, SERVERS)
 
 
