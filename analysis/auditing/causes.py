@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.finding import none_allowed
-from analysis.judging.journeys.causes import CLIENTS, Lead, Passing
+from analysis.judging.journeys.causes import CLIENTS, Lead
 from record.faults import FaultKind
 from record.fidelity import Check
 from record.time_units import MILLISECOND, SECOND
@@ -31,10 +31,10 @@ def causes(evidence: Evidence) -> Iterable[Check]:
     }
     tolerance = _tolerance(evidence)
     wrong = [
-        _sentence(passing, lead)
-        for passing, lead in sorted(evidence.causes.leads.items())
-        if passing.variant == evidence.number and not {passing.source, passing.target} & killed
-        if lead.largest > tolerance
+        _sentence(lead)
+        for lead in evidence.causes
+        if lead.variant == evidence.number and not {lead.source, lead.target} & killed
+        if lead.worst.by > tolerance
     ]
     yield none_allowed(
         NAME, UNIT, wrong,
@@ -49,10 +49,10 @@ def _tolerance(evidence: Evidence) -> float:
     return max(TOLERANCE, min(delays, default=0.0) * SECOND)
 
 
-def _sentence(passing: Passing, lead: Lead) -> str:
-    by = f"{lead.publications:,} publications, {lead.example} by {lead.largest / MILLISECOND:,.1f} ms"
-    if passing.source == passing.target == CLIENTS:
+def _sentence(lead: Lead) -> str:
+    by = f"{lead.publications:,} publications, {lead.worst.publication} by {lead.worst.by / MILLISECOND:,.1f} ms"
+    if lead.source == lead.target == CLIENTS:
         return f"clients were notified before publishers published ({by})"
-    if passing.target == CLIENTS:
-        return f"clients of {passing.source} were notified before it received ({by})"
-    return f"{passing.target} received before {passing.source} sent ({by})"
+    if lead.target == CLIENTS:
+        return f"clients of {lead.source} were notified before it received ({by})"
+    return f"{lead.target} received before {lead.source} sent ({by})"

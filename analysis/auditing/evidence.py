@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from analysis.auditing.hops.asked import Costs
 from analysis.auditing.hops.readings import HopTally
-from analysis.judging.journeys.causes import CauseTally
-from analysis.judging.journeys.issued import IssueTally
+from analysis.judging.journeys.causes import Lead
+from analysis.judging.journeys.issued import Issued
 from analysis.reading.log_tally import LogTally
 from analysis.run_files.processor_times import NodeTimes
+from analysis.tables.totals import Rows
 from record.manifest import VariantRecord
 from record.service_time import ServiceTime
 from topology.model import Overlay
@@ -29,8 +31,8 @@ class Evidence:
     """That was asked for, as it was at the start."""
     logs: LogTally
     """Of all variants."""
-    causes: CauseTally = field(default_factory=CauseTally)
-    issued: IssueTally = field(default_factory=IssueTally)
+    causes: Rows[Lead] = field(default_factory=partial(Rows, Lead))
+    issued: Rows[Issued] = field(default_factory=partial(Rows, Issued))
     """Of all variants, as the former."""
     hops: HopTally = field(default_factory=HopTally)
     modelled: bool = False

@@ -42,16 +42,16 @@ def plan_audit(evidence: Evidence) -> Iterable[Check]:
 
 
 def _publications(evidence: Evidence, plan: Mapping[str, PlannedPublications]) -> Check:
-    issued = {client: found for (number, client), found in evidence.issued.clients.items() if number == evidence.number}
+    issued = {found.client: found for found in evidence.issued if found.variant == evidence.number}
     wrong = []
     begins = {}
     for client in sorted(plan.keys() | issued.keys()):
-        planned, found = plan.get(client), issued.get(client, Issued(0, 0))
+        planned, found = plan.get(client), issued.get(client, Issued(evidence.number, client))
         count = 0 if planned is None else planned.publications
         if count != found.publications:
             wrong.append(f"{client} was to publish {count:,} times and published {found.publications:,} times")
         elif planned is not None and count:
-            if planned.contents is not UNSET and planned.contents != summed(found.contents):
+            if planned.contents is not UNSET and planned.contents != found.contents:
                 wrong.append(f"{client} published another content than planned")
             begins[client] = found.due / count - planned.mean_time / evidence.variant.time_dilation
     begin = median(begins.values()) if begins else 0.0

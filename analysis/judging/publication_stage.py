@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain, groupby
 
+import msgspec
+
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.detections.events import CompositeEventCollector, PartOfComposite
 from analysis.judging.evidence.backlog import HANDLING
-from analysis.judging.evidence.departures import DepartureTally
-from analysis.judging.evidence.ways import WayTally
+from analysis.judging.evidence.departures import LatestArrival, add_departures
+from analysis.judging.evidence.ways import MOST_WAYS, Way
 from analysis.judging.fault_effects.baseline import Baselines
 from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.histories.history import History
 from analysis.judging.histories.settling import ALLOWANCE
-from analysis.judging.journeys.causes import CauseTally
-from analysis.judging.journeys.issued import IssueTally
+from analysis.judging.journeys.causes import Lead, leads_of
+from analysis.judging.journeys.issued import Issued, issued_of
 from analysis.judging.journeys.journey import Journey, Journeys, arrival
 from analysis.judging.journeys.network import Network
-from analysis.judging.journeys.network_usage import UsageTally
-from analysis.judging.journeys.route_lengths import RouteTally
-from analysis.judging.journeys.router_work import WorkSamples, WorkTally
-from analysis.judging.journeys.spread import SpreadSample
+from analysis.judging.journeys.network_usage import Usage, usage_of
+from analysis.judging.journeys.route_lengths import Copies, routes_of
+from analysis.judging.journeys.router_work import Work, WorkSamples
+from analysis.judging.journeys.spread import MOST_SAMPLED, SpreadPublication, SpreadSample, add_spread
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
 from analysis.judging.oracle import Oracle, Verdict, expect, oracles_of
 from analysis.judging.rights.duties import owing_subscriptions
@@ -34,6 +35,7 @@ from analysis.run_files.blocks import Blocks
 from analysis.run_files.time_units import second_of
 from analysis.tables.comparison import DelayBlock
 from analysis.tables.deliveries import Right
+from analysis.tables.totals import FirstRows, Largest, Rows, Sum, Tally
 from record.promises import Completeness
 from record.sample import PublicationSample
 
@@ -41,18 +43,21 @@ CIRCLES = 4
 """A path is held up to this number of times as many brokers as the overlay has. A longer one goes in circles."""
 
 
-@dataclass(slots=True)
-class PublicationCounts:
+class PublicationCounts(msgspec.Struct):
     """Counts over the publications of one variant."""
 
-    published: int = 0
-    logged: int = 0
+    variant: int
+    published: Sum = 0
+    logged: Sum = 0
     """Published, and in the sample that brokers logged."""
-    rejected: int = 0
-    compared: int = 0
+    rejected: Sum = 0
+    compared: Sum = 0
     """Compared with subscriptions at some broker."""
-    at_several_brokers: int = 0
-    most_brokers: int = 0
+    at_several_brokers: Sum = 0
+    most_brokers: Largest = 0
+    oldest: Largest = 0
+    """In a variant that was not drained: of the notifications that came shortly before the end of the drain phase, the
+    longest delay from publishing; nanoseconds."""
 
     @property
     def scale(self) -> float:
@@ -68,62 +73,26 @@ class PublicationCounts:
         self.at_several_brokers += brokers > 1
         self.most_brokers = max(self.most_brokers, brokers)
 
-    def merge(self, other: PublicationCounts) -> None:
-        self.published += other.published
-        self.logged += other.logged
-        self.rejected += other.rejected
-        self.compared += other.compared
-        self.at_several_brokers += other.at_several_brokers
-        self.most_brokers = max(self.most_brokers, other.most_brokers)
-
 
 @dataclass(slots=True)
-class PublicationTally:
+class PublicationTally(Tally):
     """Counts made while publications are judged."""
 
-    counts: defaultdict[int, PublicationCounts] = field(default_factory=partial(defaultdict, PublicationCounts))
-    """By variant."""
-    blocks: dict[int, dict[int, DelayBlock]] = field(default_factory=dict)
-    """Delays of each other variant and of the first, side by side, by variant."""
+    counts: Rows[PublicationCounts] = field(default_factory=partial(Rows, PublicationCounts))
+    blocks: Rows[DelayBlock] = field(default_factory=partial(Rows, DelayBlock))
+    """Delays of each other variant and of the first, side by side."""
     baselines: Baselines = field(default_factory=Baselines)
-    work: WorkTally = field(default_factory=WorkTally)
-    spread: SpreadSample = field(default_factory=SpreadSample)
-    routes: RouteTally = field(default_factory=RouteTally)
+    work: Rows[Work] = field(default_factory=partial(Rows, Work))
+    spread: SpreadSample = field(default_factory=partial(FirstRows, SpreadPublication, MOST_SAMPLED))
+    routes: Rows[Copies] = field(default_factory=partial(Rows, Copies))
     """Of runs with a best-effort protocol only."""
-    usage: UsageTally = field(default_factory=UsageTally)
-    causes: CauseTally = field(default_factory=CauseTally)
-    issued: IssueTally = field(default_factory=IssueTally)
-    oldest: Counter[int] = field(default_factory=Counter)
-    """By variant that was not drained: of the notifications that came shortly before the end of the drain phase, the
-    longest delay from publishing; nanoseconds."""
-    part_matches: Counter[PartOfComposite] = field(default_factory=Counter)
-    """The number of publications that match each part of each composite subscription."""
-    ways: WayTally = field(default_factory=WayTally)
-    departures: DepartureTally = field(default_factory=DepartureTally)
+    usage: Rows[Usage] = field(default_factory=partial(Rows, Usage))
+    causes: Rows[Lead] = field(default_factory=partial(Rows, Lead))
+    issued: Rows[Issued] = field(default_factory=partial(Rows, Issued))
+    parts_matched: Rows[PartOfComposite] = field(default_factory=partial(Rows, PartOfComposite))
+    ways: FirstRows[Way] = field(default_factory=partial(FirstRows, Way, MOST_WAYS))
+    departures: Rows[LatestArrival] = field(default_factory=partial(Rows, LatestArrival))
     """Both of variants with outages that may cost publications."""
-
-    def scale(self, variant: int) -> float:
-        """`PublicationCounts.scale` of a variant; 1 where nothing was published."""
-        return self.counts[variant].scale if variant in self.counts else 1.0
-
-    def merge(self, other: PublicationTally) -> None:
-        for variant, counts in other.counts.items():
-            self.counts[variant].merge(counts)
-        for variant, blocks in other.blocks.items():
-            own = self.blocks.setdefault(variant, {})
-            for number, block in blocks.items():
-                own[number] = own.get(number, DelayBlock()) + block
-        self.baselines.merge(other.baselines)
-        self.work.merge(other.work)
-        self.spread.merge(other.spread)
-        self.routes.merge(other.routes)
-        self.usage.merge(other.usage)
-        self.causes.merge(other.causes)
-        self.issued.merge(other.issued)
-        self.oldest |= other.oldest
-        self.part_matches.update(other.part_matches)
-        self.ways.merge(other.ways)
-        self.departures.merge(other.departures)
 
 
 @dataclass(frozen=True)
@@ -168,14 +137,15 @@ class PublicationStage:
                 variant = journey.variant
                 sample = self.samples[variant]
                 journey.logged = sample is None or sample.holds(journey.publication)
-                tally.counts[variant].add(journey)
+                counts = tally.counts.of(variant)
+                counts.add(journey)
                 if variant in self.changing and journey.logged:
-                    tally.spread.add(journey, journeys)
+                    add_spread(journey, journeys, tally.spread)
                 tally.baselines.add(variant, journey, self.faults[variant])
                 if variant in self.undrained:
-                    tally.oldest[variant] = max(tally.oldest[variant], _age(journey, self.undrained[variant]))
+                    counts.oldest = max(counts.oldest, _age(journey, self.undrained[variant]))
                 if self.histories[variant].losses:
-                    _add_ways(variant, journey, tally.ways)
+                    _add_ways(journey, tally.ways)
                     self._add_departures(journey, journeys, tally.departures)
                 if journeys.measured:
                     work.add(variant, *journeys.work(journey))
@@ -189,19 +159,19 @@ class PublicationStage:
             if (reference := judged_in.pop(0, None)) is not None:
                 for judged in judged_in.values():
                     self._pair(reference, judged, tally)
-        tally.work = work.tally()
+        tally.work = work.rows()
         if any(history.promises.delivery is Completeness.BEST_EFFORT for history in self.histories):
-            tally.routes = RouteTally.of(table)
-        tally.causes, tally.issued = CauseTally.of(table), IssueTally.of(table)
-        tally.usage = UsageTally.of(table, self.networks)
-        tally.part_matches = composites.part_matches
+            tally.routes = routes_of(table)
+        tally.causes, tally.issued = leads_of(table), issued_of(table)
+        tally.usage = usage_of(table, self.networks)
+        tally.parts_matched = composites.parts_matched
         parts = {number: encode_judged(part) for number, part in enumerate(by_publisher) if part}
         if self.composite_buckets:
             of_composites = composites.parts(self.composite_buckets)
             parts |= {self.buckets + number: part for number, part in of_composites.items()}
         return Output(tally, parts)
 
-    def _add_departures(self, journey: Journey, journeys: Journeys, departures: DepartureTally) -> None:
+    def _add_departures(self, journey: Journey, journeys: Journeys, departures: Rows[LatestArrival]) -> None:
         """Adds a publication that was on its way shortly before outages."""
         published = journey.published
         if published is None:
@@ -209,7 +179,7 @@ class PublicationStage:
         losses = self.histories[journey.variant].losses
         begins = {loss.begin for loss in losses if published.time < loss.begin <= journey.seen_last + HANDLING}
         if begins:
-            departures.add(journey.variant, begins, journeys.steps(journey))
+            add_departures(departures, journey.variant, begins, journeys.steps(journey))
 
     def _add_traces(self, verdict: Verdict, journey: Journey, journeys: Journeys) -> None:
         """Adds the records of a publication's copies to its matches: all of them where a fault may have cost one or it
@@ -230,19 +200,19 @@ class PublicationStage:
         notified = {outcome.client: outcome.receipts[0].notified for outcome in variant.outcomes if outcome.receipts}
         second = second_of(reference.intended, self.histories[reference.variant].run_start)
         number = self.resampled.number(second)
-        blocks = tally.blocks.setdefault(variant.variant, {})
         for outcome in reference.outcomes:
             if outcome.receipts and outcome.client in notified:
-                in_reference = outcome.receipts[0].notified - reference.intended
-                in_variant = notified[outcome.client] - variant.intended
-                blocks[number] = blocks.get(number, DelayBlock()) + DelayBlock(1, in_reference, in_variant)
+                block = tally.blocks.of(variant.variant, number)
+                block.pairs += 1
+                block.reference += outcome.receipts[0].notified - reference.intended
+                block.variant += notified[outcome.client] - variant.intended
 
 
-def _add_ways(variant: int, journey: Journey, ways: WayTally) -> None:
+def _add_ways(journey: Journey, ways: FirstRows[Way]) -> None:
     for receipts in journey.receipts.values():
         for receipt in receipts:
             if receipt.path is not None:
-                ways.add(variant, receipt.path)
+                ways.add(Way(journey.variant, receipt.path))
 
 
 def _age(journey: Journey, end: int) -> int:

@@ -11,7 +11,6 @@ from analysis.judging.deliveries.operations import OPERATION_DEFECTS, OperationD
 from analysis.judging.deliveries.starts import start_figures
 from analysis.judging.detections.counts import DetectionCounts
 from analysis.judging.examples import MOST
-from analysis.judging.publication_stage import PublicationCounts
 from analysis.judging.rights.standing import unconfirmed
 from analysis.pipeline.incomplete_logs import without_losses
 from analysis.pipeline.power import below_wanted, power_of, proves_nothing
@@ -45,7 +44,7 @@ def delivery_of(
 ) -> Delivery:
     """The delivery part of the summary of variant `number`; `starving` are the reasons why its host was starved, and
     `lacking` those why its logs are incomplete."""
-    publications = findings.publications.counts.get(number, PublicationCounts())
+    publications = findings.publications.counts.of(number)
     counts = findings.publishers.counts.get(number, DeliveryCounts())
     if lacking and counts.lost:
         counts = without_losses(counts, lacking)

@@ -8,18 +8,15 @@ from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.stage import HopStage
 from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.publication_stage import PublicationStage, PublicationTally
+from analysis.tables.totals import Tables, Tally
 
 
 @dataclass(slots=True)
-class SecondTally:
+class SecondTally(Tally):
     """The tallies of both kinds of buckets."""
 
     publications: PublicationTally = field(default_factory=PublicationTally)
     hops: HopTally = field(default_factory=HopTally)
-
-    def merge(self, other: SecondTally) -> None:
-        self.publications.merge(other.publications)
-        self.hops.merge(other.hops)
 
 
 @dataclass(frozen=True)
@@ -31,8 +28,8 @@ class SecondStage:
     buckets: int
     """Of publications; those of receiving brokers come behind them."""
 
-    def __call__(self, bucket: ShuffleBucket) -> Output[SecondTally]:
+    def __call__(self, bucket: ShuffleBucket) -> Output[Tables]:
         if bucket.number >= self.buckets:
-            return Output(SecondTally(hops=self.hops(bucket)))
+            return Output(SecondTally(hops=self.hops(bucket)).tables())
         judged = self.publications(bucket)
-        return Output(SecondTally(publications=judged.tally), judged.parts)
+        return Output(SecondTally(publications=judged.tally).tables(), judged.parts)

@@ -8,6 +8,9 @@ from typing import TypeVar
 
 import msgspec
 
+from analysis.judging.journeys.network_usage import rows_of_usage
+from analysis.judging.journeys.route_lengths import lengths
+from analysis.judging.journeys.spread import rows_of_spread
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
@@ -53,8 +56,8 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(delays.by_hops(), results, DelayByHops)
     write_table(_phases(run.manifest.variants), results, PhaseTimes)
     _write_if_any(findings.publishers.due.by_receivers(traffic.variants), results, DeliveryByReceivers)
-    _write_if_any(findings.publications.routes.lengths(traffic.variants, traffic.scales), results, RouteLength)
-    _write_if_any(findings.publications.usage.rows(traffic.variants, traffic.scales), results, NetworkUsage)
+    _write_if_any(lengths(findings.publications.routes, traffic.variants, traffic.scales), results, RouteLength)
+    _write_if_any(rows_of_usage(findings.publications.usage, traffic.variants, traffic.scales), results, NetworkUsage)
     _write_if_any(traffic.buffers(), results, BufferSize)
     _write_if_any((row for starts in findings.starts for row in starts), results, Start)
     if findings.detections.counts:
@@ -73,7 +76,7 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table((row for changes in changing for row in changes.degrees()), results, DegreeOverTime)
     if changing:
         numbers = [number for number, changes in enumerate(findings.changes) if changes is not None]
-        write_table(findings.publications.spread.rows(run.manifest.variants, numbers), results, Spread)
+        write_table(rows_of_spread(findings.publications.spread, run.manifest.variants, numbers), results, Spread)
     else:
         remove_table(results, Spread)
 

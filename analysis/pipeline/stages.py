@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.stage import HopStage
@@ -28,12 +28,12 @@ from analysis.judging.detections.events import CompositeName
 from analysis.judging.detections.placements import PlacementTables
 from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
 from analysis.judging.evidence.backlog import Backlogs, Explanations, backlogs_of, silences_of
-from analysis.judging.evidence.departures import Departures
+from analysis.judging.evidence.departures import Departures, departures_of
 from analysis.judging.evidence.excuses import Evidence
 from analysis.judging.evidence.exits import closed_links
 from analysis.judging.evidence.lost_ranges import LostRanges
 from analysis.judging.evidence.paces import Paces
-from analysis.judging.evidence.ways import Ways
+from analysis.judging.evidence.ways import Ways, taken_in
 from analysis.judging.fault_effects.tables import FaultTables
 from analysis.judging.histories.assembly import faults_of, histories_of, log_stage_of, session_breaks
 from analysis.judging.histories.faults import FaultTimes
@@ -61,6 +61,7 @@ from analysis.tables.event_choice import EventTable
 from analysis.tables.partitions import parts_directory, publish_events, publish_parts, remove_events
 from analysis.tables.results import remove_table
 from analysis.tables.starts import Start
+from analysis.tables.totals import Tables
 from record.errors import RunDirectoryError
 from record.log import Event
 
@@ -118,7 +119,7 @@ class _Context:
 
 
 class _Mergeable(Protocol):
-    def merge(self, other: Self) -> None: ...
+    def merge(self, other: Any, /) -> None: ...
 
 
 _Tally = TypeVar("_Tally", bound=_Mergeable)
@@ -180,7 +181,7 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     rounding = [0 if variant.time_dilation == 1 else ROUNDING for variant in run.manifest.variants]
     contexts = _contexts(run, found, publications, logs)
     evidence = [context.evidence for context in contexts]
-    composed = lifetimes_of(found.histories, publications.part_matches, rounding, joined, evidence)
+    composed = lifetimes_of(found.histories, publications.parts_matched, rounding, joined, evidence)
     context = _Context(contexts, buckets, composed, composite_buckets)
     tally, delays = _third_and_fourth(judged, context, progress, parts)
     _publish(run, context, parts, sum(counts.delivered for counts in tally.publishers.counts.values()))
@@ -286,7 +287,7 @@ def _evidence(
     sent = (found for found in logs.traffic.activities() if found[0].variant == number)
     return Evidence(
         losses=tuple(history.losses),
-        ways=Ways(history.overlay, publications.ways.of(number), history.overlay_changes),
+        ways=Ways(history.overlay, taken_in(number, publications.ways), history.overlay_changes),
         backlogs=backlogs_of(
             number,
             (logs.traffic.gauges, logs.services),
@@ -297,12 +298,12 @@ def _evidence(
                 paces=Paces.of(variant, history.overlay, sent),
             ),
         ),
-        departures=publications.departures.of(number),
+        departures=departures_of(number, publications.departures),
         settling=history.settling,
         promises=history.promises,
         closed=closed_links(change for change in logs.neighbours if change.variant == number),
         undrained=undrained,
-        oldest=publications.oldest[number],
+        oldest=publications.counts.of(number).oldest,
     )
 
 
@@ -312,7 +313,7 @@ def _traffic(run: RunDirectory, logs: LogTally, publications: PublicationTally) 
         logs.traffic,
         tuple(variant.name for variant in variants),
         run_starts=[variant.run_start for variant in variants],
-        scales=[publications.scale(number) for number in range(len(variants))],
+        scales=[publications.counts.of(number).scale for number in range(len(variants))],
     )
 
 
@@ -328,7 +329,7 @@ def _composite_buckets(buckets: int, declared: Iterable[Iterable[DeclarationLife
 
 
 def _third_and_fourth(
-    judged: Exchange[SecondTally], context: _Context, progress: Progress, parts: Parts
+    judged: Exchange[Tables], context: _Context, progress: Progress, parts: Parts
 ) -> tuple[DeliveryTally, DelayTally]:
     """Stages 3 and 4. The workers of stage 3 write parts of tables."""
     ordered = judged.then(context.stage(str(parts.directory)), context.buckets)
@@ -356,7 +357,7 @@ def _publish(run: RunDirectory, context: _Context, parts: Parts, delivered: int)
         raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
 
 
-def _merged(tallies: Iterable[_Tally], total: _Tally) -> _Tally:
+def _merged(tallies: Iterable[object], total: _Tally) -> _Tally:
     for tally in tallies:
         total.merge(tally)
     return total

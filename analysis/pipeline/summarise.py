@@ -61,7 +61,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     faults = findings.faults.faults()
     summaries = []
     for number, variant in enumerate(run.manifest.variants):
-        publications = findings.publications.counts.get(number, PublicationCounts())
+        publications = findings.publications.counts.of(number)
         moved = _of(variant.name, messages)
         audited = audit(_evidence(run, number, findings))
         summaries.append(

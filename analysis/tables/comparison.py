@@ -3,14 +3,14 @@ notifications pair up."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from analysis.run_files.blocks import FEWEST_BLOCKS
+from analysis.tables.totals import Sum
 from record.time_units import MILLISECOND
 
 RESAMPLES = 2000
@@ -66,50 +66,47 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
 
 
-class DelayBlock(NamedTuple):
+class DelayBlock(msgspec.Struct):
     """Pairs whose publication was intended in the same block of the reference's run: sums of delays, ns."""
 
-    pairs: int = 0
-    reference: int = 0
-    variant: int = 0
+    compared: int
+    """The variant that is compared with the first, by its position among them."""
+    number: int
+    """Of the block."""
+    pairs: Sum = 0
+    reference: Sum = 0
+    variant: Sum = 0
 
-    def __add__(self, other: object) -> DelayBlock:
-        if not isinstance(other, DelayBlock):
-            return NotImplemented
-        return DelayBlock(self.pairs + other.pairs, self.reference + other.reference, self.variant + other.variant)
 
-
-def compare(
-    reference: str, variant: str, blocks: Mapping[int, DelayBlock], seed: int, candidates: int = 1
-) -> Comparison:
-    """The comparison of two variants from their blocks, by number; `seed` fixes the resampling."""
-    ordered = [blocks[number] for number in sorted(blocks)]
-    total = sum(ordered, DelayBlock())
-    comparable = total.pairs > 0 and total.reference > 0
-    sums = np.array([block[1:] for block in ordered], dtype=float)
+def compare(reference: str, variant: str, blocks: Sequence[DelayBlock], seed: int, candidates: int = 1) -> Comparison:
+    """The comparison of two variants from their blocks in order; `seed` fixes the resampling."""
+    pairs = sum(block.pairs for block in blocks)
+    of_reference, of_variant = sum(block.reference for block in blocks), sum(block.variant for block in blocks)
+    comparable = pairs > 0 and of_reference > 0
+    sums = np.array([(block.reference, block.variant) for block in blocks], dtype=float)
     return Comparison(
         reference=reference,
         variant=variant,
         candidates=candidates,
-        pairs=total.pairs,
-        reference_mean_ms=total.reference / total.pairs / MILLISECOND if total.pairs else None,
-        variant_mean_ms=total.variant / total.pairs / MILLISECOND if total.pairs else None,
-        relative_difference=total.variant / total.reference - 1 if comparable else None,
-        interval=_interval(sums, seed, candidates) if comparable and len(ordered) >= FEWEST_BLOCKS else None,
+        pairs=pairs,
+        reference_mean_ms=of_reference / pairs / MILLISECOND if pairs else None,
+        variant_mean_ms=of_variant / pairs / MILLISECOND if pairs else None,
+        relative_difference=of_variant / of_reference - 1 if comparable else None,
+        interval=_interval(sums, seed, candidates) if comparable and len(blocks) >= FEWEST_BLOCKS else None,
     )
 
 
-def compare_with_first(
-    variants: Sequence[str], blocks: Mapping[int, Mapping[int, DelayBlock]], seed: int
-) -> Comparison:
-    """The comparison of the first variant with the fastest of the others.
+def compare_with_first(variants: Sequence[str], blocks: Iterable[DelayBlock], seed: int) -> Comparison:
+    """The comparison of the first variant with the fastest of the others, of which there must be one.
 
-    `blocks` are those of each other variant, by its position among `variants`. At least two variants must be there.
+    `blocks` are those of all others, in order.
     """
     reference, *others = variants
+    of: list[list[DelayBlock]] = [[] for _ in variants]
+    for block in blocks:
+        of[block.compared].append(block)
     compared = [
-        compare(reference, name, blocks.get(position, {}), seed, len(others))
-        for position, name in enumerate(others, start=1)
+        compare(reference, name, of[position], seed, len(others)) for position, name in enumerate(others, start=1)
     ]
     return min(compared, key=lambda found: inf if found.relative_difference is None else found.relative_difference)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import floor, log10
 
 import msgspec
@@ -19,54 +20,66 @@ def lower_ms(number: int) -> float:
     return float(10.0 ** (number / CLASSES_PER_DECADE))
 
 
-class DurationHistogram(msgspec.Struct):
-    """A histogram of durations: the sum is exact, quantiles are exact to a class.
-
-    Durations are in nanoseconds; a shorter one counts as one.
-    """
+class Durations(msgspec.Struct, frozen=True):
+    """Some durations together, in nanoseconds."""
 
     count: int = 0
     total: int = 0
     largest: int = 0
-    classes: dict[int, int] = {}
-    """Durations by the number of their class, `floor(log10(duration) * per_decade)`."""
+
+    def __add__(self, other: Durations) -> Durations:
+        return Durations(self.count + other.count, self.total + other.total, max(self.largest, other.largest))
+
+
+def class_of(duration: int, per_decade: int = CLASSES_PER_DECADE) -> int:
+    """The number of a duration's class. A duration below a nanosecond counts as one."""
+    return floor(log10(max(duration, 1)) * per_decade)
+
+
+def classes_of(durations: NDArray[np.int64], per_decade: int) -> Iterator[tuple[int, Durations]]:
+    """At least one duration by the number of their class."""
+    numbers = np.floor(np.log10(np.maximum(durations, 1)) * per_decade).astype(np.int64)
+    order = np.argsort(numbers, kind="stable")
+    found, starts, counts = np.unique(numbers[order], return_index=True, return_counts=True)
+    totals, largest = (together.reduceat(durations[order], starts) for together in (np.add, np.maximum))
+    for number, *of_class in zip(*map(np.ndarray.tolist, (found, counts, totals, largest)), strict=True):
+        yield number, Durations(*of_class)
+
+
+class DurationHistogram(msgspec.Struct):
+    """A histogram of durations: the sum is exact, quantiles are exact to a class."""
+
+    classes: dict[int, Durations] = {}
+    """By number, `floor(log10(duration) * per_decade)`."""
     per_decade: int = CLASSES_PER_DECADE
 
-    def add(self, duration: int) -> None:
-        self.count += 1
-        self.total += duration
-        self.largest = max(self.largest, duration)
-        number = floor(log10(max(duration, 1)) * self.per_decade)
-        self.classes[number] = self.classes.get(number, 0) + 1
+    def add(self, number: int, durations: Durations) -> None:
+        """Adds durations of one class."""
+        self.classes[number] = self.classes.get(number, Durations()) + durations
 
-    def add_all(self, durations: NDArray[np.int64]) -> None:
-        """Adds at least one duration."""
-        self.count += len(durations)
-        self.total += int(durations.sum())
-        self.largest = max(self.largest, int(durations.max()))
-        numbers = np.floor(np.log10(np.maximum(durations, 1)) * self.per_decade).astype(np.int64)
-        for number, count in zip(*map(np.ndarray.tolist, np.unique(numbers, return_counts=True)), strict=True):
-            self.classes[number] = self.classes.get(number, 0) + count
-
-    def merge(self, other: DurationHistogram) -> None:
-        """Adds a histogram with the same classes."""
-        self.count += other.count
-        self.total += other.total
-        self.largest = max(self.largest, other.largest)
-        for number, count in other.classes.items():
-            self.classes[number] = self.classes.get(number, 0) + count
+    @property
+    def together(self) -> Durations:
+        return sum(self.classes.values(), Durations())
 
     def quantile(self, share: float) -> float:
         """The upper end of the class that holds the quantile, so at most one class too large. Raises `ValueError`
         without durations."""
-        so_far = 0
-        for number, count in sorted(self.classes.items()):
-            so_far += count
-            if so_far >= share * self.count:
-                return min(float(10.0 ** ((number + 1) / self.per_decade)), float(self.largest))
+        together, so_far = self.together, 0
+        for number, durations in sorted(self.classes.items()):
+            so_far += durations.count
+            if so_far >= share * together.count:
+                return min(float(10.0 ** ((number + 1) / self.per_decade)), float(together.largest))
         raise ValueError("there are no durations")
+
+    @property
+    def count(self) -> int:
+        return self.together.count
+
+    @property
+    def largest(self) -> int:
+        return self.together.largest
 
     @property
     def mean(self) -> float:
         """The mean of at least one duration."""
-        return self.total / self.count
+        return self.together.total / self.together.count

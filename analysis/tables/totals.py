@@ -1,95 +1,132 @@
-"""Tallies as Arrow tables, and their total: rows with the same key become one.
+"""Tallies: what stages count. They travel as Arrow tables, and rows with the same key become one, in whichever order.
 
-A stage counts in rows of structs. The fields of a row that have one of the types below are counts; all others are its
-key. A *tally* is a struct whose fields are lists of such rows, or tallies themselves, and becomes a table of one row.
+A row is a struct. Its fields that are annotated with a function of two values, such as those of the types below, are
+counts, which the function makes one of; they have defaults. All other fields come before them and are its key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from functools import cache
-from typing import Annotated, Any, Generic, Self, TypeVar, get_args, get_origin, get_type_hints
+from operator import add
+from typing import Annotated, Any, Generic, Protocol, TypeVar, get_origin, get_type_hints
 
 import msgspec
 import pyarrow as pa
 
 from analysis.tables.rows import rows_of, table_of
-from analysis.tables.schema import arrow_schema
-
-_ADDED_TOGETHER = 64
-"""Tallies that are collected before they are added up, so that memory does not grow with their number."""
 
 
-class _How(StrEnum):
-    """The aggregate functions of Arrow that counts are totalled by, over rows that ascend by their counts."""
-
-    SUM = "sum"
-    LARGEST = "max"
-    OF_LARGEST = "last"
+def largest_known(one: int | None, other: int | None) -> int | None:
+    """The larger of two numbers, of which any may not be known."""
+    return max((number for number in (one, other) if number is not None), default=None)
 
 
-Sum = Annotated[int, _How.SUM]
-"""The total is the sum, in 64 bits, which wraps around."""
-Largest = Annotated[int, _How.LARGEST]
-LargestKnown = Annotated[int | None, _How.LARGEST]
-"""None where the number is not known."""
-OfLargest = Annotated[str, _How.OF_LARGEST]
-"""The text of the row that has the largest number, where rows have one such number."""
+Sum = Annotated[int, add]
+"""The total is the sum. That of one tally must not exceed 64 bits; totals may."""
+Largest = Annotated[int, max]
+LargestKnown = Annotated[int | None, largest_known]
+
+Tables = Mapping[str, pa.Table]
+"""A tally on its way: the rows of each of its fields."""
 
 _Row = TypeVar("_Row", bound=msgspec.Struct)
-_Tally = TypeVar("_Tally", bound=msgspec.Struct)
 
 
-class Tallies(Generic[_Tally]):
-    """Tallies of one kind, as tables of one row."""
+class Rows(Generic[_Row]):
+    """Rows of one type, one for each key."""
 
-    def __init__(self, tally: type[_Tally], tables: Sequence[pa.Table] = ()) -> None:
-        self._tally = tally
-        self._tables = list(tables)
+    def __init__(self, row: type[_Row], keys: tuple[str, ...] = ()) -> None:
+        """`keys` are the fields of the key, where it is not all that is no count."""
+        self.row = row
+        self._counts = _counts(row)
+        self._keys = keys or tuple(name for name in row.__struct_fields__ if name not in self._counts)
+        self._rows: dict[tuple[Any, ...], _Row] = {}
 
-    @classmethod
-    def of(cls, tally: _Tally) -> Self:
-        """One tally."""
-        return cls(type(tally), [table_of([tally], type(tally))])
+    def of(self, *key: object) -> _Row:
+        """The row with this key, to be read and counted in. One is made where there is none."""
+        found = self._rows.get(key)
+        if found is None:
+            found = self._rows[key] = self.row(*key)
+        return found
 
-    def merge(self, other: Self) -> None:
-        """Adds the tallies of others."""
-        self._tables += other._tables
-        if len(self._tables) >= _ADDED_TOGETHER:
-            self._tables = [table_of([self.total()], self._tally)]
+    def add(self, row: _Row) -> None:
+        """Adds another row's counts to those of its key."""
+        known = self._rows.setdefault(tuple(getattr(row, name) for name in self._keys), row)
+        if known is not row:
+            for name, total in self._counts.items():
+                setattr(known, name, total(getattr(known, name), getattr(row, name)))
 
-    def total(self) -> _Tally:
-        """One tally in place of all."""
-        return _total(pa.concat_tables(self._tables), self._tally) if self._tables else self._tally()
-
-
-def added_up(table: pa.Table, row: type[_Row]) -> list[_Row]:
-    """The rows of a table with one for each key, in the order of keys. A row without counts stays as it is."""
-    functions = _functions(row)
-    if not functions:
-        return rows_of(table, row)
-    keys = [name for name in table.column_names if name not in functions]
-    by_largest = [name for how in (_How.LARGEST, _How.OF_LARGEST) for name in functions if functions[name] is how]
-    ordered = table.sort_by([(name, "ascending") for name in (*keys, *by_largest)])
-    totals = ordered.group_by(keys, use_threads=False).aggregate([(name, how.value) for name, how in functions.items()])
-    columns = [totals.column(f"{name}_{functions[name]}" if name in functions else name) for name in table.column_names]
-    return rows_of(pa.Table.from_arrays(columns, schema=arrow_schema(row)), row)
+    def __iter__(self) -> Iterator[_Row]:
+        """The rows in the order of their keys."""
+        return (self._rows[key] for key in sorted(self._rows))
 
 
-def _total(tallies: pa.Table, tally: type[_Tally]) -> _Tally:
-    fields: dict[str, Any] = {}
-    for name, kind in get_type_hints(tally).items():
-        column = tallies.column(name).combine_chunks()
-        if get_origin(kind) is list:
-            fields[name] = added_up(pa.Table.from_struct_array(column.flatten()), get_args(kind)[0])
-        else:
-            fields[name] = _total(pa.Table.from_struct_array(column), kind)
-    return tally(**fields)
+class Ranked(Protocol):
+    """A row of which only the first are kept."""
+
+    @property
+    def group(self) -> Any:
+        """The rows that it competes with have the same."""
+
+    @property
+    def rank(self) -> Any:
+        """The least is first. No two rows of a group have the same."""
+
+
+_Ranked = TypeVar("_Ranked", bound=Ranked)
+
+
+class FirstRows(Generic[_Ranked]):
+    """The first rows of each group, up to a number."""
+
+    def __init__(self, row: type[_Ranked], most: int) -> None:
+        self.row = row
+        self._most = most
+        self._groups: dict[Any, dict[Any, _Ranked]] = {}
+
+    def takes(self, group: object, rank: Any) -> bool:
+        """True while a row of this rank would be among the first."""
+        kept = self._groups.get(group, {})
+        return len(kept) < self._most or rank < max(kept)
+
+    def add(self, row: _Ranked) -> None:
+        """Keeps a row if it is one of the first."""
+        kept = self._groups.setdefault(row.group, {})
+        kept[row.rank] = row
+        if len(kept) > self._most:
+            del kept[max(kept)]
+
+    def __iter__(self) -> Iterator[_Ranked]:
+        """The rows in the order of groups and ranks."""
+        return (self._groups[group][rank] for group in sorted(self._groups) for rank in sorted(self._groups[group]))
+
+
+class Tally:
+    """The base of a tally, a dataclass whose fields are `Rows`, `FirstRows` and other tallies."""
+
+    def tables(self) -> Tables:
+        """The tables that the tally travels as."""
+        return {name: table_of(list(kept), kept.row) for name, kept in self._rows()}
+
+    def merge(self, tables: Tables) -> None:
+        """Adds the tables of another tally of this kind."""
+        for name, kept in self._rows():
+            for row in rows_of(tables[name], kept.row):
+                kept.add(row)
+
+    def _rows(self) -> Iterator[tuple[str, Any]]:
+        for own in fields(self):  # type: ignore[arg-type]
+            part = getattr(self, own.name)
+            if isinstance(part, Tally):
+                yield from ((f"{own.name}.{name}", kept) for name, kept in part._rows())
+            else:
+                yield own.name, part
 
 
 @cache
-def _functions(row: type[msgspec.Struct]) -> dict[str, _How]:
+def _counts(row: type[msgspec.Struct]) -> Mapping[str, Callable[[Any, Any], Any]]:
     """The function of each count."""
     hints = get_type_hints(row, include_extras=True)
     return {name: kind.__metadata__[0] for name, kind in hints.items() if get_origin(kind) is Annotated}

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
+import msgspec
+
+from analysis.tables.totals import Rows, Tally
 from topology.link_properties import LinkProperties
 
 QUANTILES = (0.1, 0.5, 0.9)
@@ -23,8 +27,7 @@ class Spread:
     mean: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkReading:
+class LinkReading(msgspec.Struct, frozen=True, kw_only=True):
     """One direction of a link, by its messages while no fault was on it."""
 
     variant: int
@@ -81,8 +84,7 @@ class TurnTimes:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceReading:
+class ServiceReading(msgspec.Struct, frozen=True, kw_only=True):
     """The work of one broker, by the turns of its messages while no fault was on it. Work that the calibration charges
     for is taken off."""
 
@@ -96,12 +98,8 @@ class ServiceReading:
 
 
 @dataclass(slots=True)
-class HopTally:
+class HopTally(Tally):
     """The readings of some buckets."""
 
-    links: list[LinkReading] = field(default_factory=list)
-    services: list[ServiceReading] = field(default_factory=list)
-
-    def merge(self, other: HopTally) -> None:
-        self.links += other.links
-        self.services += other.services
+    links: Rows[LinkReading] = field(default_factory=partial(Rows, LinkReading, ("variant", "source", "target")))
+    services: Rows[ServiceReading] = field(default_factory=partial(Rows, ServiceReading, ("variant", "broker")))

@@ -20,13 +20,11 @@ class HopStage:
     variants: Sequence[AskedVariant]
 
     def __call__(self, bucket: ShuffleBucket) -> HopTally:
-        table = HopTable(bucket.parts)
-        readings = (link_reading(*of, self.variants[of[0].variant]) for of in table.directions())
-        return HopTally(
-            links=[reading for reading in readings if reading is not None],
-            services=[
-                service_reading(variant, broker, turns, self.variants[variant])
-                for variant, broker, turns in table.brokers()
-                if self.variants[variant].whole_log
-            ],
-        )
+        tally, table = HopTally(), HopTable(bucket.parts)
+        for of in table.directions():
+            if (reading := link_reading(*of, self.variants[of[0].variant])) is not None:
+                tally.links.add(reading)
+        for variant, broker, turns in table.brokers():
+            if self.variants[variant].whole_log:
+                tally.services.add(service_reading(variant, broker, turns, self.variants[variant]))
+        return tally

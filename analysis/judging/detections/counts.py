@@ -10,7 +10,7 @@ from analysis.judging.detections.oracle import JudgedDetection
 from analysis.judging.examples import FoundExamples
 from analysis.tables.deliveries import Cause, Right
 from analysis.tables.detections import DetectionDefect, DetectionDelays, DetectionFigures
-from analysis.tables.histogram import DurationHistogram
+from analysis.tables.histogram import DurationHistogram, Durations, class_of
 from analysis.tables.power import ordered
 from record.time_units import MILLISECOND
 
@@ -52,7 +52,8 @@ class DetectionCounts:
             self.optional += min(got, judged.lifetimes)
             self.forgone += not got
         if got:
-            self.delays.add(max(judged.notified[0].time - judged.intended, 1))
+            delay = max(judged.notified[0].time - judged.intended, 1)
+            self.delays.add(class_of(delay), Durations(1, delay, delay))
 
     def add_spurious(self, cause: Cause) -> None:
         """Adds the notification of a set that is no detection."""
@@ -71,7 +72,8 @@ class DetectionCounts:
         self.dropped += other.dropped
         self.duplicate += other.duplicate
         self.spurious += other.spurious
-        self.delays.merge(other.delays)
+        for number, durations in other.delays.classes.items():
+            self.delays.add(number, durations)
         self.spurious_causes.update(other.spurious_causes)
 
     def defects(self) -> list[DetectionDefect]:
@@ -116,9 +118,9 @@ class DetectionCounts:
                 variant=variant,
                 lower_ms=10 ** (number / self.delays.per_decade) / MILLISECOND,
                 upper_ms=10 ** ((number + 1) / self.delays.per_decade) / MILLISECOND,
-                notifications=count,
+                notifications=durations.count,
             )
-            for number, count in sorted(self.delays.classes.items())
+            for number, durations in sorted(self.delays.classes.items())
         ]
 
 

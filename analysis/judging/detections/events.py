@@ -7,10 +7,9 @@ have many more of them than fit in memory, so they are decoded a few at a time, 
 from __future__ import annotations
 
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from heapq import merge
 from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar
@@ -24,6 +23,7 @@ from analysis.judging.rights.composite_rights import PartMatch
 from analysis.reading.detections import DetectionLoss, MadeDetection, NotifiedDetection
 from analysis.reading.event_table import EventTable
 from analysis.reading.publication_events import Published
+from analysis.tables.totals import Rows, Sum
 
 NOT_PUBLISHED = -1
 """The stamp of an event whose publication no client made."""
@@ -82,7 +82,7 @@ class _Run(msgspec.Struct, array_like=True):
     detections: list[memoryview]
 
 
-class PartOfComposite(NamedTuple):
+class PartOfComposite(msgspec.Struct):
     """A part of a composite subscription in one of its lifetimes."""
 
     variant: int
@@ -90,6 +90,8 @@ class PartOfComposite(NamedTuple):
     """Its number in the variant's history."""
     leaf: int
     """The number of the part."""
+    matches: Sum = 0
+    """Publications that match it."""
 
 
 class _EncodedEvents(Generic[_Event]):
@@ -123,23 +125,14 @@ class _Events:
     detections: _EncodedEvents[PlacedDetection] = field(default_factory=_EncodedEvents)
 
 
-@dataclass(slots=True)
-class _Lifetime:
-    """The matches of a composite subscription in one of its lifetimes."""
-
-    events: _EncodedEvents[PartMatch]
-    """Those of the composite subscription, whatever lifetimes it has."""
-    leaves: defaultdict[int, int] = field(default_factory=partial(defaultdict, int))
-    """The number of publications that match each part."""
-
-
 class CompositeEventCollector:
     """Collects the events of a bucket of publications by composite subscription."""
 
     def __init__(self, table: EventTable) -> None:
         """`table` has the events of the bucket; the stamps of its detections are found as publications are added."""
-        self._lifetimes: dict[tuple[int, int], _Lifetime] = {}
-        """By variant, and by the number of the lifetime in its history."""
+        self.parts_matched = Rows(PartOfComposite)
+        self._lifetimes: dict[tuple[int, int], _EncodedEvents[PartMatch]] = {}
+        """The matches of a composite subscription, in whatever lifetimes, by variant and number of one of these."""
         self._events: defaultdict[CompositeName, _Events] = defaultdict(_Events)
         self._table = table
         named: list[NotifiedDetection | DetectionLoss | MadeDetection] = [
@@ -156,25 +149,14 @@ class CompositeEventCollector:
         if (variant, published.publication) in self._stamps:
             self._stamps[variant, published.publication] = published.time
         for match in matches:
-            lifetime = self._lifetimes.get((variant, match.lifetime))
-            if lifetime is None:
+            events = self._lifetimes.get((variant, match.lifetime))
+            if events is None:
                 made = history.lifetimes[match.lifetime]
-                lifetime = _Lifetime(self._events[CompositeName(variant, made.client, made.name)].matches)
-                self._lifetimes[variant, match.lifetime] = lifetime
-            lifetime.events.add(match)
+                events = self._events[CompositeName(variant, made.client, made.name)].matches
+                self._lifetimes[variant, match.lifetime] = events
+            events.add(match)
             for leaf in match.leaves:
-                lifetime.leaves[leaf] += 1
-
-    @property
-    def part_matches(self) -> Counter[PartOfComposite]:
-        """The number of publications that match each part of each composite subscription."""
-        return Counter(
-            {
-                PartOfComposite(variant, number, leaf): count
-                for (variant, number), lifetime in self._lifetimes.items()
-                for leaf, count in lifetime.leaves.items()
-            }
-        )
+                self.parts_matched.of(variant, match.lifetime, leaf).matches += 1
 
     def parts(self, buckets: int) -> dict[int, bytes]:
         """The encoded events by bucket, in this number of buckets."""

@@ -34,6 +34,7 @@ from analysis.reading.placements import JoinPoint
 from analysis.tables.deliveries import Cause
 from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
 from analysis.tables.partitions import PartWriter
+from analysis.tables.totals import Rows
 
 ROUNDING = 2
 """Nanoseconds by which the difference of two rounded stamps and a rounded window may be wrong, at most."""
@@ -121,7 +122,7 @@ class DetectionStage:
 
 def lifetimes_of(
     histories: Sequence[History],
-    matches: Mapping[PartOfComposite, int],
+    matched: Rows[PartOfComposite],
     rounding: Sequence[int],
     joined: Iterable[JoinPoint],
     evidence: Sequence[Evidence],
@@ -147,7 +148,7 @@ def lifetimes_of(
             found.setdefault(name, {})[number] = ComposedLifetime(
                 pattern=composite.pattern,
                 within=composite.within,
-                matches=[matches.get(PartOfComposite(variant, number, part), 0) for part in parts],
+                matches=[matched.of(variant, number, part).matches for part in parts],
                 facts=SetFacts(
                     evidence=evidence[variant],
                     broker=lifetime.broker,

@@ -13,16 +13,17 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from analysis.judging.trace import Step, StepKind
+from analysis.tables.totals import LargestKnown, Rows
 from topology.link_properties import BrokerId
 
 Departure = tuple[int, BrokerId, BrokerId]
 """The begin of an outage, a broker, and the neighbour for which publications left it."""
-_Latest = dict[tuple[int, Departure], int]
-"""By variant and departure: the time of arrival, at the broker, of the publication that came last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,45 +36,40 @@ class Departures:
     """Of those that had come to the neighbour in time."""
 
 
-@dataclass(slots=True)
-class DepartureTally:
-    """The departures before the outages of all variants."""
+class LatestArrival(msgspec.Struct):
+    """The time of arrival, at the broker of a departure, of the publication that came last."""
 
-    left: _Latest = field(default_factory=dict)
-    passed: _Latest = field(default_factory=dict)
-
-    def add(self, variant: int, begins: Iterable[int], steps: Sequence[Step]) -> None:
-        """Adds a publication with the records of its copies, before outages that begin at these times."""
-        arrived: dict[BrokerId, int] = {}
-        left: list[tuple[int, BrokerId, BrokerId, int]] = []
-        passed: list[tuple[int, BrokerId, BrokerId, int]] = []
-        for step in steps:
-            if step.kind is StepKind.ARRIVED:
-                if step.peer in arrived:
-                    passed.append((step.time, step.peer, step.broker, arrived[step.peer]))
-                arrived[step.broker] = step.time
-            elif step.kind is StepKind.SENT and step.peer is not None and step.broker in arrived:
-                left.append((step.time, step.broker, step.peer, arrived[step.broker]))
-        for begin in begins:
-            _note(self.left, variant, begin, left)
-            _note(self.passed, variant, begin, passed)
-
-    def merge(self, other: DepartureTally) -> None:
-        for own, others in ((self.left, other.left), (self.passed, other.passed)):
-            for key, came in others.items():
-                own[key] = max(came, own.get(key, came))
-
-    def of(self, variant: int) -> Departures:
-        """Those of one variant."""
-        return Departures(dict(_of(variant, self.left)), dict(_of(variant, self.passed)))
+    variant: int
+    begin: int
+    broker: BrokerId
+    neighbour: BrokerId
+    left: LargestKnown = None
+    """Of those that had left in time."""
+    passed: LargestKnown = None
+    """Of those that had come to the neighbour in time."""
 
 
-def _note(latest: _Latest, variant: int, begin: int, moves: Iterable[tuple[int, BrokerId, BrokerId, int]]) -> None:
-    for time, broker, neighbour, came in moves:
-        if time < begin:
-            key = variant, (begin, broker, neighbour)
-            latest[key] = max(came, latest.get(key, came))
+def add_departures(latest: Rows[LatestArrival], variant: int, begins: Iterable[int], steps: Sequence[Step]) -> None:
+    """Adds a publication with the records of its copies, before outages that begin at these times."""
+    arrived: dict[BrokerId, int] = {}
+    moves: list[tuple[int, BrokerId, BrokerId, int | None, int | None]] = []
+    for step in steps:
+        if step.kind is StepKind.ARRIVED:
+            if step.peer in arrived:
+                moves.append((step.time, step.peer, step.broker, None, arrived[step.peer]))
+            arrived[step.broker] = step.time
+        elif step.kind is StepKind.SENT and step.peer is not None and step.broker in arrived:
+            moves.append((step.time, step.broker, step.peer, arrived[step.broker], None))
+    for begin in begins:
+        for time, broker, neighbour, left, passed in moves:
+            if time < begin:
+                latest.add(LatestArrival(variant, begin, broker, neighbour, left, passed))
 
 
-def _of(variant: int, latest: _Latest) -> Iterator[tuple[Departure, int]]:
-    return ((departure, came) for (number, departure), came in latest.items() if number == variant)
+def departures_of(variant: int, latest: Iterable[LatestArrival]) -> Departures:
+    """The departures of one variant."""
+    own = [(found, (found.begin, found.broker, found.neighbour)) for found in latest if found.variant == variant]
+    return Departures(
+        {departure: found.left for found, departure in own if found.left is not None},
+        {departure: found.passed for found, departure in own if found.passed is not None},
+    )

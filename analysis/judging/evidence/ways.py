@@ -13,11 +13,12 @@ certain, because nothing contradicts it; so it is in an overlay that changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import pairwise
 
+import msgspec
 import networkx as nx
 
 from topology.link_properties import BrokerId
@@ -27,7 +28,7 @@ Ends = tuple[BrokerId, BrokerId]
 """The publisher's and the subscriber's broker."""
 Elements = frozenset[str]
 
-_MOST_WAYS = 64
+MOST_WAYS = 64
 """Different ways between two brokers that are kept; more add no element worth knowing."""
 
 
@@ -40,35 +41,29 @@ class Passing(IntEnum):
     CERTAIN = 3
 
 
-@dataclass(slots=True)
-class WayTally:
-    """The ways that notifications took, by variant and ends."""
+class Way(msgspec.Struct, frozen=True):
+    """A way that notifications took. The first ways by name are kept, so that they do not depend on any order."""
 
-    taken: dict[tuple[int, Ends], set[tuple[BrokerId, ...]]] = field(default_factory=dict)
+    variant: int
+    path: tuple[BrokerId, ...]
+    """From the publisher's broker to the subscriber's."""
 
-    def add(self, variant: int, path: tuple[BrokerId, ...]) -> None:
-        """Adds the path of a notification, from the publisher's broker to the subscriber's."""
-        ways = self.taken.setdefault((variant, (path[0], path[-1])), set())
-        ways.add(path)
-        if len(ways) > _MOST_WAYS:
-            ways.remove(max(ways))
+    @property
+    def group(self) -> tuple[int, Ends]:
+        return self.variant, (self.path[0], self.path[-1])
 
-    def merge(self, other: WayTally) -> None:
-        """Adds the ways of another part of the run. The first ways by name are kept, so that they do not depend on the
-        order of parts."""
-        for key, ways in other.taken.items():
-            own = self.taken.setdefault(key, set())
-            own |= ways
-            if len(own) > _MOST_WAYS:
-                self.taken[key] = set(sorted(own)[:_MOST_WAYS])
+    @property
+    def rank(self) -> tuple[BrokerId, ...]:
+        return self.path
 
-    def of(self, variant: int) -> dict[Ends, list[Elements]]:
-        """The elements of each way of one variant."""
-        return {
-            ends: [elements_of(path) for path in sorted(ways)]
-            for (number, ends), ways in self.taken.items()
-            if number == variant
-        }
+
+def taken_in(variant: int, ways: Iterable[Way]) -> Mapping[Ends, Sequence[Elements]]:
+    """The elements of each way of one variant."""
+    found: dict[Ends, list[Elements]] = {}
+    for way in ways:
+        if way.variant == variant:
+            found.setdefault(way.group[1], []).append(elements_of(way.path))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,19 @@ watched."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import add
+from typing import Annotated
+
+import msgspec
 
 from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.journeys.journey import Journey
-from analysis.tables.histogram import DurationHistogram
+from analysis.tables.histogram import DurationHistogram, Durations, class_of
+from analysis.tables.totals import Rows, Sum, Tally
 from record.time_units import MILLISECOND
 
 LATE_FACTOR = 2.0
@@ -39,25 +46,35 @@ class MeanDelay:
         return self.total / self.count / MILLISECOND if self.count else None
 
 
-@dataclass(slots=True)
+class DelayBefore(msgspec.Struct):
+    """Notifications before a fault whose delays are of one class."""
+
+    variant: int
+    fault: int
+    number: int
+    """Of the class."""
+    delays: Annotated[Durations, add] = Durations()
+
+
+class FaultDrops(msgspec.Struct):
+    """Copies of publications that ended at a broker while a fault was watched."""
+
+    variant: int
+    fault: int
+    reason: str
+    copies: Sum = 0
+    shared: Sum = 0
+    """Copies among them that a later fault of the same kind counts, too."""
+
+
+@dataclass(frozen=True, slots=True)
 class Baseline:
     """The counters of one fault."""
 
     before: DurationHistogram = field(default_factory=DurationHistogram)
     """Delays of notifications before the fault."""
-    drops: dict[str, int] = field(default_factory=dict)
-    """Copies of publications that ended at a broker while the fault was watched, by reason."""
-    drops_shared: int = 0
-    """Copies among them that a later fault of the same kind counts, too."""
-
-    def add_drops(self, reason: str, count: int) -> None:
-        self.drops[reason] = self.drops.get(reason, 0) + count
-
-    def merge(self, other: Baseline) -> None:
-        self.before.merge(other.before)
-        self.drops_shared += other.drops_shared
-        for reason, count in other.drops.items():
-            self.add_drops(reason, count)
+    drops: list[FaultDrops] = field(default_factory=list)
+    """In the order of reasons."""
 
     @property
     def late_from(self) -> int | None:
@@ -73,23 +90,21 @@ class Baseline:
         return self.before.mean / MILLISECOND if self.before.count else None
 
 
-_NOTHING = Baseline()
-
-
 @dataclass(slots=True)
-class Baselines:
+class Baselines(Tally):
     """The counters of all faults near which anything was published."""
 
-    of: dict[FaultKey, Baseline] = field(default_factory=dict)
+    before: Rows[DelayBefore] = field(default_factory=partial(Rows, DelayBefore))
+    drops: Rows[FaultDrops] = field(default_factory=partial(Rows, FaultDrops))
 
     def add(self, variant: int, journey: Journey, faults: FaultTimes) -> None:
         """Counts a publication. Only a client's first notification of it counts."""
         for drop in journey.dropped:
             counted: set[str] = set()
             for number in faults.watched(drop.time, drop.time):
-                of_fault, kind = self._of(variant, number), faults.faults[number].kind
-                of_fault.add_drops(drop.reason, 1)
-                of_fault.drops_shared += kind in counted
+                of_fault, kind = self.drops.of(variant, number, drop.reason), faults.faults[number].kind
+                of_fault.copies += 1
+                of_fault.shared += kind in counted
                 counted.add(kind)
         published = journey.published
         if published is None or published.intended is None:
@@ -98,15 +113,19 @@ class Baselines:
         if soon:
             for number in soon:
                 for receipts in journey.receipts.values():
-                    self._of(variant, number).before.add(receipts[0].notified - published.intended)
+                    delay = receipts[0].notified - published.intended
+                    self.before.of(variant, number, class_of(delay)).delays += Durations(1, delay, delay)
 
-    def merge(self, other: Baselines) -> None:
-        for key, baseline in other.of.items():
-            self._of(*key).merge(baseline)
+    def by_fault(self) -> Mapping[FaultKey, Baseline]:
+        """The counters of each fault; those of a fault that has none are empty."""
+        found: defaultdict[FaultKey, Baseline] = defaultdict(Baseline)
+        for before in self.before:
+            found[before.variant, before.fault].before.add(before.number, before.delays)
+        for drops in self.drops:
+            found[drops.variant, drops.fault].drops.append(drops)
+        return found
 
     def late_from(self, variant: int, faults: FaultTimes) -> Sequence[int | None]:
         """`Baseline.late_from` of each fault of a variant."""
-        return [self.of.get((variant, number), _NOTHING).late_from for number in range(len(faults.faults))]
-
-    def _of(self, variant: int, number: int) -> Baseline:
-        return self.of.setdefault((variant, number), Baseline())
+        found = self.by_fault()
+        return [found[variant, number].late_from for number in range(len(faults.faults))]

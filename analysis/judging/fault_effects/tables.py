@@ -27,15 +27,14 @@ class FaultTables:
 
     def faults(self) -> list[Fault]:
         """The table `faults`: by variant, then in order of time."""
-        rows = []
+        rows, baselines = [], self.baselines.by_fault()
         for number, variant in enumerate(self.variants):
             if not variant.faults.times.faults:
                 continue  # a mesh has a hundred thousand changes of neighbours, and nothing to explain by them
             changes = sorted(change for change in self.changes if change.variant == number)
             for index, fault in enumerate(variant.faults.times.faults):
-                baseline = self.baselines.of.get((number, index), Baseline())
                 counts = self.tally.of.get((number, index), FaultCounts())
-                rows.append(_row(variant, fault, baseline, counts, changes))
+                rows.append(_row(variant, fault, baselines[number, index], counts, changes))
         return rows
 
 
@@ -50,7 +49,6 @@ def _row(
     noticed = noticing(fault, changes)
     comparable = baseline.late_from is not None
     recovered = counts.recovered(fault.healed, noticed.reconnected)
-    drops = sorted(baseline.drops.items())
     return Fault(
         variant=variant.name,
         kind=fault.kind,
@@ -69,13 +67,13 @@ def _row(
         late=counts.late if comparable else None,
         excused=counts.excused,
         lost=counts.lost,
-        dropped=sum(count for _, count in drops),
+        dropped=sum(drops.copies for drops in baseline.drops),
         late_shared=counts.late_shared if comparable else 0,
         excused_shared=counts.excused_shared,
         lost_shared=counts.lost_shared,
-        dropped_shared=baseline.drops_shared,
-        drop_reasons=[reason for reason, _ in drops],
-        drop_counts=[count for _, count in drops],
+        dropped_shared=sum(drops.shared for drops in baseline.drops),
+        drop_reasons=[drops.reason for drops in baseline.drops],
+        drop_counts=[drops.copies for drops in baseline.drops],
         delay_before_ms=baseline.mean_ms,
         delay_during_ms=counts.during.milliseconds,
         delay_after_ms=counts.after.milliseconds,

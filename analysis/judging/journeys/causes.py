@@ -10,13 +10,14 @@ Of several records of one publication the earliest counts at either end, because
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Annotated
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reading.event_table import EventTable
+from analysis.tables.totals import Rows, Sum
 from record.log import Event
 
 Numbers = NDArray[np.int64]
@@ -26,69 +27,53 @@ CLIENTS = "clients"
 """Stands for the clients at the other end of a passage; at both ends it stands for publishers and subscribers."""
 
 
-class Passing(NamedTuple):
-    """A passage whose ends contradict each other."""
+class Example(msgspec.Struct, frozen=True, order=True):
+    """The publication whose effect came the longest before the cause."""
+
+    by: int = 0
+    """Nanoseconds."""
+    publication: str = ""
+
+
+class Lead(msgspec.Struct):
+    """A passage whose ends contradict each other, and the publications whose effect comes before the cause."""
 
     variant: int
     source: str
     target: str
+    publications: Sum = 0
+    worst: Annotated[Example, max] = Example()
 
 
-class Lead(NamedTuple):
-    """Publications whose effect comes before the cause."""
-
-    publications: int
-    largest: int
-    """Nanoseconds."""
-    example: str
-
-    def plus(self, other: Lead) -> Lead:
-        worse = max(self, other, key=lambda lead: (lead.largest, lead.example))
-        return Lead(self.publications + other.publications, worse.largest, worse.example)
-
-
-@dataclass(slots=True)
-class CauseTally:
-    """The leads of all passages that have some."""
-
-    leads: dict[Passing, Lead] = field(default_factory=dict)
-
-    def merge(self, other: CauseTally) -> None:
-        for passing, lead in other.leads.items():
-            before = self.leads.get(passing)
-            self.leads[passing] = lead if before is None else before.plus(lead)
-
-    @classmethod
-    def of(cls, table: EventTable) -> CauseTally:
-        """The leads in a bucket of publications."""
-        width = len(table.names) + 1
-        sent, received, matched, notified = map(
-            table.events.of, (Event.SENT, Event.RECEIVED, Event.MATCHED, Event.NOTIFIED)
-        )
-        published, homes, times = _publishings(table)
-        nobody = np.zeros_like
-        causes = _earliest(
-            _keys(width, (sent.journey, received.journey, matched.journey, published, published),
-                  (sent.broker + 1, received.broker + 1, matched.broker + 1, nobody(published), nobody(published)),
-                  (sent.neighbour + 1, nobody(received.broker), nobody(matched.broker), homes, nobody(published))),
-            np.concatenate((sent.time, received.time, matched.time, times, times)),
-        )  # fmt: skip
-        effects = _earliest(
-            _keys(width, (received.journey, notified.journey, notified.journey),
-                  (received.neighbour + 1, notified.broker + 1, nobody(notified.broker)),
-                  (received.broker + 1, nobody(notified.broker), nobody(notified.broker))),
-            np.concatenate((received.time, notified.time, notified.time)),
-        )  # fmt: skip
-        keys, cause, effect = np.intersect1d(causes[0], effects[0], assume_unique=True, return_indices=True)
-        leads = causes[1][cause] - effects[1][effect]
-        total = cls()
-        for key, lead in zip(keys[leads > 0].tolist(), leads[leads > 0].tolist(), strict=True):
-            journey, ends = divmod(key, width * width)
-            source, target = divmod(ends, width)
-            publication, variant = table.journeys[journey]
-            passing = Passing(variant, _name(table, source), _name(table, target))
-            total.merge(cls({passing: Lead(1, lead, publication)}))
-        return total
+def leads_of(table: EventTable) -> Rows[Lead]:
+    """The leads in a bucket of publications."""
+    width = len(table.names) + 1
+    sent, received, matched, notified = map(
+        table.events.of, (Event.SENT, Event.RECEIVED, Event.MATCHED, Event.NOTIFIED)
+    )
+    published, homes, times = _publishings(table)
+    nobody = np.zeros_like
+    causes = _earliest(
+        _keys(width, (sent.journey, received.journey, matched.journey, published, published),
+              (sent.broker + 1, received.broker + 1, matched.broker + 1, nobody(published), nobody(published)),
+              (sent.neighbour + 1, nobody(received.broker), nobody(matched.broker), homes, nobody(published))),
+        np.concatenate((sent.time, received.time, matched.time, times, times)),
+    )  # fmt: skip
+    effects = _earliest(
+        _keys(width, (received.journey, notified.journey, notified.journey),
+              (received.neighbour + 1, notified.broker + 1, nobody(notified.broker)),
+              (received.broker + 1, nobody(notified.broker), nobody(notified.broker))),
+        np.concatenate((received.time, notified.time, notified.time)),
+    )  # fmt: skip
+    keys, cause, effect = np.intersect1d(causes[0], effects[0], assume_unique=True, return_indices=True)
+    leads = causes[1][cause] - effects[1][effect]
+    found = Rows(Lead)
+    for key, lead in zip(keys[leads > 0].tolist(), leads[leads > 0].tolist(), strict=True):
+        journey, ends = divmod(key, width * width)
+        source, target = divmod(ends, width)
+        publication, variant = table.journeys[journey]
+        found.add(Lead(variant, _name(table, source), _name(table, target), 1, Example(lead, publication)))
+    return found
 
 
 def _keys(width: int, journeys: Columns, sources: Columns, targets: Columns) -> Numbers:

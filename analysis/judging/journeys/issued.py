@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from operator import add
-from typing import NamedTuple, Self
+from typing import Annotated
+
+import msgspec
 
 from analysis.reading.event_table import EventTable
-from record.digests import publication_digest
+from analysis.tables.totals import Rows, Sum
+from record.digests import publication_digest, summed
+from record.time_units import SECOND
 
 
-class Issued(NamedTuple):
+def _both(one: int, other: int) -> int:
+    return summed(one + other)
+
+
+class Issued(msgspec.Struct):
     """The publications of one client."""
 
-    publications: int
-    due: int
-    """The sum of their intended times, in nanoseconds of the run's clock and the scenario's time."""
-    contents: int = 0
-    """The sum of their digests."""
+    variant: int
+    client: str
+    publications: Sum = 0
+    due_seconds: Sum = 0
+    """The sum of their intended times, of the run's clock and in the scenario's time, in whole seconds; and the rest in
+    nanoseconds, because 64 bits do not hold that sum."""
+    due_rest: Sum = 0
+    contents: Annotated[int, _both] = 0
+    """The sum of their digests, as it is kept."""
+
+    @property
+    def due(self) -> int:
+        """The sum of their intended times in nanoseconds."""
+        return self.due_seconds * SECOND + self.due_rest
 
 
-@dataclass(slots=True)
-class IssueTally:
-    """The publications of all clients."""
-
-    clients: dict[tuple[int, str], Issued] = field(default_factory=dict)
-    """By variant and client."""
-
-    def add(self, variant: int, client: str, issued: Issued) -> None:
-        before = self.clients.get((variant, client), Issued(0, 0))
-        self.clients[variant, client] = Issued(*map(add, before, issued))
-
-    def merge(self, other: IssueTally) -> None:
-        for (variant, client), issued in other.clients.items():
-            self.add(variant, client, issued)
-
-    @classmethod
-    def of(cls, table: EventTable) -> Self:
-        """The publications of a bucket."""
-        found = cls()
-        for publishings in table.published:
-            for made in publishings:
-                if made.client is not None:
-                    due = made.time if made.intended is None else made.intended
-                    digest = publication_digest(made.publication, made.content)
-                    found.add(made.variant, made.client, Issued(1, due, digest))
-        return found
+def issued_of(table: EventTable) -> Rows[Issued]:
+    """The publications of a bucket."""
+    found = Rows(Issued)
+    for publishings in table.published:
+        for made in publishings:
+            if made.client is not None:
+                due = divmod(made.time if made.intended is None else made.intended, SECOND)
+                digest = summed(publication_digest(made.publication, made.content))
+                found.add(Issued(made.variant, made.client, 1, *due, digest))
+    return found

@@ -31,7 +31,7 @@ class Drop(NamedTuple):
     reason: str
 
 
-class Visit(NamedTuple):
+class Visit(msgspec.Struct, frozen=True, order=True):
     """The first arrival of a publication at a broker."""
 
     time: int

@@ -7,16 +7,14 @@ they are the same in whichever order publications are added.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from analysis.judging.journeys.network import Integers, Network
 from analysis.reading.event_table import NOBODY, Events, EventTable
+from analysis.tables.totals import Rows, Sum
 from analysis.tables.traffic import NetworkUsage
 from record.log import Event
 from record.time_units import MILLISECOND, SECOND
@@ -26,77 +24,59 @@ _PARTS = 10**9
 _NO_SERVER = -1
 
 
-@dataclass(slots=True)
-class _Sums:
-    """Sums over publications."""
+class Usage(msgspec.Struct):
+    """Usage of the network by publications with equally many destinations: sums over publications."""
 
-    publications: int = 0
-    usage: int = 0
+    variant: int
+    destinations: int
+    publications: Sum = 0
+    usage: Sum = 0
     """Nanoseconds, as the next."""
-    ideal: int = 0
-    ratio: int = 0
+    ideal: Sum = 0
+    ratio: Sum = 0
     """Usage over ideal, in parts of `_PARTS`."""
 
-    def add(self, usage: int, ideal: int) -> None:
-        """Adds a publication."""
-        self.publications += 1
-        self.usage += usage
-        self.ideal += ideal
-        self.ratio += usage * _PARTS // ideal
 
-    def merge(self, other: _Sums) -> None:
-        self.publications += other.publications
-        self.usage += other.usage
-        self.ideal += other.ideal
-        self.ratio += other.ratio
+def usage_of(table: EventTable, networks: Mapping[int, Network]) -> Rows[Usage]:
+    """The usage by a bucket of publications, given the network of each variant that has one."""
+    found = Rows(Usage)
+    variants = np.array([variant for _, variant in table.journeys], dtype=np.int64)
+    for network in {id(network): network for network in networks.values()}.values():
+        over = [variant for variant, other in networks.items() if other is network]
+        events = table.events.take(np.isin(variants, over)[table.events.journey])
+        for usage in _of_network(table, events, network):
+            found.add(usage)
+    return found
 
 
-@dataclass(slots=True)
-class UsageTally:
-    """Usage of the network by publications, by variant and number of destinations."""
+def _of_network(table: EventTable, events: Events, network: Network) -> Iterator[Usage]:
+    """The usage of each publication."""
+    numbers = {server: number for number, server in enumerate(network.servers)}
+    server = np.array([numbers.get(name, _NO_SERVER) for name in table.names] + [_NO_SERVER], dtype=np.int64)
+    usages = _usages(events, server, network, len(table.journeys))
+    notified = events.of(Event.NOTIFIED)
+    reached = np.unique(np.column_stack((notified.journey, server[notified.broker])), axis=0)
+    reached = reached[reached[:, 1] != _NO_SERVER]
+    for journey, source in _sources(events, server):
+        first, last = np.searchsorted(reached[:, 0], (journey, journey + 1))
+        destinations = reached[first:last, 1]
+        destinations = destinations[destinations != source]
+        ideal, usage = round(network.ideal(source, destinations) * SECOND), int(usages[journey])
+        if ideal:
+            yield Usage(table.journeys[journey][1], len(destinations), 1, usage, ideal, usage * _PARTS // ideal)
 
-    sums: defaultdict[tuple[int, int], _Sums] = field(default_factory=partial(defaultdict, _Sums))
 
-    @classmethod
-    def of(cls, table: EventTable, networks: Mapping[int, Network]) -> Self:
-        """The usage by a bucket of publications, given the network of each variant that has one."""
-        tally = cls()
-        variants = np.array([variant for _, variant in table.journeys], dtype=np.int64)
-        for network in {id(network): network for network in networks.values()}.values():
-            over = [variant for variant, other in networks.items() if other is network]
-            tally._add(table, table.events.take(np.isin(variants, over)[table.events.journey]), network)
-        return tally
-
-    def _add(self, table: EventTable, events: Events, network: Network) -> None:
-        numbers = {server: number for number, server in enumerate(network.servers)}
-        server = np.array([numbers.get(name, _NO_SERVER) for name in table.names] + [_NO_SERVER], dtype=np.int64)
-        usages = _usages(events, server, network, len(table.journeys))
-        notified = events.of(Event.NOTIFIED)
-        reached = np.unique(np.column_stack((notified.journey, server[notified.broker])), axis=0)
-        reached = reached[reached[:, 1] != _NO_SERVER]
-        for journey, source in _sources(events, server):
-            first, last = np.searchsorted(reached[:, 0], (journey, journey + 1))
-            destinations = reached[first:last, 1]
-            destinations = destinations[destinations != source]
-            ideal = round(network.ideal(source, destinations) * SECOND)
-            if ideal:
-                self.sums[table.journeys[journey][1], len(destinations)].add(int(usages[journey]), ideal)
-
-    def merge(self, other: UsageTally) -> None:
-        for key, sums in other.sums.items():
-            self.sums[key].merge(sums)
-
-    def rows(self, variants: Sequence[str], scales: Sequence[float]) -> Iterator[NetworkUsage]:
-        """The table `network_usage`, given the number of publications for which each logged one stands, by variant."""
-        for (number, destinations), sums in sorted(self.sums.items()):
-            yield NetworkUsage(
-                variant=variants[number],
-                destinations=destinations,
-                publications=round(sums.publications * scales[number]),
-                usage_ms=sums.usage / (sums.publications * MILLISECOND),
-                ideal_ms=sums.ideal / (sums.publications * MILLISECOND),
-                normalized=sums.ratio / (sums.publications * _PARTS),
-            )
+def rows_of_usage(usages: Iterable[Usage], variants: Sequence[str], scales: Sequence[float]) -> Iterator[NetworkUsage]:
+    """The table `network_usage`, given the number of publications for which each logged one stands, by variant."""
+    for found in usages:
+        yield NetworkUsage(
+            variant=variants[found.variant],
+            destinations=found.destinations,
+            publications=round(found.publications * scales[found.variant]),
+            usage_ms=found.usage / (found.publications * MILLISECOND),
+            ideal_ms=found.ideal / (found.publications * MILLISECOND),
+            normalized=found.ratio / (found.publications * _PARTS),
+        )
 
 
 def _usages(events: Events, server: Integers, network: Network, journeys: int) -> Integers:

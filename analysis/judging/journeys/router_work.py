@@ -8,28 +8,36 @@ virtual clock, which stands still while a simulated broker works; it means nothi
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import add, attrgetter
+from typing import Annotated, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from analysis.tables.broker_work import RouterWork, WorkKind
-from analysis.tables.histogram import DurationHistogram
+from analysis.tables.histogram import DurationHistogram, Durations, classes_of
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import WorkFigures
+from analysis.tables.totals import Rows
 
 CLASSES_PER_DECADE = 100
 """A class of the histogram ends 2.3% above its start."""
 MICROSECOND = 1000
 
 
-class WorkKey(NamedTuple):
-    """The broker that worked, and the kind of work."""
+class Work(msgspec.Struct):
+    """Work of one broker and kind whose durations are of one class."""
 
     variant: int
     broker: str
     work: WorkKind
+    number: int
+    """Of the class."""
+    durations: Annotated[Durations, add] = Durations()
 
 
 class Arrival(NamedTuple):
@@ -54,53 +62,23 @@ class WorkSamples:
     """Collects the durations of one bucket."""
 
     def __init__(self) -> None:
-        self._durations: dict[WorkKey, array[int]] = {}
+        self._durations: defaultdict[tuple[int, str, WorkKind], array[int]] = defaultdict(partial(array, "q"))
 
     def add(self, variant: int, arrivals: Iterable[Arrival], comparisons: Iterable[Comparison]) -> None:
         """Adds the work on one publication; its arrivals are in the order of links travelled, then of time."""
         compared = [comparison for comparison in comparisons if comparison.took > 0]
         for comparison in compared:
-            self._add(WorkKey(variant, comparison.broker, WorkKind.MATCHING), comparison.took)
+            self._durations[variant, comparison.broker, WorkKind.MATCHING].append(comparison.took)
         for broker, took in path_selections(arrivals, compared):
-            self._add(WorkKey(variant, broker, WorkKind.PATH_SELECTION), took)
+            self._durations[variant, broker, WorkKind.PATH_SELECTION].append(took)
 
-    def _add(self, key: WorkKey, duration: int) -> None:
-        durations = self._durations.get(key)
-        if durations is None:
-            durations = self._durations[key] = array("q")
-        durations.append(duration)
-
-    def tally(self) -> WorkTally:
-        """The collected durations as histograms."""
-        tally = WorkTally()
+    def rows(self) -> Rows[Work]:
+        """The collected durations by class."""
+        found = Rows(Work)
         for key, durations in self._durations.items():
-            tally.histogram_of(key).add_all(np.frombuffer(durations, dtype=np.int64))
-        return tally
-
-
-@dataclass(slots=True)
-class WorkTally:
-    """Durations by variant, broker and kind of work."""
-
-    histograms: dict[WorkKey, DurationHistogram] = field(default_factory=dict)
-
-    def merge(self, other: WorkTally) -> None:
-        for key, histogram in other.histograms.items():
-            self.histogram_of(key).merge(histogram)
-
-    def histogram_of(self, key: WorkKey) -> DurationHistogram:
-        found = self.histograms.get(key)
-        if found is None:
-            found = self.histograms[key] = DurationHistogram(per_decade=CLASSES_PER_DECADE)
+            for number, of_class in classes_of(np.frombuffer(durations, dtype=np.int64), CLASSES_PER_DECADE):
+                found.add(Work(*key, number, of_class))
         return found
-
-    def of_variant(self, variant: int, work: WorkKind) -> DurationHistogram:
-        """The durations of all brokers of a variant together."""
-        together = DurationHistogram(per_decade=CLASSES_PER_DECADE)
-        for key, histogram in self.histograms.items():
-            if key.variant == variant and key.work is work:
-                together.merge(histogram)
-        return together
 
 
 def path_selections(arrivals: Iterable[Arrival], comparisons: Iterable[Comparison]) -> Iterator[tuple[str, int]]:
@@ -130,22 +108,28 @@ def _matching_times(arrivals: Sequence[Arrival], comparisons: Iterable[Compariso
 class WorkTables:
     """The table `router_work`, and its sums for the summary."""
 
-    tally: WorkTally
+    work: Rows[Work]
     variants: Sequence[str]
 
     def by_broker(self) -> list[RouterWork]:
         """The table `router_work`."""
         return [
-            struct_from(
-                RouterWork, _figures(key.work, histogram), variant=self.variants[key.variant], broker=key.broker
-            )
-            for key, histogram in sorted(self.tally.histograms.items(), key=lambda item: item[0])
+            struct_from(RouterWork, _figures(work, histogram), variant=self.variants[variant], broker=broker)
+            for (variant, broker, work), histogram in self._by(attrgetter("variant", "broker", "work")).items()
         ]
 
     def of_variant(self, variant: int) -> list[WorkFigures]:
         """The figures of all brokers of a variant together; empty where no time was measured."""
-        together = ((work, self.tally.of_variant(variant, work)) for work in WorkKind)
-        return [_figures(work, histogram) for work, histogram in together if histogram.count]
+        together = self._by(attrgetter("variant", "work"))
+        return [_figures(work, together[variant, work]) for work in WorkKind if (variant, work) in together]
+
+    def _by(self, key: Callable[[Work], tuple[Any, ...]]) -> dict[tuple[Any, ...], DurationHistogram]:
+        """The durations of work with equal keys, in the order of keys."""
+        found: defaultdict[tuple[Any, ...], DurationHistogram]
+        found = defaultdict(lambda: DurationHistogram(per_decade=CLASSES_PER_DECADE))
+        for made in self.work:
+            found[key(made)].add(made.number, made.durations)
+        return found
 
 
 def _figures(work: WorkKind, histogram: DurationHistogram) -> WorkFigures:

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.engines import PlainEngine
-from analysis.judging.publication_stage import PublicationTally
 from analysis.pipeline import analyze
 from analysis.pipeline.comparison import relieved_link
-from analysis.tables.comparison import Comparison, DelayBlock
+from analysis.tables.comparison import Comparison
 from analysis.tables.delays import DelayOverTime
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
@@ -140,15 +139,3 @@ def test_a_relieved_link_is_the_one_that_cost_most_and_carried_a_tenth_less(
         assert waited[ends] == max(waited.values()) > 0
         assert found.reference_publications == reference[ends][0]
         assert found.variant_publications == variant.get(ends, (0,))[0] <= 0.9 * reference[ends][0]
-
-
-def test_pairs_that_were_judged_apart_add_up() -> None:
-    def tally(*blocks: tuple[int, int, int]) -> PublicationTally:
-        made = PublicationTally()
-        for variant, number, pairs in blocks:
-            made.blocks.setdefault(variant, {})[number] = DelayBlock(pairs, 10 * pairs, 5 * pairs)
-        return made
-
-    merged = tally((1, 0, 2), (2, 0, 1))
-    merged.merge(tally((1, 0, 3), (1, 4, 1)))
-    assert merged.blocks == {1: {0: DelayBlock(5, 50, 25), 4: DelayBlock(1, 10, 5)}, 2: {0: DelayBlock(1, 10, 5)}}

@@ -7,11 +7,11 @@ from analysis.tables.comparison import DelayBlock, compare, compare_with_first
 MILLISECOND = 1_000_000
 
 
-def blocks(count: int, factor: float) -> dict[int | None, DelayBlock]:
-    return {
-        number: DelayBlock(2, (20 + number) * MILLISECOND, round(factor * (20 + number) * MILLISECOND))
+def blocks(count: int, factor: float, compared: int = 1) -> list[DelayBlock]:
+    return [
+        DelayBlock(compared, number, 2, (20 + number) * MILLISECOND, round(factor * (20 + number) * MILLISECOND))
         for number in range(count)
-    }
+    ]
 
 
 def test_a_constant_ratio_has_an_interval_of_no_width() -> None:
@@ -23,7 +23,7 @@ def test_a_constant_ratio_has_an_interval_of_no_width() -> None:
 
 
 def test_the_interval_holds_the_difference_and_repeats_with_the_seed() -> None:
-    noisy = {number: DelayBlock(1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)}
+    noisy = [DelayBlock(1, number, 1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)]
     compared = compare("fixed", "dynamic", noisy, seed=3)
     assert compared.interval is not None and compared.relative_difference is not None
     low, high = compared.interval
@@ -36,23 +36,25 @@ def test_the_interval_holds_the_difference_and_repeats_with_the_seed() -> None:
 
 def test_few_blocks_give_no_interval_and_no_pairs_no_difference() -> None:
     assert compare("fixed", "dynamic", blocks(4, 0.5), seed=1).interval is None
-    nothing = compare("fixed", "dynamic", {}, seed=1)
+    nothing = compare("fixed", "dynamic", [], seed=1)
     assert (nothing.pairs, nothing.relative_difference, nothing.reference_mean_ms) == (0, None, None)
 
 
 def test_of_several_variants_the_fastest_is_compared_with_the_first() -> None:
-    found = compare_with_first(["fixed", "slow", "fast", "silent"], {1: blocks(10, 1.5), 2: blocks(10, 0.7)}, seed=1)
+    found = compare_with_first(
+        ["fixed", "slow", "fast", "silent"], [*blocks(10, 1.5), *blocks(10, 0.7, compared=2)], seed=1
+    )
     assert (found.reference, found.variant, found.candidates) == ("fixed", "fast", 3)
     assert found.relative_difference == pytest.approx(-0.3)
 
 
 def test_a_variant_without_common_notifications_is_compared_where_there_is_no_other() -> None:
-    found = compare_with_first(["fixed", "silent"], {}, seed=1)
+    found = compare_with_first(["fixed", "silent"], [], seed=1)
     assert (found.variant, found.candidates, found.relative_difference) == ("silent", 1, None)
 
 
 def test_the_choice_among_several_variants_widens_the_interval() -> None:
-    noisy = {number: DelayBlock(1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)}
+    noisy = [DelayBlock(1, number, 1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)]
     alone, chosen = (compare("fixed", "dynamic", noisy, 3, candidates).interval for candidates in (1, 5))
     assert alone is not None and chosen is not None
     assert chosen[0] < alone[0] < alone[1] < chosen[1]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.tables.histogram import DurationHistogram
+from analysis.tables.histogram import DurationHistogram, Durations, class_of, classes_of
 
 durations = st.lists(st.integers(1, 10**12), min_size=1, max_size=50)
 
@@ -17,7 +17,7 @@ durations = st.lists(st.integers(1, 10**12), min_size=1, max_size=50)
 def added(values: list[int], per_decade: int) -> DurationHistogram:
     classes = DurationHistogram(per_decade=per_decade)
     for value in values:
-        classes.add(value)
+        classes.add(class_of(value, per_decade), Durations(1, value, value))
     return classes
 
 
@@ -33,9 +33,8 @@ def test_a_quantile_is_at_most_a_class_too_large(values: list[int], per_decade: 
 def test_one_by_one_all_at_once_or_merged(first: list[int], second: list[int]) -> None:
     merged = DurationHistogram(per_decade=100)
     for part in (first, second):
-        classes = DurationHistogram(per_decade=100)
-        classes.add_all(np.array(part))
-        merged.merge(classes)
+        for number, of_class in classes_of(np.array(part), 100):
+            merged.add(number, of_class)
     assert merged == added(first + second, 100)
 
 

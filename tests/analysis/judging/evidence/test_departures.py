@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from analysis.engines import PlainEngine
-from analysis.judging.evidence.departures import Departures, DepartureTally
+from analysis.judging.evidence.departures import Departures, LatestArrival, add_departures, departures_of
 from analysis.judging.trace import Step, StepKind
 from analysis.pipeline import analyze
+from analysis.tables.totals import Rows
 from record.log import Event
 from tests.analysis.history import History, across, write_run
 
@@ -22,16 +23,15 @@ STEPS = [
 
 
 def test_the_latest_arrival_counts_of_what_left_in_time() -> None:
-    tally, other = DepartureTally(), DepartureTally()
-    tally.add(0, [25, 30], STEPS)
-    other.add(0, [30], [Step(StepKind.ARRIVED, 22, "B2", "B1"), Step(StepKind.SENT, 26, "B2", "B3")])
-    other.add(0, [30], [Step(StepKind.ARRIVED, 23, "B2", "B1"), Step(StepKind.SENT, 30, "B2", "B3")])
-    tally.merge(other)
-    assert tally.of(0) == Departures(
+    latest = Rows(LatestArrival)
+    add_departures(latest, 0, [25, 30], STEPS)
+    add_departures(latest, 0, [30], [Step(StepKind.ARRIVED, 22, "B2", "B1"), Step(StepKind.SENT, 26, "B2", "B3")])
+    add_departures(latest, 0, [30], [Step(StepKind.ARRIVED, 23, "B2", "B1"), Step(StepKind.SENT, 30, "B2", "B3")])
+    assert departures_of(0, latest) == Departures(
         left={(25, "B1", "B2"): 10, (30, "B1", "B2"): 10, (30, "B2", "B3"): 22},
         passed={(25, "B1", "B2"): 10, (30, "B1", "B2"): 10},
     )
-    assert tally.of(1) == Departures()
+    assert departures_of(1, latest) == Departures()
 
 
 def on_its_way(history: History, id: str, at: float, *way: str) -> History:

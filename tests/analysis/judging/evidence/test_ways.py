@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.judging.evidence.ways import Passing, Ways, WayTally, elements_of
+from analysis.judging.evidence.ways import MOST_WAYS, Passing, Way, Ways, elements_of, taken_in
+from analysis.tables.totals import FirstRows
 from topology.link_properties import Link
 from topology.model import Broker, Overlay
 
@@ -41,19 +42,18 @@ def test_a_far_leaf_of_a_line_is_on_no_way(element: str, passing: Passing) -> No
 
 
 def test_the_ways_that_were_seen_say_more_than_the_overlay() -> None:
-    tally = WayTally()
-    tally.add(0, ("A", "B", "C"))
-    ways = Ways(RING_WITH_A_LEAF, tally.of(0))
+    seen = [Way(0, ("A", "B", "C"))]
+    ways = Ways(RING_WITH_A_LEAF, taken_in(0, seen))
     assert ways.passing("A", "C", "B") is Passing.CERTAIN
     assert ways.passing("A", "C", "D") is Passing.IMAGINABLE
     assert ways.passing("A", "C", "E") is Passing.NEVER
     assert ways.passing("C", "A", "D") is Passing.CERTAIN, "nothing was seen in this direction"
-    tally.add(0, ("A", "D", "C"))
-    ways = Ways(RING_WITH_A_LEAF, tally.of(0))
+    seen.append(Way(0, ("A", "D", "C")))
+    ways = Ways(RING_WITH_A_LEAF, taken_in(0, seen))
     assert [ways.passing("A", "C", element) for element in ("A", "B", "D", "A->D")] == [
         Passing.CERTAIN, Passing.USUAL, Passing.USUAL, Passing.USUAL
     ]  # fmt: skip
-    assert not tally.of(1)
+    assert not taken_in(1, seen)
 
 
 def test_where_ends_are_not_known_or_links_vanish_every_element_may_matter() -> None:
@@ -61,27 +61,13 @@ def test_where_ends_are_not_known_or_links_vanish_every_element_may_matter() -> 
     assert Ways(LINE, changes=True).passing("A", "B", "D") is Passing.CERTAIN
 
 
-def test_tallies_merge_to_the_same_ways_in_any_order() -> None:
-    first, second = WayTally(), WayTally()
-    first.add(0, ("A", "B"))
-    second.add(0, ("A", "C", "B"))
-    second.add(1, ("A", "B"))
-    both, reverse = WayTally(), WayTally()
-    for part in (first, second):
-        both.merge(part)
-    for part in (second, first):
-        reverse.merge(part)
-    assert both.taken == reverse.taken
-
-
 def test_the_ways_that_are_kept_do_not_depend_on_the_order_of_notifications() -> None:
-    paths = [("A", f"B{number:03}", "C") for number in range(100)]
-    forth, back = WayTally(), WayTally()
-    for path in paths:
-        forth.add(0, path)
-    for path in reversed(paths):
-        back.add(0, path)
-    assert forth.taken == back.taken
+    ways = [Way(0, ("A", f"B{number:03}", "C")) for number in range(100)]
+    others = [Way(0, ("A", "C", "D")), Way(1, ("A", "Z", "C"))]
+    kept = FirstRows(Way, MOST_WAYS)
+    for way in (*reversed(ways), *others):
+        kept.add(way)
+    assert list(kept) == [*ways[:MOST_WAYS], *others]
 
 
 @st.composite

@@ -16,12 +16,13 @@ from pyspark import SparkContext
 
 from analysis.engines import PlainEngine, RunningSpark
 from analysis.judging.journeys.network import Network
-from analysis.judging.journeys.network_usage import UsageTally
+from analysis.judging.journeys.network_usage import Usage, rows_of_usage, usage_of
 from analysis.pipeline import analyze
 from analysis.reading.event_table import EventTable
 from analysis.reading.share_reader import LoggedVariants, ShareReader
 from analysis.run_files.logs import RecordBlock
 from analysis.tables.results import read_table, table_file
+from analysis.tables.totals import Rows
 from analysis.tables.traffic import NetworkUsage
 from record.files import UNDERLAY
 from record.log import Event, TraceRecord
@@ -62,14 +63,14 @@ def published(id: str, *copies: str, notified: Iterable[str] = (), variant: str 
     return records
 
 
-def tally_of(records: Iterable[TraceRecord]) -> UsageTally:
+def tally_of(records: Iterable[TraceRecord]) -> Rows[Usage]:
     reader = ShareReader(LOGGED, buckets=1)
     reader.read(RecordBlock(0, list(records)), "log")
-    return UsageTally.of(EventTable.of(reader.events.parts().values()), {0: NETWORK, 1: NETWORK})
+    return usage_of(EventTable.of(reader.events.parts().values()), {0: NETWORK, 1: NETWORK})
 
 
 def rows_of(records: Iterable[TraceRecord], *scales: float) -> list[NetworkUsage]:
-    return list(tally_of(records).rows(VARIANTS, scales or (1.0,) * 3))
+    return list(rows_of_usage(tally_of(records), VARIANTS, scales or (1.0,) * 3))
 
 
 def test_usage_is_that_of_copies_over_merged_paths() -> None:
@@ -120,11 +121,12 @@ def test_buckets_add_up_in_any_order(made: list[tuple[list[str], set[str], str]]
         published(f"P:{number}", *copies, notified=notified, variant=variant)
         for number, (copies, notified, variant) in enumerate(made)
     ]
-    total = UsageTally()
+    total = Rows(Usage)
     for records in reversed(of_each):
-        total.merge(tally_of(records))
+        for usage in tally_of(records):
+            total.add(usage)
     whole = [record for records in of_each for record in records]
-    assert list(total.rows(VARIANTS, (1.0,) * 3)) == rows_of(whole)
+    assert list(rows_of_usage(total, VARIANTS, (1.0,) * 3)) == rows_of(whole)
 
 
 class _OverNetwork(History):
