@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.engines import PlainEngine, RunningSpark
-from analysis.engines.spark_context import LOCAL_MASTER, open_context
+from analysis.engines.spark_session import LOCAL_MASTER, open_session
 from analysis.pipeline import analyze
 from benchmarks.support.growth import growth_of
 from benchmarks.support.memory import MemorySampler, Peak
@@ -58,9 +58,9 @@ class Trial:
 
 def spark(run: Path, master: str) -> Trial:
     begin = time.perf_counter()
-    with MemorySampler() as sampler, open_context(master) as context:
+    with MemorySampler() as sampler, open_session(master) as session:
         started = time.perf_counter() - begin
-        return _analysed(run, RunningSpark(context), started, sampler)
+        return _analysed(run, RunningSpark(session), started, sampler)
 
 
 def plain(run: Path, _master: str) -> Trial:

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from analysis.engines import RunningSpark
-from analysis.engines.spark_context import LOCAL_MASTER, open_context
+from analysis.engines.spark_session import LOCAL_MASTER, open_session
 from analysis.pipeline import analyze
 from analysis.tables.detections import DetectionFigures
 from benchmarks.support.growth import growth_of
@@ -120,9 +120,9 @@ def _record(time: int, event: Event, client: dict[str, str], **fields: object) -
 
 def judged(run: Path, publications: int) -> Trial:
     """Analyses a run. Raises `SystemExit` if the verdict is wrong."""
-    with MemorySampler() as sampler, open_context(LOCAL_MASTER) as context:
+    with MemorySampler() as sampler, open_session(LOCAL_MASTER) as session:
         begin = time.perf_counter()
-        summary = analyze(run, RunningSpark(context))
+        summary = analyze(run, RunningSpark(session))
         seconds = time.perf_counter() - begin
     found = summary.variants[0].delivery.detections
     if not summary.correct or not isinstance(found, DetectionFigures) or found.expected != publications // 5:

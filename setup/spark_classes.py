@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from analysis.engines.frames import Grouping
 from analysis.engines.java import class_archive, java_program, options_to_write_classes
+from record.callbacks import do_nothing
 from record.errors import HostError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+ROW = pa.schema({"tally": pa.binary(), "parts": pa.list_(pa.struct({"bucket": pa.int32(), "bytes": pa.binary()}))})
+
+
+def run_small_stages(session: SparkSession) -> None:
+    """Two stages as those of an analysis, which return what they are given."""
+    from analysis.engines.spark_frames import SparkFrames  # noqa: PLC0415 - half a second, for this rare step alone
+
+    rows = pa.Table.from_pylist([{"tally": b"", "parts": [{"bucket": 1, "bytes": b""}]}] * 2, ROW)
+    first = SparkFrames(session).mapped(rows, pa.Table.combine_chunks, ROW).kept()
+    part = pa.schema(list(ROW.field("parts").type.value_type))
+    second = first.field("parts").grouped(Grouping("bucket", 2), pa.Table.combine_chunks, part).kept()
+    for frame, column in ((first, "tally"), (second, "bytes")):
+        list(frame.collected([column], do_nothing))
 
 
 def write_archive(archive: Path) -> None:
     """Runs a small job, so that the archive has the classes of tasks and shuffles, too."""
-    from analysis.engines.spark_context import open_context  # noqa: PLC0415 - half a second, for this rare step alone
+    from analysis.engines.spark_session import open_session  # noqa: PLC0415 - half a second, for this rare step alone
 
     archive.parent.mkdir(parents=True, exist_ok=True)
     unfinished = archive.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
-    with open_context("local[1]", java_options=options_to_write_classes(unfinished)) as context:
-        context.parallelize([(0, b""), (1, b"")], 2).partitionBy(2).count()
+    with open_session("local[1]", java_options=options_to_write_classes(unfinished)) as session:
+        run_small_stages(session)
     unfinished.rename(archive)
     for former in archive.parent.glob("classes-*.jsa"):
         if former != archive:

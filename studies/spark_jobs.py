@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import pickle
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -17,12 +18,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+import pyarrow as pa
+
 from analysis.engines.spark_cluster import TASK_FAILURES
 from record.errors import BadInputError, HostError, UserError
 from record.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 Work = TypeVar("Work")
 Reply = TypeVar("Reply")
@@ -33,6 +36,8 @@ differently."""
 _AHEAD = 2
 """Submitted jobs for each core, so that the next one is ready when a core becomes free."""
 _MOST_SUBMITTED = 256
+_TAG = "brokerlab-cell"
+"""The tag of jobs, by which they are cancelled."""
 
 
 class WrongExecutorError(Exception):
@@ -57,12 +62,12 @@ class Failure:
 
 
 @contextmanager
-def open_executors(master: str, name: str) -> Iterator[SparkContext]:
-    """A context that repeats failed tasks, also on a local master. Raises `HostError`."""
-    from analysis.engines.spark_context import open_context  # noqa: PLC0415 - half a second, for Spark alone
+def open_executors(master: str, name: str) -> Iterator[SparkSession]:
+    """A session that repeats failed tasks, also on a local master. Raises `HostError`."""
+    from analysis.engines.spark_session import open_session  # noqa: PLC0415 - half a second, for Spark alone
 
-    with open_context(with_retries(master), name=name) as context:
-        yield context
+    with open_session(with_retries(master), name=name) as session:
+        yield session
 
 
 def with_retries(master: str) -> str:
@@ -73,17 +78,19 @@ def with_retries(master: str) -> str:
 
 
 def run_jobs(
-    context: SparkContext, run_job: Callable[[Work], Reply], work: Sequence[Work]
+    session: SparkSession, run_job: Callable[[Work], Reply], work: Sequence[Work]
 ) -> Generator[tuple[Work, Reply], None, None]:
     """Yields each piece of work with its reply, as it is done. Keeps all executors busy, also those that join later.
 
     `run_job` runs one Spark job and is called from several threads at a time. Closing the generator cancels all jobs.
     """
+    from analysis.engines.spark_frames import parallelism_of  # noqa: PLC0415 - half a second, for Spark alone
+
     waiting, submitted = deque(work), dict[Future[Reply], Work]()
     with ThreadPoolExecutor(_MOST_SUBMITTED, thread_name_prefix="cell") as pool:
         try:
             while waiting or submitted:
-                room = min(_AHEAD * context.defaultParallelism, _MOST_SUBMITTED) - len(submitted)
+                room = min(_AHEAD * parallelism_of(session), _MOST_SUBMITTED) - len(submitted)
                 for piece in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
                     submitted[pool.submit(run_job, piece)] = piece
                 for done in wait(submitted, return_when=FIRST_COMPLETED).done:
@@ -92,14 +99,22 @@ def run_jobs(
             for future in submitted:
                 future.cancel()
             with suppress(Exception):  # the Java process may have ended
-                context.cancelAllJobs()
+                session.interruptTag(_TAG)
 
 
-def run_task(context: SparkContext, description: str, task: Callable[[Work], Reply], work: Work) -> Reply:
+def run_task(session: SparkSession, task: Callable[[Work], Reply], work: Work) -> Reply:
     """The reply of an executor to one piece of work. `task` must be picklable."""
-    context.setJobDescription(description)
-    [reply] = context.parallelize([work], 1).map(task).collect()
-    return reply
+    pickled = pickle.dumps((task, work))
+
+    def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in rows:
+            task, work = pickle.loads(pickled)  # noqa: S301 - the driver's own
+            yield pa.RecordBatch.from_pydict({"reply": [pickle.dumps(task(work))]})
+
+    session.addTag(_TAG)
+    [reply] = session.range(0, 1, 1, 1).mapInArrow(run, "reply binary").toArrow().column("reply")
+    found: Reply = pickle.loads(reply.as_buffer())  # noqa: S301 - an executor of ours
+    return found
 
 
 def decisive_versions() -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from analysis.engines.arrays import integers, numbers_of
 from analysis.engines.frames import Done, Grouping, Work, perform
 from analysis.engines.spool import Section, Spool
 
@@ -54,8 +55,8 @@ class ProcessFrame:
         def parts() -> Parts:
             spool = Spool(self._schema)
             groups = _spooled(self._parts().tables, grouping.key, spool)
-            each = (spool.read(groups.pop(key)) for key in sorted(groups))
-            return Parts(len(groups), (perform(work, group, schema) for group in each))
+            each = (perform(work, spool.read(groups.pop(key)), schema) for key in sorted(groups))
+            return Parts(len(groups), each)
 
         return ProcessFrame(schema, parts)
 
@@ -104,7 +105,7 @@ def _spooled(tables: Iterable[pa.Table], key: str, spool: Spool) -> dict[int, li
     """Writes the rows of tables, and returns where those of each group are."""
     groups: dict[int, list[Section]] = {}
     for table in (_ordered(table, key) for table in tables):
-        found, begins, numbers = np.unique(table.column(key).to_numpy(), return_index=True, return_counts=True)
+        found, begins, numbers = np.unique(numbers_of(table.column(key)), return_index=True, return_counts=True)
         for group, begin, number in zip(found.tolist(), begins.tolist(), numbers.tolist(), strict=True):
             groups.setdefault(group, []).extend(spool.add(table.slice(begin, number)))
     return groups
@@ -112,8 +113,10 @@ def _spooled(tables: Iterable[pa.Table], key: str, spool: Spool) -> dict[int, li
 
 def _ordered(table: pa.Table, key: str) -> pa.Table:
     """The rows in the order of their keys. They are moved only where that is necessary: lists are slow to move."""
-    keys = table.column(key).to_numpy()
-    return table if np.all(keys[1:] >= keys[:-1]) else table.take(np.argsort(keys, kind="stable"))
+    keys = numbers_of(table.column(key))
+    if np.all(keys[1:] >= keys[:-1]):
+        return table
+    return table.take(integers(np.argsort(keys, kind="stable"), pa.int64()))
 
 
 def copied(table: pa.Table) -> pa.Table:

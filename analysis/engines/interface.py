@@ -1,23 +1,31 @@
-"""The interface of an engine, which runs the stages of the analysis one after another over data in buckets.
+"""The stages of the analysis as they are now, functions of bytes, on the frames of any engine.
 
-A *stage* is a function, written once. It takes one input and returns an `Output`: one small tally, and bytes for some
-of the buckets of the next stage, which takes one bucket at a time. Tallies are merged at the driver; bytes never come
-there. An engine decides where stages run and how bytes travel, and can change nothing else: the result of a stage
-depends on its input alone, and tallies may be merged in any order.
+A *stage* takes one input and returns an `Output`: one small tally, and bytes for some of the buckets of the next stage,
+which takes one bucket at a time. Tallies are pickled and merged at the driver, in any order; bytes never come there.
+This module goes when the stages are functions from table to table (`engines.frames`).
 """
 
 from __future__ import annotations
 
-import gc
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from analysis.engines import frames
+from analysis.engines.arrays import binaries, integers
+from analysis.engines.frames import Done, Frame, Grouping
 
 Input = TypeVar("Input")
 Tally = TypeVar("Tally")
-_Tally_co = TypeVar("_Tally_co", covariant=True)
 _Next = TypeVar("_Next")
+
+_INPUTS = pa.schema({"input": pa.binary()})
+_PART = pa.struct({"bucket": pa.int32(), "bytes": pa.binary()})
+_OUTPUTS = pa.schema({"tally": pa.binary(), "parts": pa.list_(_PART)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +47,37 @@ class ShuffleBucket:
 
 
 Stage = Callable[[Input], Output[Tally]]
-Done = Callable[[int, int], None]
-"""Called with the number of inputs of a stage that are done, and the number of all."""
 
 
-def perform(stage: Stage[Input, Tally], given: Input) -> Output[Tally]:
-    """Runs a stage on one input without garbage collection: a stage makes millions of objects and no cycles, and to
-    scan them again and again would be a quarter of the work."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        return stage(given)
-    finally:
-        if enabled:
-            gc.enable()
+class Workers:
+    """An engine that has started."""
+
+    def __init__(self, workers: frames.Workers) -> None:
+        self._workers = workers
+
+    @property
+    def parallelism(self) -> int:
+        """The number of inputs processed at a time."""
+        return self._workers.parallelism
+
+    def run(self, inputs: Sequence[Input], stage: Stage[Input, Tally], buckets: int) -> Exchange[Tally]:
+        """Runs the first stage. `buckets` is the number into which it divides its output."""
+        rows = pa.table([binaries([pickle.dumps(given) for given in inputs])], schema=_INPUTS)
+        return Exchange(self._workers.mapped(rows, _OfInput(stage), _OUTPUTS).kept(), buckets)
 
 
-class Exchange(Protocol[_Tally_co]):
+class Exchange(Generic[Tally]):
     """A stage that was run, or will be run when its tallies are requested."""
 
-    def tallies(self, done: Done) -> Iterator[_Tally_co]:
+    def __init__(self, outputs: Frame, buckets: int) -> None:
+        self._outputs = outputs
+        self._buckets = buckets
+
+    def tallies(self, done: Done) -> Iterator[Tally]:
         """One tally for each input, in no particular order."""
+        for outputs in self._outputs.collected(["tally"], done):
+            for tally in outputs.column("tally"):
+                yield pickle.loads(tally.as_buffer())  # noqa: S301 - a worker's own
 
     def then(self, stage: Stage[ShuffleBucket, _Next], buckets: int) -> Exchange[_Next]:
         """Runs a stage over the buckets that are not empty. `buckets` is the number into which the stage divides its
@@ -67,17 +85,37 @@ class Exchange(Protocol[_Tally_co]):
 
         Must be called once, after `tallies`.
         """
+        grouping = Grouping("bucket", self._buckets)
+        return Exchange(self._outputs.field("parts").grouped(grouping, _OfBucket(stage), _OUTPUTS).kept(), buckets)
 
 
-class Workers(Protocol):
-    """An engine that has started."""
+@dataclass(frozen=True, slots=True)
+class _OfInput:
+    """The first stage from table to table."""
 
-    @property
-    def parallelism(self) -> int:
-        """The number of inputs processed at a time."""
+    stage: Stage[Any, Any]
 
-    def run(self, inputs: Sequence[Input], stage: Stage[Input, Tally], buckets: int) -> Exchange[Tally]:
-        """Runs the first stage."""
+    def __call__(self, row: pa.Table) -> pa.Table:
+        [given] = row.column("input")
+        return _table(self.stage(pickle.loads(given.as_buffer())))  # noqa: S301 - the driver's own
+
+
+@dataclass(frozen=True, slots=True)
+class _OfBucket:
+    """A later stage from table to table."""
+
+    stage: Stage[ShuffleBucket, Any]
+
+    def __call__(self, group: pa.Table) -> pa.Table:
+        parts = (part.as_py() for part in group.column("bytes"))
+        return _table(self.stage(ShuffleBucket(group.column("bucket")[0].as_py(), parts)))
+
+
+def _table(output: Output[Any]) -> pa.Table:
+    numbers = integers(list(output.parts), pa.int32())
+    parts = pa.StructArray.from_arrays([numbers, binaries(list(output.parts.values()))], fields=list(_PART))
+    lists = pa.ListArray.from_arrays(integers([0, len(parts)], pa.int32()), parts)
+    return pa.table([binaries([pickle.dumps(output.tally)]), lists], schema=_OUTPUTS)
 
 
 class Engine(Protocol):

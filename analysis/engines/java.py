@@ -19,6 +19,8 @@ from record.errors import HostError
 
 OLDEST_JAVA = 17
 _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
+_JOBS = 2
+"""The version of the jobs whose classes set-up archives."""
 _ARCHIVES = Path(__file__).resolve().parents[2] / ".cache" / "spark"
 
 
@@ -45,7 +47,7 @@ def check_java() -> None:
 def class_archive(java: str) -> Path:
     """The archive for this Java, which need not exist."""
     program = Path(java).resolve()
-    build = f"{program} {program.stat().st_mtime_ns} {version('pyspark')}"
+    build = f"{program} {program.stat().st_mtime_ns} {version('pyspark')} {_JOBS}"
     return _ARCHIVES / f"classes-{sha256(build.encode()).hexdigest()[:16]}.jsa"
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 import socket
-import time
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from record.errors import HostError
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = ROOT / ".cache" / "spark" / "events"
@@ -34,7 +34,6 @@ TASK_FAILURES = 4
 _MASTER_PATIENCE = 5.0
 _EXECUTOR_PATIENCE = 120.0
 """Seconds to wait until a master answers, and until it has granted an executor."""
-_POLL_SECONDS = 0.2
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip file can hold, so that the same code makes the same file."""
 _REMEDY = "give executors what `make setup` installs in .venv, or use the cluster of docker-compose.yml"
@@ -87,18 +86,19 @@ def settings(master: str) -> dict[str, str]:
     return chosen
 
 
-def equip(context: SparkContext, scratch: Path) -> None:
+def equip(session: SparkSession, master: str, scratch: Path) -> None:
     """Sends brokerlab's code to the executors, and waits for the first of them. Raises `HostError` when none comes."""
-    context.addPyFile(str(pack_code(scratch / "brokerlab.zip")))
-    deadline = time.monotonic() + _EXECUTOR_PATIENCE
-    while _executors(context) == 0:
-        if time.monotonic() > deadline:
+    session.addArtifacts(str(pack_code(scratch / "brokerlab.zip")), pyfile=True)
+    with ThreadPoolExecutor(1, thread_name_prefix="first job") as pool:
+        first_job = pool.submit(session.range(1).count)
+        if first_job not in wait((first_job,), _EXECUTOR_PATIENCE).done:
+            session.interruptAll()
             raise HostError(
-                f"{context.master} gave no executor within {_EXECUTOR_PATIENCE:.0f} s: it needs a worker with a free "
-                f"core and {context.getConf().get('spark.executor.memory')} of memory (its page shows them; "
+                f"{master} gave no executor within {_EXECUTOR_PATIENCE:.0f} s: it needs a worker with a free "
+                f"core and {session.conf.get('spark.executor.memory')} of memory (its page shows them; "
                 "SPARK_EXECUTOR_MEMORY asks for less), from which this host can be reached"
             )
-        time.sleep(_POLL_SECONDS)
+        first_job.result()
 
 
 def pack_code(file: Path) -> Path:
@@ -150,9 +150,3 @@ def _own_address(master: str) -> str | None:
         f"no Spark master answers at {master} ({problem}); one starts on this host with "
         "`docker-compose --profile spark up -d`"
     ) from problem
-
-
-def _executors(context: SparkContext) -> int:
-    """The number of executors that have registered, without the driver's own."""
-    scala_context = context._jsc.sc()
-    return int(scala_context.getExecutorMemoryStatus().size()) - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from analysis.engines.interface import Done
+from analysis.engines.frames import Done
 
 SOON_SECONDS = 5.0
 """Before that, no remaining time is given: it would be a guess."""

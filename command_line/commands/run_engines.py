@@ -14,7 +14,7 @@ from analysis.engines.java import check_java
 from record.errors import HostError
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 
 class RunEngine(Engine, Protocol):
@@ -52,17 +52,17 @@ class NoPreparation(PlainEngine):
 
 
 class BackgroundSpark:
-    """A Spark context that starts during or at the end of the run, which hides its start from the user.
+    """A Spark session that starts during or at the end of the run, which hides its start from the user.
 
-    `begin` returns at once, `open` waits for the context (and starts one if necessary), leaving closes it.
+    `begin` returns at once, `open` waits for the session (and starts one if necessary), leaving closes it.
     """
 
     name = "Spark"
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="spark")
-        self._opened: AbstractContextManager[SparkContext] | None = None
-        self._context: Future[SparkContext] | None = None
+        self._opened: AbstractContextManager[SparkSession] | None = None
+        self._session: Future[SparkSession] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -70,7 +70,7 @@ class BackgroundSpark:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._context is not None and self._context.exception() is None and self._opened is not None:
+        if self._session is not None and self._session.exception() is None and self._opened is not None:
             self._opened.__exit__(None, None, None)
         self._pool.shutdown()
 
@@ -81,15 +81,15 @@ class BackgroundSpark:
             raise HostError(f"{error}; or leave Spark out with --no-spark") from error
 
     def begin(self) -> None:
-        from analysis.engines.spark_context import open_context  # noqa: PLC0415 - half a second, for Spark alone
+        from analysis.engines.spark_session import open_session  # noqa: PLC0415 - half a second, for Spark alone
 
-        if self._context is None:
-            self._opened = open_context()
-            self._context = self._pool.submit(self._opened.__enter__)
+        if self._session is None:
+            self._opened = open_session()
+            self._session = self._pool.submit(self._opened.__enter__)
 
     @contextmanager
     def open(self) -> Iterator[Workers]:
         self.begin()
-        assert self._context is not None
-        with RunningSpark(self._context.result()).open() as workers:
+        assert self._session is not None
+        with RunningSpark(self._session.result()).open() as workers:
             yield workers

@@ -46,17 +46,17 @@ def cells_on_spark(master: str, work: Sequence[CellWork]) -> Generator[CellWork,
 
     Raises `HostError` where there is no Spark.
     """
-    with open_executors(master, "brokerlab reproduce") as context:
+    with open_executors(master, "brokerlab reproduce") as session:
         task = functools.partial(_measure_on_executor, decisive_versions())
 
         def run_cell(piece: CellWork) -> bytes | CellFailure:
             try:
                 request = CellRequest(piece.cell, as_yaml(piece.cell.scenario().resolved()))
-                return run_task(context, str(piece), task, request)
+                return run_task(session, task, request)
             except Exception as error:
                 return failure_of(error)
 
-        with closing(run_jobs(context, run_cell, work)) as replies:
+        with closing(run_jobs(session, run_cell, work)) as replies:
             for piece, reply in replies:
                 if isinstance(reply, CellFailure):
                     piece.store.write_failure(piece.cell, reply)

@@ -7,7 +7,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from analysis.engines import spark_context
+from analysis.engines import spark_session
 from setup.spark_classes import write_archive
 
 OPTION = "-XX:ArchiveClassesAtExit="
@@ -19,14 +19,14 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     written: list[Path] = []
 
     @contextmanager
-    def open_context(_master: str, java_options: Sequence[str]) -> Iterator[MagicMock]:
+    def open_session(_master: str, java_options: Sequence[str]) -> Iterator[MagicMock]:
         yield MagicMock()
         (option,) = java_options
         archive = Path(option.removeprefix(OPTION))
         archive.write_bytes(b"classes")
         written.append(archive)
 
-    monkeypatch.setattr(spark_context, "open_context", open_context)
+    monkeypatch.setattr(spark_session, "open_session", open_session)
     return written
 
 
@@ -48,11 +48,11 @@ def test_a_java_that_ends_before_it_has_written_leaves_no_archive(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     @contextmanager
-    def open_context(_master: str, java_options: Sequence[str]) -> Iterator[MagicMock]:
+    def open_session(_master: str, java_options: Sequence[str]) -> Iterator[MagicMock]:
         assert len(java_options) == 1
         yield MagicMock()
 
-    monkeypatch.setattr(spark_context, "open_context", open_context)
+    monkeypatch.setattr(spark_session, "open_session", open_session)
     with pytest.raises(FileNotFoundError):
         write_archive(tmp_path / "classes-present.jsa")
     assert not [*tmp_path.iterdir()]

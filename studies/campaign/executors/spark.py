@@ -40,7 +40,7 @@ from studies.spark_jobs import (
 )
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 LARGEST_RUN = 64 << 20
 """The limit in bytes of a packed run directory, because it passes through the memory of two Java processes."""
@@ -68,9 +68,9 @@ def spark_executor(
 
     def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
         revision = provenance.git_revision()
-        with open_executors(master, "brokerlab campaign") as context:
-            run_job = _CellJob(context, decisive_versions(), directory, keep, print_line)
-            with closing(run_jobs(context, run_job, cells)) as attempts:
+        with open_executors(master, "brokerlab campaign") as session:
+            run_job = _CellJob(session, decisive_versions(), directory, keep, print_line)
+            with closing(run_jobs(session, run_job, cells)) as attempts:
                 for cell, attempt in attempts:
                     yield AttemptedCell(cell, structs.replace(attempt, git_revision=revision))
 
@@ -81,7 +81,7 @@ def spark_executor(
 class _CellJob:
     """Runs a cell as a Spark job. Called from several threads at a time."""
 
-    context: SparkContext
+    session: SparkSession
     versions: tuple[tuple[str, str], ...]
     directory: CampaignDirectory
     keep: Keep
@@ -90,7 +90,7 @@ class _CellJob:
     def __call__(self, cell: Cell) -> Attempt:
         request = CellRequest(campaign="", command="", cell=cell, runtime=SIMULATED, keep=self.keep)
         task = functools.partial(_run_on_executor, self.versions, LARGEST_RUN)
-        answer = run_task(self.context, f"cell {cell.key}", task, request)
+        answer = run_task(self.session, task, request)
         if isinstance(answer, Failure):
             raise answer.error(f"cell {cell.key}")
         return self._kept(cell, answer)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.pipeline import analyze
@@ -128,7 +128,7 @@ def results(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.data_too_large, HealthCheck.too_slow],
 )
 @given(data=st.data())
-def test_arbitrary_logs(spark: SparkContext, tmp_path: Path, data: st.DataObject) -> None:
+def test_arbitrary_logs(spark: SparkSession, tmp_path: Path, data: st.DataObject) -> None:
     histories = [data.draw(eventful(name)) for name in ("first", "second", "third")]
     lines = defaultdict(list)
     for record in data.draw(st.lists(records, max_size=150)):
@@ -146,7 +146,7 @@ def test_arbitrary_logs(spark: SparkContext, tmp_path: Path, data: st.DataObject
         shutil.rmtree(directory)
 
 
-def test_promises_of_every_kind(spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_promises_of_every_kind(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gaps are found by publisher, ratios over all of them, and detections by composite subscription. So the pieces
     must not matter."""
     cases = [*IN_ORDER, *GAPS, *STARTS, *ANNOUNCEMENTS, *TAILS, *CRASHES]
@@ -180,7 +180,7 @@ def small_shares(patch: Callable[[object, str, object], None]) -> None:
     patch(pipeline, "BUCKET_BYTES", 100_000)
 
 
-def test_a_simulated_run_in_many_pieces(spark: SparkContext, simulated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_simulated_run_in_many_pieces(spark: SparkSession, simulated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = results(simulated, PlainEngine())
     assert b'"correct"' in whole[0]
     assert len(whole[1]["notifications"]) > 200
@@ -194,7 +194,7 @@ def test_a_simulated_run_in_many_pieces(spark: SparkContext, simulated: Path, mo
     }
 
 
-def test_what_goes_wrong_in_a_worker_is_told(spark: SparkContext, tmp_path: Path) -> None:
+def test_what_goes_wrong_in_a_worker_is_told(spark: SparkSession, tmp_path: Path) -> None:
     directory = write_run(tmp_path / "run", [joined("base")])
     (directory / "logs" / "driver.jsonl").write_bytes(b"what?\n")
     for engine in (PlainEngine(), RunningSpark(spark)):

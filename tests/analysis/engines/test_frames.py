@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from analysis.engines.frames import Grouping, Workers
 from analysis.engines.in_process import InProcess
+from analysis.engines.spark_frames import SparkFrames
 from record.callbacks import do_nothing
 
 ROWS = pa.schema({"task": pa.int32()})
@@ -104,6 +108,23 @@ def check_stages(workers: Workers, made: Outputs) -> None:
 @given(outputs)
 def test_stages_in_process(made: Outputs) -> None:
     check_stages(InProcess(), made)
+
+
+@pytest.fixture
+def frames(spark: SparkSession) -> Iterator[SparkFrames]:
+    with closing(SparkFrames(spark)) as frames:
+        yield frames
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(outputs)
+def test_stages_on_spark(frames: SparkFrames, made: Outputs) -> None:
+    check_stages(frames, made)
+
+
+def test_groups_and_tasks_on_spark_are_in_order(frames: SparkFrames) -> None:
+    blocks: list[Block] = [{"bucket": bucket, "names": None, "values": [bucket]} for bucket in (4, 0, 3)]
+    check_stages(frames, [{"blocks": blocks, "counts": [{"name": "a", "number": n, "most": None}]} for n in range(12)])
 
 
 def test_progress_counts_tasks_and_groups() -> None:

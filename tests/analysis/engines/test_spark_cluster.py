@@ -127,8 +127,7 @@ class TestMaster:
         assert settings("yarn")["spark.eventLog.dir"] == (tmp_path / "events").as_uri()
 
 
-def test_a_context_that_runs_already_has_its_errors_explained_too() -> None:
+def test_a_session_that_runs_already_has_its_errors_explained_too() -> None:
     killed = SparkError("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)")
-    context = MagicMock(master="local[2]")
-    with pytest.raises(HostError, match="was memory short"), RunningSpark(context).open():
+    with pytest.raises(HostError, match="was memory short"), RunningSpark(MagicMock()).open():
         raise killed

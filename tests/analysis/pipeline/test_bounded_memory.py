@@ -114,4 +114,4 @@ def test_what_waits_between_two_stages_is_not_in_memory() -> None:
     assert sorted(first) == list(range(0, 30, 3))
     assert first + second + third == Counter(dict.fromkeys(range(30), 1_000_000))
     assert held < 500_000
-    assert peak < 5_000_000
+    assert peak < 15_000_000  # one bucket of 10 MB at a time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from scenario.yaml_files.source import as_yaml
 from studies.reproduction import Cell, CellFailure, CellWork, ResultStore, plan_experiments, spark
 from studies.reproduction.cell import measure_cell, simulation_of
 from studies.spark_jobs import decisive_versions
+from tests.studies.no_spark import NoSpark
 from tests.studies.reproduction.tiny import TINY
 
 SCENARIO = f"{TINY}vary: {{topology.brokers: [4, 3], routing.publications: [fixed, dynamic]}}\n"
@@ -29,26 +30,6 @@ def cell(tmp_path: Path) -> Cell:
     (tmp_path / "tiny.yaml").write_text(SCENARIO)
     (experiment,) = plan_experiments([CLAIM], 1, tmp_path, {"timeline.run": "3s"})
     return Cell(experiment, 1)
-
-
-class NoSpark:
-    """Runs a job of one task here."""
-
-    defaultParallelism = 1  # noqa: N815 - Spark's name
-
-    def setJobDescription(self, _: str) -> None:  # noqa: N802 - Spark's name
-        """Shown nowhere."""
-
-    def parallelize(self, work: list[object], _: int) -> NoSpark:
-        self.found = work
-        return self
-
-    def map(self, task: Callable[[object], object]) -> NoSpark:
-        self.found = list(map(task, self.found))
-        return self
-
-    def collect(self) -> list[object]:
-        return self.found
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from analysis.engines import PlainEngine, RunningSpark
 from analysis.judging.journeys.network import Network
@@ -147,7 +147,7 @@ def history(kind: type[History]) -> History:
     return made.add("B2", Event.SENT, 110.03, id="P:1", kind="publish", peer="B3").notify()
 
 
-def test_both_engines_write_the_same_file(spark: SparkContext, tmp_path: Path) -> None:
+def test_both_engines_write_the_same_file(spark: SparkSession, tmp_path: Path) -> None:
     run = run_with(tmp_path / "run", history(_OverNetwork))
     file = run / "results" / table_file(NetworkUsage)
     analyze(run, PlainEngine())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from analysis.engines.java import check_java
 from record.errors import BadInputError, HostError
 from studies.campaign import Cell, cells, load_campaign
-from studies.campaign.attempt import CellRequest, Keep
+from studies.campaign.attempt import Keep
 from studies.campaign.cell import run_simulated
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.executors.interface import ExecutorOptions
@@ -21,6 +20,7 @@ from studies.campaign.result import encode
 from studies.spark_jobs import WrongExecutorError, decisive_versions, refuse_other_versions, with_retries
 from tests.studies.campaign.executors.sweeping import sweep_that_loses_its_workers
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
+from tests.studies.no_spark import NoSpark
 
 
 @pytest.fixture
@@ -54,24 +54,6 @@ def test_cells_have_the_same_bytes_and_survive_their_executor(
     kept = campaign.path.glob("cells/*/runs/*/logs/B1.jsonl")
     assert sorted(log.parents[3].name for log in kept) == sorted(cell.key for cell in planned)
     assert not list(campaign.path.glob("cells/*/work-*"))
-
-
-class NoSpark:
-    """Runs a job of one task here."""
-
-    def setJobDescription(self, _: str) -> None:  # noqa: N802 - Spark's name
-        """Shown nowhere."""
-
-    def parallelize(self, requests: list[CellRequest], _: int) -> NoSpark:
-        self.found: list[object] = list(requests)
-        return self
-
-    def map(self, task: Callable[[object], object]) -> NoSpark:
-        self.found = list(map(task, self.found))
-        return self
-
-    def collect(self) -> list[object]:
-        return self.found
 
 
 def job(directory: Path, keep: Keep, output: list[str]) -> _CellJob:

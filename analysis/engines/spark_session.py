@@ -1,6 +1,6 @@
-"""A quiet Spark context that leaves nothing behind.
+"""A quiet Spark session that leaves nothing behind.
 
-Starting one takes some seconds, most of them for the Java virtual machine; `open_context` may run in a background
+Starting one takes some seconds, most of them for the Java virtual machine; `open_session` may run in a background
 thread while a run drains. Everything that Spark writes for itself goes into one scratch directory (`record.scratch`),
 which is removed at the end; its output goes to a file there. With a local master, none of its ports listens beyond
 loopback.
@@ -24,6 +24,7 @@ from typing import Any
 from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
 
 from analysis.engines import spark_cluster as cluster
 from analysis.engines.java import check_java, java_program, options_to_use_classes
@@ -38,30 +39,30 @@ STOP_SECONDS = 30.0
 
 
 @contextmanager
-def open_context(
+def open_session(
     master: str = LOCAL_MASTER,
     scratch_parent: Path | None = None,
     name: str = "brokerlab analysis",
     java_options: Sequence[str] = (),
-) -> Iterator[SparkContext]:
-    """A context on `master`; its files are in a new directory under `scratch_parent` (default: the system's).
+) -> Iterator[SparkSession]:
+    """A session on `master`; its files are in a new directory under `scratch_parent` (default: the system's).
 
     `java_options` are further options of the driver's Java process.
 
     Raises `HostError` without Java 17 or newer, when the master cannot be reached, or grants no executor. Missing
-    requirements of executors raise it too, also when they show only while the context is used.
+    requirements of executors raise it too, also when they show only while the session is used.
     """
     check_java()
     options = [*java_options, *options_to_use_classes(java_program())]
     with scratch_of_program("spark", scratch_parent) as (scratch, lock), _standard_error_file(scratch) as spark_log:
-        context = _start(_settings(master, scratch, name, options), scratch, spark_log, lock)
+        session = _start(_settings(master, scratch, name, options), scratch, spark_log, lock)
         try:
             with cluster.executor_errors_explained(master):
                 if not cluster.is_local(master):
-                    cluster.equip(context, scratch)
-                yield context
+                    cluster.equip(session, master, scratch)
+                yield session
         finally:
-            _stop(context)
+            _stop(session)
 
 
 @contextmanager
@@ -73,7 +74,7 @@ def _standard_error_file(scratch: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -> SparkContext:
+def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -> SparkSession:
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # brokerlab uses none
     if cluster.is_local(settings["spark.master"]):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -91,7 +92,7 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -
                 pool.submit(lambda: launched.append(launch(configuration, inherited))).result()
             context = SparkContext(conf=configuration, gateway=launched[0])
             context.setLogLevel("ERROR")
-            return context
+            return SparkSession(context)
     except BaseException as error:
         for gateway in launched:
             _end_java(gateway)
@@ -123,6 +124,9 @@ def _settings(master: str, scratch: Path, name: str, options: Sequence[str]) -> 
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+        "spark.sql.adaptive.enabled": "false",  # there is nothing to learn about stages of one task for each group
+        "spark.driver.maxResultSize": "0",
         "spark.driver.extraJavaOptions": java_options,
     }
     if not cluster.is_local(master):
@@ -152,14 +156,14 @@ def _own_interrupt_handler() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler if handler is not None else signal.SIG_DFL)
 
 
-def _stop(context: SparkContext) -> None:
+def _stop(session: SparkSession) -> None:
     with suppress(Exception):
-        context.stop()
+        session.stop()
     _end_java(SparkContext._gateway)
 
 
 def _end_java(gateway: JavaGateway | None) -> None:
-    """Ends the Java process, which PySpark would keep until this process ends, so that a later context starts a new
+    """Ends the Java process, which PySpark would keep until this process ends, so that a later session starts a new
     one."""
     SparkContext._gateway = SparkContext._jvm = None
     if gateway is None:

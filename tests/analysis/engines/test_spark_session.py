@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
-from analysis.engines import spark_context
+from analysis.engines import spark_session
 from tests.listening import LOOPBACK, listening_addresses
 
 
-def test_nothing_listens_beyond_loopback(spark: SparkContext) -> None:
+def test_nothing_listens_beyond_loopback(spark: SparkSession) -> None:
     assert SparkContext._gateway is not None
     listening = listening_addresses(SparkContext._gateway.proc.pid)
     assert listening
@@ -36,30 +37,30 @@ class StartingJava:
 
 def test_ctrl_c_while_java_starts_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = StartingJava()
-    monkeypatch.setattr(spark_context, "launch_gateway", java)
-    monkeypatch.setattr(spark_context, "check_java", lambda: None)
-    with pytest.raises(KeyboardInterrupt), spark_context.open_context(scratch_parent=tmp_path):
-        pytest.fail("no context is opened")
+    monkeypatch.setattr(spark_session, "launch_gateway", java)
+    monkeypatch.setattr(spark_session, "check_java", lambda: None)
+    with pytest.raises(KeyboardInterrupt), spark_session.open_session(scratch_parent=tmp_path):
+        pytest.fail("no session is opened")
     assert java.process is not None
     assert java.process.poll() is not None
     assert not list(tmp_path.iterdir())
 
 
-_ONE_CONTEXT = """
+_ONE_SESSION = """
 import signal, sys
 from pathlib import Path
 from record.errors import HostError
-from analysis.engines.spark_context import open_context
+from analysis.engines.spark_session import open_session
 
 def interrupted(signum, frame): ...
 signal.signal(signal.SIGINT, interrupted)
 scratch = Path(sys.argv[1])
 try:
-    with open_context("nonsense://master", scratch): ...
+    with open_session("nonsense://master", scratch): ...
 except HostError as error:
     print(error)
-with open_context("local[1]", scratch) as context:
-    assert context.parallelize(range(3)).count() == 3
+with open_session("local[1]", scratch) as session:
+    assert session.range(3).count() == 3
     assert len([*scratch.iterdir()]) == 1
 assert signal.getsignal(signal.SIGINT) is interrupted
 print([*scratch.iterdir()])
@@ -67,9 +68,9 @@ print([*scratch.iterdir()])
 
 
 @pytest.mark.spark
-def test_a_context_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_session_is_quiet_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _ONE_CONTEXT, str(tmp_path)], capture_output=True, text=True, check=False, timeout=240
+        [sys.executable, "-c", _ONE_SESSION, str(tmp_path)], capture_output=True, text=True, check=False, timeout=240
     )
     assert (done.returncode, done.stderr) == (0, "")
     error, left = done.stdout.splitlines()
