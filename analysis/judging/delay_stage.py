@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
@@ -25,6 +25,7 @@ from analysis.run_files.time_units import second_due
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
 from analysis.tables.structs import struct_from
+from analysis.tables.totals import Rows, Tables, Tally
 from record.time_units import MILLISECOND
 
 
@@ -121,10 +122,19 @@ def _group(variant: int, grouping: Grouping, number: int, rows: NDArray[np.int64
     )
 
 
-@dataclass(frozen=True, slots=True)
-class DelayFigures:
-    """The delays of one group, in milliseconds."""
+class DelayClass(msgspec.Struct, frozen=True):
+    """Notifications whose delays are of one logarithmic class."""
 
+    number: int
+    notifications: int
+
+
+class DelayFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The delays of one group, in milliseconds. All parts of a group are in the same bucket."""
+
+    variant: int
+    grouping: Grouping
+    number: int
     notifications: int
     mean_ms: float
     p50_ms: float
@@ -133,28 +143,28 @@ class DelayFigures:
     max_ms: float
     queueing_share: float | None
     ways_known: int
-    classes: Mapping[int, int]
-    """Notifications by the number of their logarithmic class; filled for `ALL` only."""
+    classes: list[DelayClass]
+    """In order; filled for `ALL` only."""
 
 
 @dataclass(slots=True)
-class DelayTally:
-    """Figures by variant, grouping and number."""
+class DelayTally(Tally):
+    """The figures of all groups."""
 
-    figures: dict[_Key, DelayFigures] = field(default_factory=dict)
-
-    def merge(self, other: DelayTally) -> None:
-        self.figures |= other.figures
+    figures: Rows[DelayFigures] = field(default_factory=partial(Rows, DelayFigures, ("variant", "grouping", "number")))
 
 
-def measure_delays(bucket: ShuffleBucket) -> Output[DelayTally]:
+def measure_delays(bucket: ShuffleBucket) -> Output[Tables]:
     """The stage: the figures of each group in a bucket."""
     grouped: dict[_Key, list[_Group]] = {}
     decoder = msgspec.msgpack.Decoder(list[_Group])
     for part in bucket.parts:
         for group in decoder.decode(part):
             grouped.setdefault((group.variant, group.grouping, group.number), []).append(group)
-    return Output(DelayTally({key: _figures(groups) for key, groups in grouped.items()}))
+    tally = DelayTally()
+    for groups in grouped.values():
+        tally.figures.add(_figures(groups))
+    return Output(tally.tables())
 
 
 def _figures(groups: list[_Group]) -> DelayFigures:
@@ -164,6 +174,9 @@ def _figures(groups: list[_Group]) -> DelayFigures:
     known_delay = sum(group.known_delay for group in groups)
     known_waiting = sum(group.known_waiting for group in groups)
     return DelayFigures(
+        variant=groups[0].variant,
+        grouping=groups[0].grouping,
+        number=groups[0].number,
         notifications=len(delays),
         mean_ms=total / len(delays) / MILLISECOND,
         p50_ms=float(median),
@@ -172,18 +185,18 @@ def _figures(groups: list[_Group]) -> DelayFigures:
         max_ms=largest / MILLISECOND,
         queueing_share=known_waiting / known_delay if known_delay else None,
         ways_known=sum(group.ways_known for group in groups),
-        classes=_classes(groups) if groups[0].grouping is Grouping.ALL else {},
+        classes=_classes(groups) if groups[0].grouping is Grouping.ALL else [],
     )
 
 
-def _classes(groups: list[_Group]) -> dict[int, int]:
+def _classes(groups: list[_Group]) -> list[DelayClass]:
     """Counts part by part, because a variant may have very many delays."""
     classes: Counter[int] = Counter()
     for group in groups:
         clipped = np.maximum(np.frombuffer(group.delays, dtype=np.int64) / MILLISECOND, SMALLEST_MS)
         numbers, counts = np.unique(np.floor(np.log10(clipped) * CLASSES_PER_DECADE).astype(int), return_counts=True)
         classes.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
-    return dict(classes)
+    return [DelayClass(*of_class) for of_class in sorted(classes.items())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,33 +209,32 @@ class DelayTables:
     def over_time(self) -> list[DelayOverTime]:
         """The table `delays`."""
         return [
-            struct_from(DelayOverTime, figures, variant=self.variants[variant], second=second)
-            for (variant, second), figures in self._of(Grouping.SECOND)
+            struct_from(DelayOverTime, figures, variant=self.variants[figures.variant], second=figures.number)
+            for figures in self._of(Grouping.SECOND)
         ]
 
     def by_hops(self) -> list[DelayByHops]:
         """The table `hops`."""
         return [
-            struct_from(DelayByHops, figures, variant=self.variants[variant], hops=hops)
-            for (variant, hops), figures in self._of(Grouping.HOPS)
+            struct_from(DelayByHops, figures, variant=self.variants[figures.variant], hops=figures.number)
+            for figures in self._of(Grouping.HOPS)
         ]
 
     def distribution(self) -> list[DelayDistribution]:
         """The table `distribution`: class i spans 10^(i/20) to 10^((i+1)/20) milliseconds."""
         return [
             DelayDistribution(
-                variant=self.variants[variant],
-                lower_ms=lower_ms(number),
-                upper_ms=lower_ms(number + 1),
-                notifications=count,
+                variant=self.variants[figures.variant],
+                lower_ms=lower_ms(found.number),
+                upper_ms=lower_ms(found.number + 1),
+                notifications=found.notifications,
             )
-            for (variant, _), figures in self._of(Grouping.ALL)
-            for number, count in sorted(figures.classes.items())
+            for figures in self._of(Grouping.ALL)
+            for found in figures.classes
         ]
 
     def of_all(self, variant: int) -> DelayFigures | None:
-        return self.tally.figures.get((variant, Grouping.ALL, 0))
+        return next((figures for figures in self._of(Grouping.ALL) if figures.variant == variant), None)
 
-    def _of(self, grouping: Grouping) -> Iterable[tuple[tuple[int, int], DelayFigures]]:
-        found = {key: figures for key, figures in self.tally.figures.items() if key[1] is grouping}
-        return (((variant, number), found[variant, grouping, number]) for variant, _, number in sorted(found))
+    def _of(self, grouping: Grouping) -> Iterator[DelayFigures]:
+        return (figures for figures in self.tally.figures if figures.grouping is grouping)

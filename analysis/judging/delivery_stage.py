@@ -8,18 +8,15 @@ from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.detections.counts import DetectionTally
 from analysis.judging.detections.stage import DetectionStage
 from analysis.judging.publisher_stage import PublisherStage, PublisherTally
+from analysis.tables.totals import Tables, Tally
 
 
 @dataclass(slots=True)
-class DeliveryTally:
+class DeliveryTally(Tally):
     """Counts made of deliveries and detections."""
 
     publishers: PublisherTally = field(default_factory=PublisherTally)
     detections: DetectionTally = field(default_factory=DetectionTally)
-
-    def merge(self, other: DeliveryTally) -> None:
-        self.publishers.merge(other.publishers)
-        self.detections.merge(other.detections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +26,10 @@ class DeliveryStage:
     publishers: PublisherStage
     detections: DetectionStage
 
-    def __call__(self, bucket: ShuffleBucket) -> Output[DeliveryTally]:
+    def __call__(self, bucket: ShuffleBucket) -> Output[Tables]:
         beyond = bucket.number - self.publishers.buckets
         if beyond < 0:
             done = self.publishers(bucket)
-            return Output(DeliveryTally(publishers=done.tally), done.parts)
-        return Output(DeliveryTally(detections=self.detections(ShuffleBucket(beyond, bucket.parts)).tally))
+            return Output(DeliveryTally(publishers=done.tally).tables(), done.parts)
+        judged = self.detections(ShuffleBucket(beyond, bucket.parts))
+        return Output(DeliveryTally(detections=judged.tally).tables())

@@ -2,57 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+import msgspec
 
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.tables.deliveries import Cause, Defect
 from analysis.tables.summary import OVERTAKEN, Example
+from analysis.tables.totals import FirstRows
 
 MOST = 10
 """Examples kept of each defect and variant."""
 
+ExampleKind = tuple[int, str]
+"""Variant and defect."""
 ExampleKey = tuple[int, str, str]
 """Time of publishing, publication, client."""
 
 
-class FoundExamples:
-    """Keeps the examples whose publications were published first."""
+class FoundExample(msgspec.Struct, frozen=True):
+    """An example. Those whose publications were published first are kept."""
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[int, str], dict[ExampleKey, Example]] = {}
-
-    def add(
-        self, judged: JudgedPublication, outcome: PublicationOutcome, defect: Defect | None, overtaken: bool
-    ) -> None:
-        """Keeps the outcome of a publication for a client if it is one of the first examples of its kind."""
-        kind = defect.value if defect is not None else OVERTAKEN if overtaken else None
-        if kind is None:
-            return
-        key = -1 if judged.published is None else judged.published, judged.publication, outcome.client
-        self.keep(judged.variant, kind, key, lambda: _example(judged, outcome, kind))
-
-    def keep(self, variant: int, kind: str, key: ExampleKey, example: Callable[[], Example]) -> None:
-        """Keeps an example of a defect of this kind if its key is one of the first."""
-        kept = self._found.setdefault((variant, kind), {})
-        if len(kept) < MOST or key < max(kept):
-            kept[key] = example()
-            _keep_first(kept)
-
-    def merge(self, other: FoundExamples) -> None:
-        for kind, found in other._found.items():
-            kept = self._found.setdefault(kind, {})
-            kept |= found
-            _keep_first(kept)
-
-    def of(self, variant: int) -> list[Example]:
-        """The examples of a variant, by defect, in the order of publishing."""
-        kinds = sorted(kind for kind in self._found if kind[0] == variant)
-        return [example for kind in kinds for _, example in sorted(self._found[kind].items())]
+    variant: int
+    kind: str
+    published: int
+    publication: str
+    client: str
+    encoded: str
+    """The example as JSON, because a column has no fields that may be left out."""
 
 
-def _keep_first(kept: dict[ExampleKey, Example]) -> None:
-    for key in sorted(kept)[MOST:]:
-        del kept[key]
+FoundExamples = FirstRows[FoundExample]
+
+
+def found_examples() -> FoundExamples:
+    """No examples yet."""
+    return FirstRows(FoundExample, MOST, ("variant", "kind"), ("published", "publication", "client"))
+
+
+def add_example(
+    examples: FoundExamples,
+    judged: JudgedPublication,
+    outcome: PublicationOutcome,
+    defect: Defect | None,
+    overtaken: bool,
+) -> None:
+    """Keeps the outcome of a publication for a client if it is one of the first examples of its kind."""
+    kind = defect.value if defect is not None else OVERTAKEN if overtaken else None
+    if kind is None:
+        return
+    key = -1 if judged.published is None else judged.published, judged.publication, outcome.client
+    keep_example(examples, (judged.variant, kind), key, lambda: _example(judged, outcome, kind))
+
+
+def keep_example(examples: FoundExamples, kind: ExampleKind, key: ExampleKey, example: Callable[[], Example]) -> None:
+    """Keeps an example of a defect if its key is one of the first."""
+    if examples.takes(kind, key):
+        (variant, name), (published, publication, client) = kind, key
+        encoded = msgspec.json.encode(example()).decode()
+        examples.add(FoundExample(variant, name, published, publication, client, encoded))
+
+
+def examples_of(variant: int, examples: Iterable[FoundExample]) -> list[Example]:
+    """The examples of a variant, by defect, in the order of publishing."""
+    return [msgspec.json.decode(found.encoded, type=Example) for found in examples if found.variant == variant]
 
 
 def _example(judged: JudgedPublication, outcome: PublicationOutcome, kind: str) -> Example:

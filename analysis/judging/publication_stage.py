@@ -13,7 +13,7 @@ from analysis.engines.interface import Output, ShuffleBucket
 from analysis.judging.detections.events import CompositeEventCollector, PartOfComposite
 from analysis.judging.evidence.backlog import HANDLING
 from analysis.judging.evidence.departures import LatestArrival, add_departures
-from analysis.judging.evidence.ways import MOST_WAYS, Way
+from analysis.judging.evidence.ways import Way, first_ways
 from analysis.judging.fault_effects.baseline import Baselines
 from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.histories.history import History
@@ -25,7 +25,7 @@ from analysis.judging.journeys.network import Network
 from analysis.judging.journeys.network_usage import Usage, usage_of
 from analysis.judging.journeys.route_lengths import Copies, routes_of
 from analysis.judging.journeys.router_work import Work, WorkSamples
-from analysis.judging.journeys.spread import MOST_SAMPLED, SpreadPublication, SpreadSample, add_spread
+from analysis.judging.journeys.spread import SpreadSample, add_spread, spread_sample
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
 from analysis.judging.oracle import Oracle, Verdict, expect, oracles_of
 from analysis.judging.rights.duties import owing_subscriptions
@@ -83,14 +83,14 @@ class PublicationTally(Tally):
     """Delays of each other variant and of the first, side by side."""
     baselines: Baselines = field(default_factory=Baselines)
     work: Rows[Work] = field(default_factory=partial(Rows, Work))
-    spread: SpreadSample = field(default_factory=partial(FirstRows, SpreadPublication, MOST_SAMPLED))
+    spread: SpreadSample = field(default_factory=spread_sample)
     routes: Rows[Copies] = field(default_factory=partial(Rows, Copies))
     """Of runs with a best-effort protocol only."""
     usage: Rows[Usage] = field(default_factory=partial(Rows, Usage))
     causes: Rows[Lead] = field(default_factory=partial(Rows, Lead))
     issued: Rows[Issued] = field(default_factory=partial(Rows, Issued))
     parts_matched: Rows[PartOfComposite] = field(default_factory=partial(Rows, PartOfComposite))
-    ways: FirstRows[Way] = field(default_factory=partial(FirstRows, Way, MOST_WAYS))
+    ways: FirstRows[Way] = field(default_factory=first_ways)
     departures: Rows[LatestArrival] = field(default_factory=partial(Rows, LatestArrival))
     """Both of variants with outages that may cost publications."""
 
@@ -212,7 +212,7 @@ def _add_ways(journey: Journey, ways: FirstRows[Way]) -> None:
     for receipts in journey.receipts.values():
         for receipt in receipts:
             if receipt.path is not None:
-                ways.add(Way(journey.variant, receipt.path))
+                ways.add(Way.of(journey.variant, receipt.path))
 
 
 def _age(journey: Journey, end: int) -> int:

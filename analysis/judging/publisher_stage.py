@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +17,7 @@ from analysis.judging.deliveries.delivery_ratio import DueTally
 from analysis.judging.deliveries.gaps import Starts, with_gaps
 from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.weighing import weighed
-from analysis.judging.examples import FoundExamples
+from analysis.judging.examples import FoundExamples, add_example, found_examples
 from analysis.judging.fault_effects.counts import FaultTally
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, decode_judged, mapped_bytes
 from analysis.judging.variant_context import VariantContext
@@ -26,26 +25,19 @@ from analysis.reading.intervals import FOREVER
 from analysis.run_files.time_units import second_due
 from analysis.tables.deliveries import Defect, Expectation, Notification, Right
 from analysis.tables.partitions import PartWriter
+from analysis.tables.totals import Rows, Tally
 from record.promises import Completeness, Order
 from record.time_units import MILLISECOND
 
 
 @dataclass(slots=True)
-class PublisherTally:
+class PublisherTally(Tally):
     """Counts made of deliveries."""
 
-    counts: defaultdict[int, DeliveryCounts] = field(default_factory=partial(defaultdict, DeliveryCounts))
-    """By variant."""
-    examples: FoundExamples = field(default_factory=FoundExamples)
+    counts: Rows[DeliveryCounts] = field(default_factory=partial(Rows, DeliveryCounts))
+    examples: FoundExamples = field(default_factory=found_examples)
     faults: FaultTally = field(default_factory=FaultTally)
     due: DueTally = field(default_factory=DueTally)
-
-    def merge(self, other: PublisherTally) -> None:
-        for variant, counts in other.counts.items():
-            self.counts[variant].merge(counts)
-        self.examples.merge(other.examples)
-        self.faults.merge(other.faults)
-        self.due.merge(other.due)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +61,9 @@ class PublisherStage:
                 for judged, outcome, order in _with_order(self._counted(of_publisher, tally)):
                     variant = self.variants[judged.variant]
                     reordered = order.violates(variant.promises.order)
-                    tally.counts[judged.variant].add(outcome, order.overtaken, reordered)
+                    tally.counts.of(judged.variant).add(outcome, order.overtaken, reordered)
                     defect = _defect(outcome, reordered)
-                    tally.examples.add(judged, outcome, defect, order.overtaken)
+                    add_example(tally.examples, judged, outcome, defect, order.overtaken)
                     expectations.write(_expectation(variant, judged, outcome, defect))
                     for row in _notifications(variant, judged, outcome, order):
                         notifications.write(row)

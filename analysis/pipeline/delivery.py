@@ -9,8 +9,7 @@ import msgspec
 from analysis.judging.deliveries.counts import DeliveryCounts
 from analysis.judging.deliveries.operations import OPERATION_DEFECTS, OperationDefect
 from analysis.judging.deliveries.starts import start_figures
-from analysis.judging.detections.counts import DetectionCounts
-from analysis.judging.examples import MOST
+from analysis.judging.examples import MOST, examples_of
 from analysis.judging.rights.standing import unconfirmed
 from analysis.pipeline.incomplete_logs import without_losses
 from analysis.pipeline.power import below_wanted, power_of, proves_nothing
@@ -20,6 +19,7 @@ from analysis.reading.log_events import BrokerDefect
 from analysis.reading.stream_positions import Fall
 from analysis.tables.deliveries import Defect
 from analysis.tables.detections import DetectionDefect
+from analysis.tables.reasons import by_reason
 from analysis.tables.starts import START_NOT_ANNOUNCED, Start
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
@@ -45,7 +45,7 @@ def delivery_of(
     """The delivery part of the summary of variant `number`; `starving` are the reasons why its host was starved, and
     `lacking` those why its logs are incomplete."""
     publications = findings.publications.counts.of(number)
-    counts = findings.publishers.counts.get(number, DeliveryCounts())
+    counts = findings.publishers.counts.of(number)
     if lacking and counts.lost:
         counts = without_losses(counts, lacking)
     defects = [defect for defect in findings.logs.defects if defect.variant == number]
@@ -58,10 +58,10 @@ def delivery_of(
     missing = [start for start in starts if start.missing]
     problems += [] if starving else map(_start_example, missing[:MOST])
     best_effort = _best_effort(number, variant, counts, findings)
-    detections = findings.detections.counts.get(number, DetectionCounts())
+    detections = findings.detections.counts.of(number)
     lifetimes = findings.lifetimes[number]
     composites = sum(lifetime.made is Event.COMPOSE for lifetime in lifetimes)
-    power = power_of(counts)
+    power, delays = power_of(counts), findings.detections.delays_of(number)
     found = {problem.defect for problem in problems} | {defect.value for defect in detections.defects()}
     found |= {POWER_BELOW} if below_wanted(power, variant) else set()
     late = bool(starving and (missing or len(operations) < len(findings.operations[number])))
@@ -74,21 +74,21 @@ def delivery_of(
         power=power,
         expected_judged=variant.expected_judged,
         unjudged=unjudged_times(starving) if late else msgspec.UNSET,
-        excused=counts.excused.total(),
-        not_judged=counts.not_judged.total(),
+        excused=by_reason(counts.excused).total(),
+        not_judged=by_reason(counts.not_judged).total(),
         settles_within_s=findings.settling[number].within / SECOND,
         best_effort=best_effort,
         against_streams=len(falls) or msgspec.UNSET,
-        spurious_causes=dict(sorted(counts.spurious_causes.items())),
+        spurious_causes=dict(by_reason(counts.spurious_causes)),
         unconfirmed=unconfirmed(lifetimes),
-        detections=detections.figures(composites) if composites or detections.delivered else msgspec.UNSET,
+        detections=detections.figures(composites, delays) if composites or detections.delivered else msgspec.UNSET,
         starts=start_figures(starts) if variant.promises.announces_starts else msgspec.UNSET,
-        examples=[*problems, *_examples(number, findings, lacking), *findings.detections.examples.of(number)],
+        examples=[*problems, *_examples(number, findings, lacking), *examples_of(number, findings.detections.examples)],
     )
 
 
 def _examples(number: int, findings: Findings, lacking: Sequence[str]) -> list[Example]:
-    found = findings.publishers.examples.of(number)
+    found = examples_of(number, findings.publishers.examples)
     return [example for example in found if example.defect != Defect.LOST] if lacking else found
 
 

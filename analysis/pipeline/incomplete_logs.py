@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from analysis.auditing import COMPLETENESS
 from analysis.judging.deliveries.counts import DeliveryCounts
+from analysis.tables.reasons import Reason, total
 from record.fidelity import Check, FidelityVerdict
 
 
@@ -19,4 +20,4 @@ def incomplete(checks: Iterable[Check]) -> list[str]:
 def without_losses(counts: DeliveryCounts, reasons: Iterable[str]) -> DeliveryCounts:
     """The same counts, with losses that cannot be judged for these reasons."""
     why = f"the logs are incomplete ({', '.join(reasons)})"
-    return replace(counts, lost=0, not_judged=counts.not_judged + Counter({why: counts.lost}))
+    return replace(counts, lost=0, not_judged=total(counts.not_judged, [Reason(why, counts.lost)]))

@@ -7,6 +7,7 @@ import msgspec
 from analysis.judging.deliveries.counts import DeliveryCounts
 from analysis.judging.detections.counts import DetectionCounts
 from analysis.tables.power import ENOUGH, Power, ordered
+from analysis.tables.reasons import by_reason
 from record.manifest import VariantRecord
 
 
@@ -14,8 +15,8 @@ def power_of(counts: DeliveryCounts) -> Power:
     """The power of a verdict. Pairs that are due by best effort are owed, and judged by their ratio."""
     return Power(
         owed=counts.expected + counts.due,
-        excused=ordered(counts.excused),
-        not_judged=ordered(counts.not_judged),
+        excused=ordered(by_reason(counts.excused)),
+        not_judged=ordered(by_reason(counts.not_judged)),
         implied=counts.implied,
     )
 
@@ -28,7 +29,7 @@ def proves_nothing(power: Power, detections: DetectionCounts) -> bool:
     if power.owed:
         return not power.enough
     if detections.expected:
-        return detections.not_judged.total() > (1 - ENOUGH) * detections.expected
+        return by_reason(detections.not_judged).total() > (1 - ENOUGH) * detections.expected
     return not detections.forgone
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from analysis.judging.detections.counts import delay_classes
 from analysis.judging.journeys.network_usage import rows_of_usage
 from analysis.judging.journeys.route_lengths import lengths
 from analysis.judging.journeys.spread import rows_of_spread
@@ -60,10 +61,9 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     _write_if_any(rows_of_usage(findings.publications.usage, traffic.variants, traffic.scales), results, NetworkUsage)
     _write_if_any(traffic.buffers(), results, BufferSize)
     _write_if_any((row for starts in findings.starts for row in starts), results, Start)
-    if findings.detections.counts:
-        counts = sorted(findings.detections.counts.items())
-        rows = (row for number, found in counts for row in found.delay_classes(run.manifest.variants[number].name))
-        write_table(rows, results, DetectionDelays)
+    if any(counts.expected or counts.delivered or counts.forgone for counts in findings.detections.counts):
+        of_each = ((name, findings.detections.delays_of(number)) for number, name in enumerate(traffic.variants))
+        write_table((row for found in of_each for row in delay_classes(*found)), results, DetectionDelays)
     else:
         remove_table(results, DetectionDelays)
     if findings.placements.join_points:

@@ -184,7 +184,7 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     composed = lifetimes_of(found.histories, publications.parts_matched, rounding, joined, evidence)
     context = _Context(contexts, buckets, composed, composite_buckets)
     tally, delays = _third_and_fourth(judged, context, progress, parts)
-    _publish(run, context, parts, sum(counts.delivered for counts in tally.publishers.counts.values()))
+    _publish(run, context, parts, sum(counts.delivered for counts in tally.publishers.counts))
     names = tuple(variant.name for variant in run.manifest.variants)
     return Findings(
         logs=logs,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from operator import add
-from typing import Annotated, Any, Generic, Protocol, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, TypeVar, get_origin, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -31,18 +31,20 @@ LargestKnown = Annotated[int | None, largest_known]
 Tables = Mapping[str, pa.Table]
 """A tally on its way: the rows of each of its fields."""
 
+Fields = tuple[str, ...]
+_Key = tuple[Any, ...]
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
 class Rows(Generic[_Row]):
     """Rows of one type, one for each key."""
 
-    def __init__(self, row: type[_Row], keys: tuple[str, ...] = ()) -> None:
+    def __init__(self, row: type[_Row], keys: Fields = ()) -> None:
         """`keys` are the fields of the key, where it is not all that is no count."""
         self.row = row
         self._counts = _counts(row)
         self._keys = keys or tuple(name for name in row.__struct_fields__ if name not in self._counts)
-        self._rows: dict[tuple[Any, ...], _Row] = {}
+        self._rows: dict[_Key, _Row] = {}
 
     def of(self, *key: object) -> _Row:
         """The row with this key, to be read and counted in. One is made where there is none."""
@@ -53,7 +55,7 @@ class Rows(Generic[_Row]):
 
     def add(self, row: _Row) -> None:
         """Adds another row's counts to those of its key."""
-        known = self._rows.setdefault(tuple(getattr(row, name) for name in self._keys), row)
+        known = self._rows.setdefault(_key(row, self._keys), row)
         if known is not row:
             for name, total in self._counts.items():
                 setattr(known, name, total(getattr(known, name), getattr(row, name)))
@@ -63,42 +65,30 @@ class Rows(Generic[_Row]):
         return (self._rows[key] for key in sorted(self._rows))
 
 
-class Ranked(Protocol):
-    """A row of which only the first are kept."""
-
-    @property
-    def group(self) -> Any:
-        """The rows that it competes with have the same."""
-
-    @property
-    def rank(self) -> Any:
-        """The least is first. No two rows of a group have the same."""
-
-
-_Ranked = TypeVar("_Ranked", bound=Ranked)
-
-
-class FirstRows(Generic[_Ranked]):
+class FirstRows(Generic[_Row]):
     """The first rows of each group, up to a number."""
 
-    def __init__(self, row: type[_Ranked], most: int) -> None:
+    def __init__(self, row: type[_Row], most: int, group: Fields, rank: Fields) -> None:
+        """`group` are the fields that a row has in common with those it competes with, `rank` those that tell it from
+        these. The least is first."""
         self.row = row
         self._most = most
-        self._groups: dict[Any, dict[Any, _Ranked]] = {}
+        self._group, self._rank = group, rank
+        self._groups: dict[_Key, dict[_Key, _Row]] = {}
 
-    def takes(self, group: object, rank: Any) -> bool:
+    def takes(self, group: _Key, rank: _Key) -> bool:
         """True while a row of this rank would be among the first."""
         kept = self._groups.get(group, {})
         return len(kept) < self._most or rank < max(kept)
 
-    def add(self, row: _Ranked) -> None:
+    def add(self, row: _Row) -> None:
         """Keeps a row if it is one of the first."""
-        kept = self._groups.setdefault(row.group, {})
-        kept[row.rank] = row
+        kept = self._groups.setdefault(_key(row, self._group), {})
+        kept[_key(row, self._rank)] = row
         if len(kept) > self._most:
             del kept[max(kept)]
 
-    def __iter__(self) -> Iterator[_Ranked]:
+    def __iter__(self) -> Iterator[_Row]:
         """The rows in the order of groups and ranks."""
         return (self._groups[group][rank] for group in sorted(self._groups) for rank in sorted(self._groups[group]))
 
@@ -123,6 +113,10 @@ class Tally:
                 yield from ((f"{own.name}.{name}", kept) for name, kept in part._rows())
             else:
                 yield own.name, part
+
+
+def _key(row: msgspec.Struct, names: Fields) -> _Key:
+    return tuple(getattr(row, name) for name in names)
 
 
 @cache

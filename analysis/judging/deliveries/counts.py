@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+import msgspec
 
 from analysis.judging.judged import PublicationOutcome
 from analysis.tables.deliveries import Right
+from analysis.tables.reasons import Reasons, count
+from analysis.tables.totals import Sum
 
 
-@dataclass(slots=True)
-class DeliveryCounts:
+class DeliveryCounts(msgspec.Struct):
     """The oracle's findings over the pairs of a publication and a client in one variant."""
 
-    expected: int = 0
+    variant: int
+    expected: Sum = 0
     """Pairs with the right `must`."""
-    delivered: int = 0
-    optional: int = 0
-    excused: Counter[str] = field(default_factory=Counter)
+    delivered: Sum = 0
+    optional: Sum = 0
+    excused: Reasons = []
     """Pairs by their excuse."""
-    not_judged: Counter[str] = field(default_factory=Counter)
+    not_judged: Reasons = []
     """Pairs by the reason why they cannot be judged."""
-    implied: int = 0
+    implied: Sum = 0
     """Pairs that an outage may have struck, by overlay, faults and promises alone."""
-    lost: int = 0
-    due: int = 0
+    lost: Sum = 0
+    due: Sum = 0
     """Pairs with the right `due`."""
-    missed: int = 0
+    missed: Sum = 0
     """Pairs with the right `due` whose client was not notified."""
-    duplicate: int = 0
-    spurious: int = 0
-    reordered: int = 0
-    overtaken: int = 0
-    spurious_causes: Counter[str] = field(default_factory=Counter)
+    duplicate: Sum = 0
+    spurious: Sum = 0
+    reordered: Sum = 0
+    overtaken: Sum = 0
+    spurious_causes: Reasons = []
 
     def add(self, outcome: PublicationOutcome, overtaken: bool, reordered: bool) -> None:
         got, right = len(outcome.receipts), outcome.right
@@ -41,7 +42,7 @@ class DeliveryCounts:
         self.reordered += reordered
         if right is Right.NONE:
             self.spurious += got
-            self.spurious_causes[str(outcome.cause)] += got
+            count(self.spurious_causes, str(outcome.cause), got)
             return
         self.duplicate += max(got - 1, 0)
         if right is Right.MUST:
@@ -49,27 +50,11 @@ class DeliveryCounts:
             self.implied += outcome.struck
             self.lost += outcome.is_lost
             if outcome.excuse is not None:
-                self.excused[outcome.excuse] += 1
+                count(self.excused, outcome.excuse)
             if outcome.not_judged is not None:
-                self.not_judged[outcome.not_judged] += 1
+                count(self.not_judged, outcome.not_judged)
         elif right is Right.DUE:
             self.due += 1
             self.missed += not got
         else:
             self.optional += got > 0
-
-    def merge(self, other: DeliveryCounts) -> None:
-        self.expected += other.expected
-        self.delivered += other.delivered
-        self.optional += other.optional
-        self.excused.update(other.excused)
-        self.not_judged.update(other.not_judged)
-        self.implied += other.implied
-        self.lost += other.lost
-        self.due += other.due
-        self.missed += other.missed
-        self.duplicate += other.duplicate
-        self.spurious += other.spurious
-        self.reordered += other.reordered
-        self.overtaken += other.overtaken
-        self.spurious_causes.update(other.spurious_causes)

@@ -13,11 +13,14 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import iadd
+from typing import Annotated
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,10 +28,12 @@ from analysis.judging.judged import JudgedPublication
 from analysis.run_files.time_units import second_due
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime, Right
 from analysis.tables.student import student_t
+from analysis.tables.totals import Rows, Tally
 from record.manifest import VariantRecord
 
 BATCHES = 20
 
+_Column = Annotated[list[int], iadd]
 _DUE = (Right.MUST, Right.DUE)
 _Rows = NDArray[np.int64]
 """A row a publication: time of publishing, due pairs, notified due pairs."""
@@ -44,22 +49,29 @@ class DeliveryRatio:
     high: float | None
 
 
-@dataclass(slots=True)
-class DueTally:
-    """The due pairs of each publication that has any, at 24 bytes a publication."""
+class DuePairs(msgspec.Struct):
+    """The due pairs of each publication of a variant that has any, in columns because there are so many."""
 
-    of: dict[int, array[int]] = field(default_factory=dict)
-    """By variant: time of publishing, due pairs and notified due pairs of each publication in a row."""
+    variant: int
+    published: _Column = []
+    """Times of publishing."""
+    due: _Column = []
+    notified: _Column = []
+
+
+@dataclass(slots=True)
+class DueTally(Tally):
+    """The due pairs of all variants."""
+
+    pairs: Rows[DuePairs] = field(default_factory=partial(Rows, DuePairs))
 
     def add(self, judged: JudgedPublication) -> None:
         received = [len(outcome.receipts) > 0 for outcome in judged.outcomes if outcome.right in _DUE]
         if received and judged.published is not None:
-            row = judged.published, len(received), sum(received)
-            self.of.setdefault(judged.variant, array("q")).extend(row)
-
-    def merge(self, other: DueTally) -> None:
-        for variant, rows in other.of.items():
-            self.of.setdefault(variant, array("q")).extend(rows)
+            pairs = self.pairs.of(judged.variant)
+            pairs.published.append(judged.published)
+            pairs.due.append(len(received))
+            pairs.notified.append(sum(received))
 
     def ratio(self, variant: int) -> DeliveryRatio | None:
         """The delivery ratio of a variant; None where nothing was due."""
@@ -95,7 +107,8 @@ class DueTally:
 
     def _in_order_of_time(self, variant: int) -> _Rows:
         """Rows of the same time are ordered by their numbers, so that every engine puts them into the same batch."""
-        rows = np.array(self.of.get(variant, ()), dtype=np.int64).reshape(-1, 3)
+        pairs = self.pairs.of(variant)
+        rows = np.array((pairs.published, pairs.due, pairs.notified), dtype=np.int64).T
         return rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
 
 

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
+from operator import add
+from typing import Annotated
+
+import msgspec
 
 from analysis.judging.detections.oracle import JudgedDetection
-from analysis.judging.examples import FoundExamples
+from analysis.judging.examples import FoundExamples, found_examples
 from analysis.tables.deliveries import Cause, Right
 from analysis.tables.detections import DetectionDefect, DetectionDelays, DetectionFigures
 from analysis.tables.histogram import DurationHistogram, Durations, class_of
 from analysis.tables.power import ordered
+from analysis.tables.reasons import Reasons, by_reason, count
+from analysis.tables.totals import Rows, Sum, Tally
 from record.time_units import MILLISECOND
 
 
-@dataclass(slots=True)
-class DetectionCounts:
+class DetectionCounts(msgspec.Struct):
     """The oracle's findings over the sets of publications in one variant."""
 
-    expected: int = 0
-    delivered: int = 0
-    optional: int = 0
-    forgone: int = 0
-    excused: Counter[str] = field(default_factory=Counter)
+    variant: int
+    expected: Sum = 0
+    delivered: Sum = 0
+    optional: Sum = 0
+    forgone: Sum = 0
+    excused: Reasons = []
     """Sets by their excuse."""
-    not_judged: Counter[str] = field(default_factory=Counter)
+    not_judged: Reasons = []
     """Sets by the reason why they cannot be judged."""
-    lost: int = 0
-    dropped: int = 0
-    duplicate: int = 0
-    spurious: int = 0
-    spurious_causes: Counter[str] = field(default_factory=Counter)
-    delays: DurationHistogram = field(default_factory=DurationHistogram)
-    """Of first notifications."""
+    lost: Sum = 0
+    dropped: Sum = 0
+    duplicate: Sum = 0
+    spurious: Sum = 0
+    spurious_causes: Reasons = []
 
     def add(self, judged: JudgedDetection) -> None:
         got = len(judged.notified)
@@ -44,37 +47,19 @@ class DetectionCounts:
             self.lost += judged.is_lost
             self.dropped += judged.is_lost and bool(judged.drops)
             if judged.weighed is not None and judged.weighed.excuse is not None:
-                self.excused[judged.weighed.excuse.kind] += 1
+                count(self.excused, judged.weighed.excuse.kind)
             elif judged.weighed is not None and judged.weighed.not_judged is not None:
-                self.not_judged[judged.weighed.not_judged] += 1
+                count(self.not_judged, judged.weighed.not_judged)
             self.optional += max(min(got, judged.lifetimes) - 1, 0)
         else:
             self.optional += min(got, judged.lifetimes)
             self.forgone += not got
-        if got:
-            delay = max(judged.notified[0].time - judged.intended, 1)
-            self.delays.add(class_of(delay), Durations(1, delay, delay))
 
     def add_spurious(self, cause: Cause) -> None:
         """Adds the notification of a set that is no detection."""
         self.delivered += 1
         self.spurious += 1
-        self.spurious_causes[cause.value] += 1
-
-    def merge(self, other: DetectionCounts) -> None:
-        self.expected += other.expected
-        self.delivered += other.delivered
-        self.optional += other.optional
-        self.forgone += other.forgone
-        self.excused.update(other.excused)
-        self.not_judged.update(other.not_judged)
-        self.lost += other.lost
-        self.dropped += other.dropped
-        self.duplicate += other.duplicate
-        self.spurious += other.spurious
-        for number, durations in other.delays.classes.items():
-            self.delays.add(number, durations)
-        self.spurious_causes.update(other.spurious_causes)
+        count(self.spurious_causes, cause.value)
 
     def defects(self) -> list[DetectionDefect]:
         """The defects that were found."""
@@ -85,9 +70,8 @@ class DetectionCounts:
         }
         return [defect for defect, count in found.items() if count]
 
-    def figures(self, composites: int) -> DetectionFigures:
-        """The part of the summary, given the number of composite subscriptions."""
-        delays = self.delays
+    def figures(self, composites: int, delays: DurationHistogram) -> DetectionFigures:
+        """The part of the summary, given the number of composite subscriptions and the delays."""
         p50, p95, p99 = (
             (delays.quantile(share) / MILLISECOND if delays.count else None) for share in (0.5, 0.95, 0.99)
         )
@@ -97,13 +81,13 @@ class DetectionCounts:
             delivered=self.delivered,
             optional=self.optional,
             forgone=self.forgone,
-            excused=ordered(self.excused),
-            not_judged=ordered(self.not_judged),
+            excused=ordered(by_reason(self.excused)),
+            not_judged=ordered(by_reason(self.not_judged)),
             lost=self.lost,
             dropped=self.dropped,
             duplicate=self.duplicate,
             spurious=self.spurious,
-            spurious_causes=dict(sorted(self.spurious_causes.items())),
+            spurious_causes=dict(by_reason(self.spurious_causes)),
             mean_ms=delays.mean / MILLISECOND if delays.count else None,
             p50_ms=p50,
             p95_ms=p95,
@@ -111,28 +95,44 @@ class DetectionCounts:
             max_ms=delays.largest / MILLISECOND if delays.count else None,
         )
 
-    def delay_classes(self, variant: str) -> list[DetectionDelays]:
-        """The rows of the table `detection_delays` of a variant."""
-        return [
-            DetectionDelays(
-                variant=variant,
-                lower_ms=10 ** (number / self.delays.per_decade) / MILLISECOND,
-                upper_ms=10 ** ((number + 1) / self.delays.per_decade) / MILLISECOND,
-                notifications=durations.count,
-            )
-            for number, durations in sorted(self.delays.classes.items())
-        ]
+
+def delay_classes(variant: str, delays: DurationHistogram) -> list[DetectionDelays]:
+    """The rows of the table `detection_delays` of a variant."""
+    return [
+        DetectionDelays(
+            variant=variant,
+            lower_ms=10 ** (number / delays.per_decade) / MILLISECOND,
+            upper_ms=10 ** ((number + 1) / delays.per_decade) / MILLISECOND,
+            notifications=durations.count,
+        )
+        for number, durations in sorted(delays.classes.items())
+    ]
+
+
+class DetectionDelay(msgspec.Struct):
+    """First notifications whose delays are of one class."""
+
+    variant: int
+    number: int
+    """Of the class."""
+    delays: Annotated[Durations, add] = Durations()
 
 
 @dataclass(slots=True)
-class DetectionTally:
+class DetectionTally(Tally):
     """Counts made of detections."""
 
-    counts: defaultdict[int, DetectionCounts] = field(default_factory=partial(defaultdict, DetectionCounts))
-    """By variant."""
-    examples: FoundExamples = field(default_factory=FoundExamples)
+    counts: Rows[DetectionCounts] = field(default_factory=partial(Rows, DetectionCounts))
+    delays: Rows[DetectionDelay] = field(default_factory=partial(Rows, DetectionDelay))
+    examples: FoundExamples = field(default_factory=found_examples)
 
-    def merge(self, other: DetectionTally) -> None:
-        for variant, counts in other.counts.items():
-            self.counts[variant].merge(counts)
-        self.examples.merge(other.examples)
+    def add(self, variant: int, judged: JudgedDetection) -> None:
+        """Counts a set that is a detection."""
+        self.counts.of(variant).add(judged)
+        if judged.notified:
+            delay = max(judged.notified[0].time - judged.intended, 1)
+            self.delays.of(variant, class_of(delay)).delays += Durations(1, delay, delay)
+
+    def delays_of(self, variant: int) -> DurationHistogram:
+        """The delays of one variant."""
+        return DurationHistogram({row.number: row.delays for row in self.delays if row.variant == variant})

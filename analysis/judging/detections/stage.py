@@ -23,6 +23,7 @@ from analysis.judging.detections.rows import (
 )
 from analysis.judging.detections.spurious import cause_of, matches_of
 from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.examples import keep_example
 from analysis.judging.histories.history import History
 from analysis.judging.language import parts_of
 from analysis.judging.rights.declared import composite_of
@@ -82,14 +83,15 @@ class DetectionStage:
 
     def _add(self, composite: CompositeName, judged: JudgedDetection, tally: DetectionTally, write: _Writers) -> None:
         variant = self.variants[composite.variant]
-        tally.counts[composite.variant].add(judged)
+        tally.add(composite.variant, judged)
         write.expected.write(expected_row(variant.name, composite, judged))
         for repeat, notified in enumerate(judged.notified):
             write.notifications.write(notification_row(variant, composite, notified, repeat, judged))
         defect = judged.defect
         if defect is not None:
             key = judged.members[-1].stamp, ",".join(judged.publications), f"{composite.client} {composite.name}"
-            tally.examples.keep(composite.variant, defect.value, key, lambda: defect_example(composite, judged, defect))
+            kind = composite.variant, defect.value
+            keep_example(tally.examples, kind, key, lambda: defect_example(composite, judged, defect))
 
     def _add_spurious(
         self,
@@ -103,19 +105,15 @@ class DetectionStage:
         causes: dict[tuple[str, ...], Cause] = {}
         for stray, cause in strays:
             publications = stray.detection.publications
-            tally.counts[composite.variant].add_spurious(cause)
+            tally.counts.of(composite.variant).add_spurious(cause)
             write.notifications.write(
                 notification_row(variant, composite, stray.detection, notified[publications], None)
             )
             notified[publications] += 1
             causes.setdefault(publications, cause)
             key = stray.stamp, ",".join(publications), f"{composite.client} {composite.name}"
-            tally.examples.keep(
-                composite.variant,
-                DetectionDefect.SPURIOUS.value,
-                key,
-                partial(spurious_example, composite, stray, cause),
-            )
+            kind = composite.variant, DetectionDefect.SPURIOUS.value
+            keep_example(tally.examples, kind, key, partial(spurious_example, composite, stray, cause))
         for publications, cause in causes.items():
             write.expected.write(spurious_row(variant.name, composite, publications, notified[publications], cause))
 

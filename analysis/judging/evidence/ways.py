@@ -17,10 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import pairwise
+from typing import Self
 
 import msgspec
 import networkx as nx
 
+from analysis.tables.totals import FirstRows
 from topology.link_properties import BrokerId
 from topology.model import MeshLinks, Overlay
 
@@ -28,7 +30,7 @@ Ends = tuple[BrokerId, BrokerId]
 """The publisher's and the subscriber's broker."""
 Elements = frozenset[str]
 
-MOST_WAYS = 64
+_MOST_WAYS = 64
 """Different ways between two brokers that are kept; more add no element worth knowing."""
 
 
@@ -42,19 +44,24 @@ class Passing(IntEnum):
 
 
 class Way(msgspec.Struct, frozen=True):
-    """A way that notifications took. The first ways by name are kept, so that they do not depend on any order."""
+    """A way that notifications took."""
 
     variant: int
+    origin: BrokerId
+    """The publisher's broker."""
+    target: BrokerId
+    """The subscriber's."""
     path: tuple[BrokerId, ...]
-    """From the publisher's broker to the subscriber's."""
+    """From the one to the other."""
 
-    @property
-    def group(self) -> tuple[int, Ends]:
-        return self.variant, (self.path[0], self.path[-1])
+    @classmethod
+    def of(cls, variant: int, path: tuple[BrokerId, ...]) -> Self:
+        return cls(variant, path[0], path[-1], path)
 
-    @property
-    def rank(self) -> tuple[BrokerId, ...]:
-        return self.path
+
+def first_ways() -> FirstRows[Way]:
+    """No ways yet. The first by name are kept, so that they do not depend on the order of notifications."""
+    return FirstRows(Way, _MOST_WAYS, ("variant", "origin", "target"), ("path",))
 
 
 def taken_in(variant: int, ways: Iterable[Way]) -> Mapping[Ends, Sequence[Elements]]:
@@ -62,7 +69,7 @@ def taken_in(variant: int, ways: Iterable[Way]) -> Mapping[Ends, Sequence[Elemen
     found: dict[Ends, list[Elements]] = {}
     for way in ways:
         if way.variant == variant:
-            found.setdefault(way.group[1], []).append(elements_of(way.path))
+            found.setdefault((way.origin, way.target), []).append(elements_of(way.path))
     return found
 
 

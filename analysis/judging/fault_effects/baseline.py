@@ -26,20 +26,14 @@ FaultKey = tuple[int, int]
 """The number of a variant, and of a fault in it."""
 
 
-@dataclass(slots=True)
-class MeanDelay:
+class MeanDelay(msgspec.Struct, frozen=True):
     """The mean delay of some notifications, summed in whole nanoseconds."""
 
     count: int = 0
     total: int = 0
 
-    def add(self, delay: int) -> None:
-        self.count += 1
-        self.total += delay
-
-    def merge(self, other: MeanDelay) -> None:
-        self.count += other.count
-        self.total += other.total
+    def __add__(self, other: MeanDelay) -> MeanDelay:
+        return MeanDelay(self.count + other.count, self.total + other.total)
 
     @property
     def milliseconds(self) -> float | None:

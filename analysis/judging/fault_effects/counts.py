@@ -7,61 +7,64 @@ is watched (`analysis.judging.histories.faults`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from operator import add
+from typing import Annotated
 
-from analysis.judging.fault_effects.baseline import FaultKey, MeanDelay
+import msgspec
+
+from analysis.judging.fault_effects.baseline import MeanDelay
 from analysis.judging.histories.faults import AROUND
 from analysis.judging.histories.settling import ALLOWANCE
 from analysis.judging.judged import JudgedPublication, PublicationOutcome
 from analysis.judging.variant_context import VariantFaults
 from analysis.reading.intervals import Intervals
 from analysis.tables.deliveries import Right
+from analysis.tables.totals import Largest, Rows, Sum, Tally
 
 _MOST_HELD_UP = 10_000
 """Intervals kept before those that overlap are joined."""
 
 
-@dataclass(slots=True)
-class FaultCounts:
+class HeldUp(msgspec.Struct, frozen=True, order=True):
+    """The interval from publishing to notification of a notification that came late and after the heal, or of several
+    whose intervals overlap."""
+
+    published: int
+    notified: int
+
+
+def joined(one: list[HeldUp], other: list[HeldUp]) -> list[HeldUp]:
+    """All intervals, those that overlap as one."""
+    intervals = Intervals.of((held.published, held.notified) for held in (*one, *other))
+    return [HeldUp(*ends) for ends in zip(intervals.starts, intervals.ends, strict=True)]
+
+
+class FaultCounts(msgspec.Struct):
     """The counters of one fault, over the notifications that clients must get, and those that they may get and did."""
 
-    publications: int = 0
-    due: int = 0
-    late: int = 0
-    excused: int = 0
-    lost: int = 0
-    late_shared: int = 0
+    variant: int
+    fault: int
+    publications: Sum = 0
+    due: Sum = 0
+    late: Sum = 0
+    excused: Sum = 0
+    lost: Sum = 0
+    late_shared: Sum = 0
     """Notifications among the late ones that a later fault of the same kind counts, too; so the next two."""
-    excused_shared: int = 0
-    lost_shared: int = 0
-    missed_last: int = 0
+    excused_shared: Sum = 0
+    lost_shared: Sum = 0
+    missed_last: Largest = 0
     """The publishing time of the last publication that some client never got; 0 when there is none."""
-    held_up: list[tuple[int, int]] = field(default_factory=list)
-    """The interval from publishing to notification of each notification that came late and after the heal; overlapping
-    intervals are joined."""
-    during: MeanDelay = field(default_factory=MeanDelay)
-    after: MeanDelay = field(default_factory=MeanDelay)
+    held_up: Annotated[list[HeldUp], joined] = []
+    during: Annotated[MeanDelay, add] = MeanDelay()
+    after: Annotated[MeanDelay, add] = MeanDelay()
 
-    def merge(self, other: FaultCounts) -> None:
-        self.publications += other.publications
-        self.due += other.due
-        self.late += other.late
-        self.excused += other.excused
-        self.lost += other.lost
-        self.late_shared += other.late_shared
-        self.excused_shared += other.excused_shared
-        self.lost_shared += other.lost_shared
-        self.missed_last = max(self.missed_last, other.missed_last)
-        self.add_held_up(other.held_up)
-        self.during.merge(other.during)
-        self.after.merge(other.after)
-
-    def add_held_up(self, intervals: Iterable[tuple[int, int]]) -> None:
-        self.held_up += intervals
+    def add_held_up(self, published: int, notified: int) -> None:
+        self.held_up.append(HeldUp(published, notified))
         if len(self.held_up) > _MOST_HELD_UP:
-            joined = Intervals.of(self.held_up)
-            self.held_up = list(zip(joined.starts, joined.ends, strict=True))
+            self.held_up = joined(self.held_up, [])
 
     def recovered(self, healed: int, reconnected: int | None) -> int:
         """The time at which delivery was as before the fault.
@@ -73,18 +76,18 @@ class FaultCounts:
         """
         recovered = max(healed, self.missed_last)
         horizon = max(recovered, reconnected or 0)
-        for published, notified in sorted(self.held_up):
-            if published > horizon:
+        for held in sorted(self.held_up):
+            if held.published > horizon:
                 break
-            recovered, horizon = max(recovered, notified), max(horizon, notified)
+            recovered, horizon = max(recovered, held.notified), max(horizon, held.notified)
         return recovered
 
 
 @dataclass(slots=True)
-class FaultTally:
+class FaultTally(Tally):
     """The counters of all faults that struck any notification."""
 
-    of: dict[FaultKey, FaultCounts] = field(default_factory=dict)
+    counts: Rows[FaultCounts] = field(default_factory=partial(Rows, FaultCounts))
 
     def add(self, judged: JudgedPublication, faults: VariantFaults) -> None:
         """Counts a publication with all its outcomes."""
@@ -100,7 +103,7 @@ class FaultTally:
                 struck.add(number)
                 self._add(judged, outcome, number, faults, counted)
         for number in struck:
-            self._of(judged.variant, number).publications += 1
+            self.counts.of(judged.variant, number).publications += 1
 
     def _add(
         self,
@@ -114,7 +117,7 @@ class FaultTally:
 
         `counted` are the kinds of faults and the counters that it was counted in before.
         """
-        counts, published = self._of(judged.variant, number), judged.published or 0
+        counts, published = self.counts.of(judged.variant, number), judged.published or 0
         kind = faults.times.faults[number].kind
         counts.due += 1
         if not outcome.receipts:
@@ -135,15 +138,8 @@ class FaultTally:
             counts.late_shared += (kind, "late") in counted
             counted.add((kind, "late"))
             if notified > fault.healed:
-                counts.add_held_up([(published, notified)])
+                counts.add_held_up(published, notified)
         if fault.begin <= judged.intended < fault.healed:
-            counts.during.add(delay)
+            counts.during += MeanDelay(1, delay)
         elif fault.healed <= judged.intended < fault.healed + AROUND:
-            counts.after.add(delay)
-
-    def merge(self, other: FaultTally) -> None:
-        for key, counts in other.of.items():
-            self._of(*key).merge(counts)
-
-    def _of(self, variant: int, number: int) -> FaultCounts:
-        return self.of.setdefault((variant, number), FaultCounts())
+            counts.after += MeanDelay(1, delay)

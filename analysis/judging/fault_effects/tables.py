@@ -33,7 +33,7 @@ class FaultTables:
                 continue  # a mesh has a hundred thousand changes of neighbours, and nothing to explain by them
             changes = sorted(change for change in self.changes if change.variant == number)
             for index, fault in enumerate(variant.faults.times.faults):
-                counts = self.tally.of.get((number, index), FaultCounts())
+                counts = self.tally.counts.of(number, index)
                 rows.append(_row(variant, fault, baselines[number, index], counts, changes))
         return rows
 

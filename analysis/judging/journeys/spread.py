@@ -26,29 +26,28 @@ class SpreadPublication(msgspec.Struct, frozen=True):
     """A publication that reached some broker."""
 
     variant: int
+    hashed: int
     publication: str
     visits: list[Visit]
-
-    @property
-    def group(self) -> int:
-        return self.variant
-
-    @property
-    def rank(self) -> tuple[int, str]:
-        return _rank(self.publication)
 
 
 SpreadSample = FirstRows[SpreadPublication]
 """The sample of each variant: the publications with the smallest hashes."""
 
 
+def spread_sample() -> SpreadSample:
+    """An empty sample."""
+    return FirstRows(SpreadPublication, MOST_SAMPLED, ("variant",), ("hashed", "publication"))
+
+
 def add_spread(journey: Journey, journeys: Journeys, sample: SpreadSample) -> None:
     """Adds a publication that reached some broker, unless the sample is full of others."""
     if journey.published is None or not journey.reached:
         return
-    if sample.takes(journey.variant, _rank(journey.publication)):
+    hashed = crc32(journey.publication.encode())
+    if sample.takes((journey.variant,), (hashed, journey.publication)):
         visits = list(journeys.first_visits(journey))
-        sample.add(SpreadPublication(journey.variant, journey.publication, visits))
+        sample.add(SpreadPublication(journey.variant, hashed, journey.publication, visits))
 
 
 def rows_of_spread(
@@ -67,7 +66,3 @@ def rows_of_spread(
                 reached_s=(visit.time - start) / SECOND,
                 hops=visit.hops,
             )
-
-
-def _rank(publication: str) -> tuple[int, str]:
-    return crc32(publication.encode()), publication

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.engines.interface import ShuffleBucket
-from analysis.judging.delay_stage import DelaySamples, Grouping, measure_delays
+from analysis.judging.delay_stage import DelaySamples, DelayTally, Grouping, measure_delays
 from analysis.judging.judged import Receipt
 from record.time_units import MILLISECOND, SECOND
 from tests.analysis.rows import judged
@@ -44,9 +44,10 @@ def test_a_notification_counts_in_every_group_that_is_known(
             groups[variant, Grouping.SECOND, 0 if second == -1 else second].append((delay, waited))
         if hops is not None:
             groups[variant, Grouping.HOPS, hops].append((delay, waited))
-    found = {}
+    tally = DelayTally()
     for number, part in samples.parts(buckets).items():
-        found |= measure_delays(ShuffleBucket(number, [part])).tally.figures
+        tally.merge(measure_delays(ShuffleBucket(number, [part])).tally)
+    found = {(figures.variant, figures.grouping, figures.number): figures for figures in tally.figures}
     assert found.keys() == groups.keys()
     for key, delays in groups.items():
         known = [(delay, waited) for delay, waited in delays if waited is not None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from analysis.pipeline import analyze
 from analysis.pipeline.delivery import overall
 from analysis.pipeline.power import below_wanted, power_of, proves_nothing
 from analysis.tables.power import Power
+from analysis.tables.reasons import Reason
 from analysis.tables.summary import FORMAT, Delivery, read_summary
 from command_line.commands.verdicts import exit_code
 from record.exit_codes import ExitCode
@@ -61,13 +61,13 @@ HALF = Power(owed=100, excused={}, not_judged={"outside of the sample": 50}, imp
 @pytest.mark.parametrize(
     ("power", "detections", "nothing"),
     [
-        (Power.total([]), DetectionCounts(), True),
-        (Power.total([]), DetectionCounts(expected=3), False),
-        (Power.total([]), DetectionCounts(forgone=3), False),
-        (Power.total([]), DetectionCounts(expected=4, not_judged=Counter(unknown=3)), True),
-        (Power.total([]), DetectionCounts(expected=4, not_judged=Counter(unknown=2)), False),
-        (LITTLE, DetectionCounts(expected=3), True),
-        (HALF, DetectionCounts(), False),
+        (Power.total([]), DetectionCounts(0), True),
+        (Power.total([]), DetectionCounts(0, expected=3), False),
+        (Power.total([]), DetectionCounts(0, forgone=3), False),
+        (Power.total([]), DetectionCounts(0, expected=4, not_judged=[Reason("unknown", 3)]), True),
+        (Power.total([]), DetectionCounts(0, expected=4, not_judged=[Reason("unknown", 2)]), False),
+        (LITTLE, DetectionCounts(0, expected=3), True),
+        (HALF, DetectionCounts(0), False),
     ],
 )
 def test_less_than_half_proves_nothing(power: Power, detections: DetectionCounts, nothing: bool) -> None:
@@ -87,4 +87,4 @@ def test_a_share_below_expectation_is_a_verdict_on_the_run() -> None:
 
 
 def test_best_effort_owes_what_is_due() -> None:
-    assert power_of(DeliveryCounts(expected=2, due=5, optional=3)).owed == 7
+    assert power_of(DeliveryCounts(0, expected=2, due=5, optional=3)).owed == 7

@@ -38,10 +38,6 @@ class _Way(msgspec.Struct, frozen=True):
     group: int
     path: tuple[str, ...]
 
-    @property
-    def rank(self) -> tuple[str, ...]:
-        return self.path
-
 
 class _Fact(msgspec.Struct, frozen=True):
     name: str
@@ -56,7 +52,7 @@ class _Part(Tally):
 @dataclass
 class _Tally(Tally):
     counts: Rows[_Count] = field(default_factory=partial(Rows, _Count))
-    ways: FirstRows[_Way] = field(default_factory=partial(FirstRows, _Way, MOST))
+    ways: FirstRows[_Way] = field(default_factory=partial(FirstRows, _Way, MOST, ("group",), ("path",)))
     part: _Part = field(default_factory=_Part)
 
 
@@ -118,12 +114,12 @@ def test_a_row_is_made_when_it_is_counted_in() -> None:
 
 
 def test_only_a_row_that_would_be_kept_is_taken() -> None:
-    ways = FirstRows(_Way, 2)
-    assert ways.takes(0, ("z",))
+    ways = FirstRows(_Way, 2, ("group",), ("path",))
+    assert ways.takes((0,), (("z",),))
     for name in ("b", "c"):
         ways.add(_Way(0, (name,)))
-    assert [ways.takes(0, (name,)) for name in ("a", "d")] == [True, False]
-    assert ways.takes(1, ("z",)), "other groups have room"
+    assert [ways.takes((0,), ((name,),)) for name in ("a", "d")] == [True, False]
+    assert ways.takes((1,), (("z",),)), "other groups have room"
 
 
 def test_sums_beyond_64_bits_do_not_wrap_around() -> None:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.judging.evidence.ways import MOST_WAYS, Passing, Way, Ways, elements_of, taken_in
-from analysis.tables.totals import FirstRows
+from analysis.judging.evidence.ways import Passing, Way, Ways, elements_of, first_ways, taken_in
 from topology.link_properties import Link
 from topology.model import Broker, Overlay
 
@@ -42,13 +41,13 @@ def test_a_far_leaf_of_a_line_is_on_no_way(element: str, passing: Passing) -> No
 
 
 def test_the_ways_that_were_seen_say_more_than_the_overlay() -> None:
-    seen = [Way(0, ("A", "B", "C"))]
+    seen = [Way.of(0, ("A", "B", "C"))]
     ways = Ways(RING_WITH_A_LEAF, taken_in(0, seen))
     assert ways.passing("A", "C", "B") is Passing.CERTAIN
     assert ways.passing("A", "C", "D") is Passing.IMAGINABLE
     assert ways.passing("A", "C", "E") is Passing.NEVER
     assert ways.passing("C", "A", "D") is Passing.CERTAIN, "nothing was seen in this direction"
-    seen.append(Way(0, ("A", "D", "C")))
+    seen.append(Way.of(0, ("A", "D", "C")))
     ways = Ways(RING_WITH_A_LEAF, taken_in(0, seen))
     assert [ways.passing("A", "C", element) for element in ("A", "B", "D", "A->D")] == [
         Passing.CERTAIN, Passing.USUAL, Passing.USUAL, Passing.USUAL
@@ -62,12 +61,12 @@ def test_where_ends_are_not_known_or_links_vanish_every_element_may_matter() -> 
 
 
 def test_the_ways_that_are_kept_do_not_depend_on_the_order_of_notifications() -> None:
-    ways = [Way(0, ("A", f"B{number:03}", "C")) for number in range(100)]
-    others = [Way(0, ("A", "C", "D")), Way(1, ("A", "Z", "C"))]
-    kept = FirstRows(Way, MOST_WAYS)
+    ways = [Way.of(0, ("A", f"B{number:03}", "C")) for number in range(100)]
+    others = [Way.of(0, ("A", "C", "D")), Way.of(1, ("A", "Z", "C"))]
+    kept = first_ways()
     for way in (*reversed(ways), *others):
         kept.add(way)
-    assert list(kept) == [*ways[:MOST_WAYS], *others]
+    assert list(kept) == [*ways[:64], *others]
 
 
 @st.composite

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.engines import PlainEngine
-from analysis.judging.fault_effects.counts import FaultCounts
+from analysis.judging.fault_effects.counts import FaultCounts, FaultTally, HeldUp
 from analysis.judging.histories.faults import AROUND, FaultSpan, FaultTimes, fault_spans
 from analysis.pipeline import analyze
-from analysis.reading.intervals import FOREVER, Intervals
+from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import LogPosition, OutageEvent
 from analysis.tables.results import read_table
 from analysis.tables.timeline import Fault
@@ -203,11 +203,13 @@ def test_what_was_published_before_the_neighbours_were_back_is_the_faults(tmp_pa
 
 @given(st.lists(st.tuples(moments, moments), max_size=8), st.lists(st.tuples(moments, moments), max_size=8))
 def test_recovery_is_the_same_in_any_parts(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> None:
-    late = [(min(pair), max(pair)) for pair in (*first, *second)]
-    together = FaultCounts(held_up=list(late))
-    parts, compacted = FaultCounts(held_up=late[: len(first)]), Intervals.of(late[len(first) :])
-    parts.merge(FaultCounts(held_up=list(zip(compacted.starts, compacted.ends, strict=True))))
-    assert parts.recovered(10, 12) == together.recovered(10, 12)
+    late = [HeldUp(min(pair), max(pair)) for pair in (*first, *second)]
+    parts = FaultTally()
+    for of_part in (late[: len(first)], late[len(first) :]):
+        part = FaultTally()
+        part.counts.of(0, 1).held_up = of_part
+        parts.merge(part.tables())
+    assert parts.counts.of(0, 1).recovered(10, 12) == FaultCounts(0, 1, held_up=late).recovered(10, 12)
 
 
 def test_without_a_before_nothing_is_late_and_without_a_heal_nothing_recovers(tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.judging.journeys.journey import Journey, Visit
-from analysis.judging.journeys.spread import MOST_SAMPLED, SpreadPublication, SpreadSample, add_spread, rows_of_spread
+from analysis.judging.journeys.spread import MOST_SAMPLED, SpreadSample, add_spread, rows_of_spread, spread_sample
 from analysis.reading.publication_events import Published
-from analysis.tables.totals import FirstRows
 from record.manifest import PhaseName, PhaseRecord, VariantRecord
 
 PUBLISHED = Published(0, "", 0, "P", 0, b"", "B1", "B1", 0)
@@ -25,7 +24,7 @@ class OneVisit:
 
 
 def sample_of(names: list[str]) -> SpreadSample:
-    sample = FirstRows(SpreadPublication, MOST_SAMPLED)
+    sample = spread_sample()
     for name in names:
         journey = Journey(publication=name, published=PUBLISHED, reached=("B1",))
         add_spread(journey, OneVisit(), sample)  # type: ignore[arg-type]
