@@ -31,6 +31,8 @@ it."""
 TASK_FAILURES = 4
 """Failures of one task, for instance because its executor was lost, before the job fails."""
 
+_CONNECT = "sc://"
+_CONNECT_PORT = "15002"
 _MASTER_PATIENCE = 5.0
 _EXECUTOR_PATIENCE = 120.0
 """Seconds to wait until a master answers, and until it has granted an executor."""
@@ -71,6 +73,23 @@ _TROUBLES_OF_CLUSTERS = (
 def is_local(master: str) -> bool:
     """True for a master that runs in this process."""
     return master.startswith("local")
+
+
+def is_connect(master: str) -> bool:
+    """True for a server of Spark Connect."""
+    return master.startswith(_CONNECT)
+
+
+def check_connect(server: str) -> None:
+    """Raises `HostError` unless something answers at the address of a server of Spark Connect."""
+    address = server.removeprefix(_CONNECT).partition("/")[0]
+    host, _, port = address.rpartition(":") if ":" in address else (address, "", _CONNECT_PORT)
+    if not host or not port.isdecimal():
+        raise HostError(f"{server} is not a server of Spark Connect: write sc://host:{_CONNECT_PORT}")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _MASTER_PATIENCE).close()
+    except OSError as error:
+        raise HostError(f"no server of Spark Connect answers at {server} ({error})") from error
 
 
 def settings(master: str) -> dict[str, str]:

@@ -110,7 +110,8 @@ def parallelism_of(session: SparkSession) -> int:
 @functools.lru_cache(maxsize=1)
 def _partitions_by_default(session: SparkSession) -> int:
     """The number that Spark divides rows into by default, which is the parallelism that a server does not tell."""
-    [largest] = session.range(10_000).selectExpr("max(spark_partition_id())").collect()
+    numbers = session.range(10_000).selectExpr("spark_partition_id() AS number")
+    [largest] = numbers.selectExpr("max(number)").collect()
     return 1 + int(largest[0])
 
 

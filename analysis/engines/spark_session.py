@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
@@ -32,6 +32,8 @@ from record.errors import HostError
 from record.scratch import scratch_of_program
 
 LOCAL_MASTER = "local[*]"
+NOT_ADAPTIVE = "spark.sql.adaptive.enabled", "false"
+"""A setting: there is nothing to learn about stages of one task for each group."""
 LARGEST_HEAP_MB = 4096
 """The largest heap of the Java process; it is never more than half of the host's memory."""
 STOP_SECONDS = 30.0
@@ -49,9 +51,14 @@ def open_session(
 
     `java_options` are further options of the driver's Java process.
 
-    Raises `HostError` without Java 17 or newer, when the master cannot be reached, or grants no executor. Missing
-    requirements of executors raise it too, also when they show only while the session is used.
+    Raises `HostError` without Java 17 or newer (which a server of Spark Connect has itself), when the master cannot be
+    reached, or grants no executor. Missing requirements of executors raise it too, also when they show only while the
+    session is used.
     """
+    if cluster.is_connect(master):
+        with scratch_of_program("spark", scratch_parent) as (scratch, _), _connected(master, scratch) as session:
+            yield session
+        return
     check_java()
     options = [*java_options, *options_to_use_classes(java_program())]
     with scratch_of_program("spark", scratch_parent) as (scratch, lock), _standard_error_file(scratch) as spark_log:
@@ -63,6 +70,24 @@ def open_session(
                 yield session
         finally:
             _stop(session)
+
+
+@contextmanager
+def _connected(server: str, scratch: Path) -> Iterator[SparkSession]:
+    """A session of a server of Spark Connect, which has its own Java."""
+    cluster.check_connect(server)
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+    from pyspark.sql.connect.session import SparkSession as ConnectSession  # noqa: PLC0415 - half a second
+
+    with cluster.executor_errors_explained(server):
+        session = cast(SparkSession, ConnectSession.builder.remote(server).create())  # the same methods, another class
+        try:
+            session.conf.set(*NOT_ADAPTIVE)
+            cluster.equip(session, server, scratch)
+            yield session
+        finally:
+            with suppress(Exception):  # the server may have ended
+                session.stop()
 
 
 @contextmanager
@@ -125,7 +150,7 @@ def _settings(master: str, scratch: Path, name: str, options: Sequence[str]) -> 
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
-        "spark.sql.adaptive.enabled": "false",  # there is nothing to learn about stages of one task for each group
+        **dict([NOT_ADAPTIVE]),
         "spark.driver.maxResultSize": "0",
         "spark.driver.extraJavaOptions": java_options,
     }

@@ -91,7 +91,8 @@ def emulate(
 def analyze(
     run: RunArgument,
     master: Annotated[
-        str | None, typer.Option(help="The Spark master, such as spark://host:7077; local by default.")
+        str | None,
+        typer.Option(help="The Spark master, such as spark://host:7077, or sc://host:15002; local by default."),
     ] = None,
     spark: SparkOption = True,
     events: EventsOption = EventTable.ALL,

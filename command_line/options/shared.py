@@ -43,7 +43,7 @@ JobsOption = Annotated[
     ),
 ]
 
-_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|(spark|k8s)://.+|yarn")
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|(spark|k8s|sc)://.+|yarn")
 
 
 def spark_master(name: str | None, option: str = "--master") -> str | None:
