@@ -116,6 +116,7 @@ BROKEN = [
         {"excused": 1},
     ),
     Case(across("stopped").fault(105, "stop").publish(), ["correct"], 1, 0, {"excused": 1}),
+    Case(at_b2(across("came to one that was ending").fault(105, "stop"), 105.5), ["correct"], 1, 0, {"excused": 1}),
     *(
         Case(across(f"{kind} {what}, no excuse").fault(105, kind, what).publish(), ["lost"], 1, 0, {"lost": 1})
         for kind, what in (

@@ -116,6 +116,16 @@ def _faulty() -> Iterator[Scenario]:
         for turn in range(2):
             name, faults = kinds[(place * 4 + turn * 7) % len(kinds)]
             yield composites.suffering(name, *faults, run="5s")
+    yield scenarios.TID_LINE.suffering(
+        "a stop behind a cut",
+        {"at": "run+1s", "link_down": "B2-B3", "for": "4s"},
+        {"at": "run+2s", "stop": "B2", "for": "4s"},
+    )
+    yield scenarios.CHANNELIZATION.suffering(
+        "a crash behind a partition",
+        {"at": "run+1s", "partition": [["B2", "B3"], "rest"], "for": "3s"},
+        {"at": "run+2200ms", "kill": "B1"},
+    )
     yield scenarios.GRYPHON.suffering("disturbed links", *_DISTURBED)
     yield scenarios.GRYPHON_CUT_OFF
     yield scenarios.GRYPHON.but("gryphon, streams that do not resume", {"brokers.limits": {"resume": False}}).suffering(

@@ -7,7 +7,7 @@ The evidence is a lossy outage (`analysis.judging.histories.losses`) of an eleme
 2. **held by it**: a copy had arrived at the broker, and none came from there to the next one, within
    `HANDLING_SECONDS` before the outage and without being overtaken by one that went to the same neighbour
    (`analysis.judging.evidence.departures`), or while messages waited there all the time until then, which something
-   explains (`analysis.judging.evidence.backlog`).
+   explains (`analysis.judging.evidence.backlog`). A broker that is stopped takes copies until it has ended.
 3. **waiting for it**: a copy was dropped that was for the element, or was last seen at a neighbour, while the element
    was down.
 4. **its tables recovering**: a copy arrived at the restarted broker, which may have sent it on for some of its
@@ -255,17 +255,29 @@ class _Search:
         arrivals = trace.arrivals(broker)
         if arrivals and outage.end <= arrivals[-1].time <= outage.recovered:
             return f"at {broker}, whose tables were recovering", str(arrivals[-1])
-        if any(self._leads_on(f"{broker}->{step.peer}") for step in trace.out_of(broker)):
+        if self._has_passed(broker):
             return None
         if not arrivals:
             return self._into(outage) or self._before(outage, passing, None)
         last = arrivals[-1]
         if last.time > outage.begin:
-            return None
-        lasting = [step.time for step in (last, *trace.out_of(broker))]
-        if self._held(broker, last.time, max(lasting), outage.begin):
-            return f"held by {broker} when it was {ended(outage)}", str(last)
-        return None
+            # A broker that is stopped takes and sends on until it has ended, which some of it may not survive.
+            is_ending = outage.kind == FaultKind.STOP and last.time < outage.end
+        else:
+            lasting = [step.time for step in (last, *trace.out_of(broker))]
+            is_ending = self._held(broker, last.time, max(lasting), outage.begin)
+        return (f"held by {broker} when it was {ended(outage)}", str(last)) if is_ending else None
+
+    def _has_passed(self, broker: str) -> bool:
+        """True when a copy left the broker for good on a way to the subscriber, and none that left it on such a way
+        never came: of several copies, that one may have been the subscriber's."""
+        ends = self._judged.origin, self._outcome.broker
+        onward = {
+            step.peer
+            for step in self._trace.out_of(broker)
+            if step.peer is not None and self._evidence.ways.passing(*ends, f"{broker}->{step.peer}") >= Passing.USUAL
+        }
+        return bool(onward) and all(self._trace.arrived_over(broker, neighbour) for neighbour in onward)
 
     def _leads_on(self, direction: str) -> bool:
         """True when a copy arrived over a direction of a link to the subscriber: it passed what is before."""
