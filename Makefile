@@ -70,8 +70,9 @@ COMPILED_TESTS = tests/broker_service tests/conformance tests/contracts tests/em
 	tests/properties tests/unchanged
 IN_PROCESS = not container and not host and not guest and not spark and not alone
 
+# One worker for each processor, because none of these tests waits.
 test-compiled: compiled ## Test the compiled build; ARGS goes to pytest
-	BROKERLAB_BUILD=compiled $(PYTHON_BIN)/python -m pytest -n auto -m '$(IN_PROCESS)' $(COMPILED_TESTS) $(ARGS)
+	BROKERLAB_BUILD=compiled $(PYTHON_BIN)/python -m pytest -n $$(nproc) -m '$(IN_PROCESS)' $(COMPILED_TESTS) $(ARGS)
 
 lint: base ## Check style, format and types
 	$(PYTHON_BIN)/ruff check

@@ -25,7 +25,7 @@ from emulation.host.docker_host import docker_client
 from emulation.upkeep.clean import clean
 from record.errors import HostError
 from setup.compiled_finder import VARIABLE
-from tests import placement
+from tests import parts, placement
 from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
 from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
 from tests.proof import EXAMPLES, tried
@@ -52,6 +52,14 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"these tests are for the compiled build, and the present one is {build()}")
     gc.set_threshold(_ALLOCATIONS)
     placement.install(config)
+
+
+@pytest.hookimpl(trylast=True)  # of the tests that -m and -k leave
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if parts.IS_PART:
+        taken = parts.part_of(items)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
+        items[:] = [item for item in items if item.nodeid in taken]
 
 
 def pytest_collection_finish() -> None:
