@@ -49,7 +49,10 @@ _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|(spark|k8s|sc)://.+|yarn
 def spark_master(name: str | None, option: str = "--master") -> str | None:
     """A valid name of a Spark master. Raises `BadInputError`, because Spark reports an invalid one late and in Java."""
     if name is not None and _MASTER.fullmatch(name) is None:
-        raise BadInputError(f"{option} {name}: write spark://HOST:PORT, or local[N] for N cores of this host")
+        raise BadInputError(
+            f"{option} {name}: write spark://HOST:PORT, or local[N] for N cores of this host, "
+            "or sc://HOST:PORT for a server of Spark Connect"
+        )
     return name
 
 
