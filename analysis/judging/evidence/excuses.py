@@ -271,20 +271,19 @@ class _Search:
     def _has_passed(self, broker: str) -> bool:
         """True when a copy left the broker for good on a way to the subscriber, and none that left it on such a way
         never came: of several copies, that one may have been the subscriber's."""
-        ends = self._judged.origin, self._outcome.broker
-        onward = {
-            step.peer
-            for step in self._trace.out_of(broker)
-            if step.peer is not None and self._evidence.ways.passing(*ends, f"{broker}->{step.peer}") >= Passing.USUAL
-        }
+        neighbours = {step.peer for step in self._trace.out_of(broker) if step.peer is not None}
+        onward = [neighbour for neighbour in neighbours if self._is_on_a_way(f"{broker}->{neighbour}")]
         return bool(onward) and all(self._trace.arrived_over(broker, neighbour) for neighbour in onward)
 
     def _leads_on(self, direction: str) -> bool:
         """True when a copy arrived over a direction of a link to the subscriber: it passed what is before."""
         source, _, target = direction.partition("->")
+        return self._is_on_a_way(direction) and bool(self._trace.arrived_over(source, target))
+
+    def _is_on_a_way(self, direction: str) -> bool:
+        """True when publications usually pass a direction of a link on their way to the subscriber."""
         ends = self._judged.origin, self._outcome.broker
-        leads = self._evidence.ways.passing(*ends, direction) >= Passing.USUAL
-        return leads and bool(self._trace.arrived_over(source, target))
+        return self._evidence.ways.passing(*ends, direction) >= Passing.USUAL
 
     def _held(self, broker: str, came: int, since: int, begin: int) -> bool:
         """True when a broker may have held a copy, which came at some time, from one time to the other."""
