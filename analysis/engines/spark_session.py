@@ -32,8 +32,10 @@ from record.errors import HostError
 from record.scratch import scratch_of_program
 
 LOCAL_MASTER = "local[*]"
-NOT_ADAPTIVE = "spark.sql.adaptive.enabled", "false"
-"""A setting: there is nothing to learn about stages of one task for each group."""
+QUERY_SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",  # there is nothing to learn about stages of one task for each group
+}
+"""The settings of sessions wherever they run."""
 LARGEST_HEAP_MB = 4096
 """The largest heap of the Java process; it is never more than half of the host's memory."""
 STOP_SECONDS = 30.0
@@ -55,6 +57,7 @@ def open_session(
     reached, or grants no executor. Missing requirements of executors raise it too, also when they show only while the
     session is used.
     """
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # brokerlab uses none
     if cluster.is_connect(master):
         with scratch_of_program("spark", scratch_parent) as (scratch, _), _connected(master, scratch) as session:
             yield session
@@ -76,13 +79,13 @@ def open_session(
 def _connected(server: str, scratch: Path) -> Iterator[SparkSession]:
     """A session of a server of Spark Connect, which has its own Java."""
     cluster.check_connect(server)
-    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     from pyspark.sql.connect.session import SparkSession as ConnectSession  # noqa: PLC0415 - half a second
 
     with cluster.executor_errors_explained(server):
         session = cast(SparkSession, ConnectSession.builder.remote(server).create())  # the same methods, another class
         try:
-            session.conf.set(*NOT_ADAPTIVE)
+            for name, value in QUERY_SETTINGS.items():
+                session.conf.set(name, value)
             cluster.equip(session, server, scratch)
             yield session
         finally:
@@ -100,7 +103,6 @@ def _standard_error_file(scratch: Path) -> Iterator[int]:
 
 
 def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -> SparkSession:
-    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # brokerlab uses none
     if cluster.is_local(settings["spark.master"]):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = SparkConf().setAll(list(settings.items()))
@@ -150,7 +152,7 @@ def _settings(master: str, scratch: Path, name: str, options: Sequence[str]) -> 
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
-        **dict([NOT_ADAPTIVE]),
+        **QUERY_SETTINGS,
         "spark.driver.maxResultSize": "0",
         "spark.driver.extraJavaOptions": java_options,
     }
@@ -189,8 +191,9 @@ def _stop(session: SparkSession) -> None:
 
 def _end_java(gateway: JavaGateway | None) -> None:
     """Ends the Java process, which PySpark would keep until this process ends, so that a later session starts a new
-    one."""
-    SparkContext._gateway = SparkContext._jvm = None
+    one. Another session, which may be open, keeps its own."""
+    if SparkContext._gateway is gateway:
+        SparkContext._gateway = SparkContext._jvm = None
     if gateway is None:
         return
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
