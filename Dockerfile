@@ -20,8 +20,6 @@ RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash
      "/opt/brokerlab/record", "/opt/brokerlab/broker_service"]
 # Python images come without bytecode of the standard library; importing a broker once compiles what brokers need of it.
 RUN ["env", "PYTHONDONTWRITEBYTECODE=", "python3", "-c", "import broker_service.__main__"]
-# Compiled modules lie beside their sources and are imported instead of them. There are none unless `make compiled` ran.
-COPY .cache/broker-compiled /opt/brokerlab
 
 USER 10001:10001
 CMD ["python", "-m", "broker_service", "/etc/brokerlab/broker.json"]

@@ -12,7 +12,7 @@ ARGS ?=
 # otherwise compile the modules it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup base compiled pure docker image emulator-image emulate test test-compiled lint gauntlet proof bench smoke doctor proto clean distclean
+.PHONY: help setup base docker image emulator-image emulate test lint gauntlet proof bench smoke doctor proto clean distclean
 
 help: ## Show this help
 	@echo 'Usage: make TARGET [SCENARIO=FILE] [ARGS="..."]'
@@ -42,14 +42,6 @@ emulator-image: ## Build the image of docker-compose's emulator and Spark: minut
 	@$(PYTHON_BIN)/python setup/image.py
 	@$(PYTHON_BIN)/python setup/emulator_image.py
 
-# Optional. Interpreters of .venv import the build as long as the sources are those that it was made from.
-compiled: base ## Compile the broker's core and the simulator to C: 3 minutes, 2 with OPTIMISATION=0; only when asked for
-	@setup/system.sh compiled
-	@$(PYTHON_BIN)/python -m setup.compile build
-
-pure: base ## Undo `make compiled`: run everything from source
-	@$(PYTHON_BIN)/python -m setup.compile remove
-
 # A host without Docker still runs the lower runtimes; `brokerlab emulate` states which, and the reason.
 setup: base ## Install, generate, start and build what is missing
 	@$(PYTHON_BIN)/python setup/spark_classes.py || echo 'set-up: continuing without the archive of classes' >&2
@@ -63,16 +55,7 @@ emulate: setup ## Run SCENARIO (the quickstart unless given), analyse it, print 
 
 # On several workers; tests/placement.py says which tests may run side by side. ARGS="-n0" is one process, for -s.
 test: setup lint ## Lint, type-check and test the sources; ARGS goes to pytest
-	BROKERLAB_BUILD=pure $(PYTHON_BIN)/python -m pytest -n auto $(ARGS)
-
-# Tests of the broker's core and the simulator, less those that start containers, links, Java or several hosts.
-COMPILED_TESTS = tests/broker_service tests/conformance tests/contracts tests/emulation/drivers tests/emulation/simulation \
-	tests/properties tests/unchanged
-IN_PROCESS = not container and not host and not guest and not spark and not alone
-
-# One worker for each processor, because none of these tests waits.
-test-compiled: compiled ## Test the compiled build; ARGS goes to pytest
-	BROKERLAB_BUILD=compiled $(PYTHON_BIN)/python -m pytest -n $$(nproc) -m '$(IN_PROCESS)' $(COMPILED_TESTS) $(ARGS)
+	$(PYTHON_BIN)/python -m pytest -n auto $(ARGS)
 
 lint: base ## Check style, format and types
 	$(PYTHON_BIN)/ruff check
@@ -84,7 +67,8 @@ gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS
 
 # Properties with ten times the examples, then the whole gauntlet, then every recorded digest.
 proof: setup ## Prove at length what `make test` tries a part of: 2 hours; ARGS goes to pytest
-	BROKERLAB_PROOF=1 $(PYTHON_BIN)/python -m pytest -n auto --timeout 7200 -m '$(IN_PROCESS)' \
+	BROKERLAB_PROOF=1 $(PYTHON_BIN)/python -m pytest -n auto --timeout 7200 \
+		-m 'not container and not host and not guest and not spark and not alone' \
 		tests/properties tests/broker_service tests/scenario tests/command_line tests/wire $(ARGS)
 	$(PYTHON_BIN)/python -m tests.gauntlet
 	$(PYTHON_BIN)/python -m tests.unchanged.record --compare

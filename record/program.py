@@ -1,7 +1,7 @@
 """The digest of the program that brokers and drivers are made of, by which a process is told from one of other sources.
 
-The sources are in a checkout and in the broker image alike, under the same names, and compiled modules are made from
-them. A process that imports anything else than its sources, such as an extension of other ones, is not found.
+The sources are in a checkout and in the broker image alike, under the same names. A process that imports anything else
+than its sources is not found.
 """
 
 from __future__ import annotations

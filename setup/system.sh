@@ -1,7 +1,7 @@
 #!/bin/bash
-# system.sh [images|compiled]: installs missing system packages, and changes nothing that is present. A requirement is met
-# if the command works, whatever package it came from: a host with another Docker or Java keeps it. With `images`, only
-# the packages for building and running images; with `compiled`, only those for the compiled build.
+# system.sh [images]: installs missing system packages, and changes nothing that is present. A requirement is met if the
+# command works, whatever package it came from: a host with another Docker or Java keeps it. With `images`, only the
+# packages for building and running images.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
@@ -20,12 +20,6 @@ have_java() {
 needs_no_compiler() { ! grep -qw amx_tile /proc/cpuinfo; }
 have_compiler() { needs_no_compiler || have cc; }
 have_c_library() { needs_no_compiler || test -e /usr/include/stdlib.h; }
-have_python_headers() {
-    "$ROOT/.venv/bin/python" -c '
-import sys, sysconfig
-from pathlib import Path
-sys.exit(not Path(sysconfig.get_path("include"), "Python.h").exists())'
-}
 have_compose() { have docker-compose || docker compose version >/dev/null 2>&1; }
 
 # package, the test that shows that it is not needed, its purpose
@@ -48,12 +42,6 @@ REQUIREMENTS=(
     "gcc|have_compiler|the test of the netem link driver on this processor"
     "libc6-dev|have_c_library|the test of the netem link driver on this processor"
 )
-COMPILED_REQUIREMENTS=(
-    "gcc|have cc|the compiled build"
-    "libc6-dev|test -e /usr/include/stdlib.h|the compiled build"
-    "python3-dev|have_python_headers|the compiled build"
-)
-[ "$mode" != compiled ] || REQUIREMENTS=("${COMPILED_REQUIREMENTS[@]}")
 FOR_IMAGES=" python3-venv docker.io debootstrap debian-archive-keyring ca-certificates docker-compose "
 OPTIONAL=" user-mode-linux docker-compose openssh-server "  # not on every release and processor; runs do without them
 
@@ -68,7 +56,7 @@ done
 
 # Simulated runs need only Python, so that a user without rights to install packages can use them.
 go_on_simulated() {
-    { have_python && [ "$mode" != compiled ]; } || fail "$@"
+    have_python || fail "$@"
     printf 'set-up: %s\n' "$@" "going on without: simulated runs need none of these (see \`make doctor\`)" >&2
     have_java || printf 'set-up: %s\n' "there is no Java for Spark: add ARGS=--no-spark to \`make emulate\`" >&2
     exit 0

@@ -23,4 +23,5 @@ pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check -c cons
 quietly "${pip[@]}" setuptools
 quietly "${pip[@]}" --no-build-isolation --use-pep517 -e '.[emulator,dev]'
 rm -f .venv/made-from-*
+rm -f .venv/lib/python*/site-packages/brokerlab_compiled.*  # of versions that could be compiled
 : >"$stamp"

@@ -1,7 +1,6 @@
 """Set-up for all tests: skips what the host cannot run, places tests on workers, cleans up after an interruption.
 
-A test whose marker needs something that the host lacks is skipped; in CI it fails instead. A test that patches or
-subclasses compiled classes has the marker `source` and is skipped where the compiled build runs. `tests/placement.py`
+A test whose marker needs something that the host lacks is skipped; in CI it fails instead. `tests/placement.py`
 explains the placement on workers. When tests are interrupted, the product's own clean-up removes the leftovers of their
 killed runs; it touches dead runs only.
 """
@@ -20,12 +19,10 @@ import pluggy
 import pytest
 
 from emulation.fidelity import host
-from emulation.host.build import Build, build
 from emulation.host.docker_host import docker_client
 from emulation.upkeep.clean import clean
 from record.errors import HostError
-from setup.compiled_finder import VARIABLE
-from tests import parts, placement
+from tests import placement
 from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
 from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
 from tests.proof import EXAMPLES, tried
@@ -48,18 +45,8 @@ _SPOILS = 0.01
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if os.environ.get(VARIABLE) == Build.COMPILED and build() is not Build.COMPILED:
-        raise pytest.UsageError(f"these tests are for the compiled build, and the present one is {build()}")
     gc.set_threshold(_ALLOCATIONS)
     placement.install(config)
-
-
-@pytest.hookimpl(trylast=True)  # of the tests that -m and -k leave
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if parts.IS_PART:
-        taken = parts.part_of(items)
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
-        items[:] = [item for item in items if item.nodeid in taken]
 
 
 def pytest_collection_finish() -> None:
@@ -135,8 +122,6 @@ _OBSTACLES = {"container": _container_obstacle, "guest": _guest_obstacle}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if (marker := item.get_closest_marker("source")) is not None and build() is Build.COMPILED:
-        pytest.skip(f"for sources only: {marker.args[0]}")
     for marker, obstacle in _OBSTACLES.items():
         if item.get_closest_marker(marker) is not None and (reason := obstacle()) is not None:
             if os.environ.get("CI"):

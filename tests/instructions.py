@@ -9,7 +9,7 @@ from typing import Any
 
 
 def instructions(call: Callable[[], object]) -> int:
-    """Instructions that Python executes in a call, those of compiled code not included."""
+    """Instructions that Python executes in a call."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

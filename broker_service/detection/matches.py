@@ -65,10 +65,7 @@ class Leaf:
 
 
 class Match(NamedTuple):
-    """A publication in a leaf of a pattern. Matches of one leaf are ordered by their keys, which all differ.
-
-    It stands behind `Leaf` in this module: compiled named tuples crash when they name a class that is not there yet.
-    """
+    """A publication in a leaf of a pattern. Matches of one leaf are ordered by their keys, which all differ."""
 
     key: Key
     arrival: Arrival

@@ -18,7 +18,6 @@ from rich.text import Text
 
 from analysis.claims import Claim, Claims, JudgedClaim, judge, load_claims
 from analysis.claims.quick_forms import load_quick_forms
-from emulation.host.build import build
 from emulation.run.progress import duration
 from emulation.runtimes.ladder import RUNTIMES, SIMULATED
 from record.errors import BadInputError
@@ -139,7 +138,7 @@ class Reproduction:
         seeds = 1 if request.quick else request.seeds
         forms = load_quick_forms() if request.quick else {}
         planned = plan_experiments(claims, seeds, overrides=request.overrides, quick_forms=forms)
-        experiments = costed(planned, load_recorded(), build())
+        experiments = costed(planned, load_recorded())
         plan = whole(experiments) if seeds is None else ReproductionPlan(experiments)
         papers = {id: paper for id, paper in shipped.papers.items() if any(claim.paper == id for claim in chosen)}
         shown = Claims(papers=papers, claims=chosen) if request.names else shipped
@@ -176,7 +175,7 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
     reproduction = Reproduction.of(request)
     store, planned = reproduction.store, cells(reproduction.plan.chosen)
     needed = [entry for entry in planned if not request.resume or store.read(entry.cell) is None]
-    for line in announcement(reproduction.plan, needed, build()):
+    for line in announcement(reproduction.plan, needed):
         console.print(line, markup=False, soft_wrap=True)
     changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
     console.print(f"{request.location}{changed}", markup=False, soft_wrap=True)
@@ -228,7 +227,7 @@ def show_plan(request: ReproductionRequest) -> ExitCode:
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     console.print(plan_table(plan))
     console.print()
-    for line in announcement(plan, cells(plan.chosen), build()):
+    for line in announcement(plan, cells(plan.chosen)):
         console.print(line, markup=False, soft_wrap=True)
     return ExitCode.CORRECT
 

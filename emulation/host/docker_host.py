@@ -1,23 +1,21 @@
 """Docker on this host: the daemon, and the image of brokers and their sandboxes.
 
 The image is named after its content: `brokerlab-broker:<hash>`, where the hash covers the Dockerfile, the broker's
-source and generated code, its compiled modules if this process runs the compiled build, and the pinned packages it
-imports. A tree whose image exists therefore needs no build, and a run can record exactly which image it used.
-`emulation.host.images` describes the base of images.
+source and generated code, and the pinned packages it imports. A tree whose image exists therefore needs no build, and a
+run can record exactly which image it used. `emulation.host.images` describes the base of images.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Iterator
 
 import docker
 import docker.errors
 import requests
 
-from emulation.host import build, images
+from emulation.host import images
 from emulation.host.images import ImageRecipe, ImageReference, Packages, PrintLine
 from record.errors import HostError
 
@@ -29,8 +27,7 @@ _SOCKET = "unix:///var/run/docker.sock"
 
 _REQUEST_PATIENCE = 120
 """Timeout in seconds of one request to the daemon."""
-_BROKER = "broker_service"
-_SOURCE = (_BROKER, "record")
+_SOURCE = ("broker_service", "record")
 """The packages of this tree that a broker imports."""
 _IMAGES_KEPT = 5
 """Number of broker images of former trees that stay, for runs in progress and for switching between trees."""
@@ -94,7 +91,6 @@ def ensure_image(client: docker.DockerClient | None = None, print_line: PrintLin
 def _build(client: docker.DockerClient, name: str, print_line: PrintLine) -> ImageReference:
     base = images.base_image(client, print_line)
     _packages().lay_out(print_line)
-    _lay_out_extensions()
     print_line(f"building the broker image {name} on {base}")
     built = ImageRecipe(images.ROOT, images.ROOT / "Dockerfile").build(client, name, base)
     images.remove_former(client, name, _IMAGES_KEPT)
@@ -106,18 +102,6 @@ def _packages() -> Packages:
     return Packages(images.CACHE / "broker-packages")
 
 
-def _lay_out_extensions() -> None:
-    """Puts the compiled modules of brokers where the Dockerfile takes them from; none where the sources run."""
-    target = images.CACHE / "broker-compiled"
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    folder, extensions = build.extensions(_BROKER)
-    for extension in extensions:
-        copy = target / extension.relative_to(folder)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(extension, copy)
-
-
 def _image_hash() -> str:
     root = images.ROOT
     source = sorted(path for package in _SOURCE for path in (root / package).rglob("*.py"))
@@ -125,9 +109,7 @@ def _image_hash() -> str:
         raise HostError("the generated protobuf code is missing; make it with `make proto`")
     digest = hashlib.sha256(_packages().fingerprint().encode())
     digest.update(os.environ.get("BASE_IMAGE", "").encode())
-    folder, extensions = build.extensions(_BROKER)
-    files = [(root, path) for path in (root / "Dockerfile", root / ".dockerignore", *source)]
-    for directory, path in files + [(folder, path) for path in extensions]:
-        digest.update(f"{path.relative_to(directory)}\0{path.stat().st_size}\0".encode())
+    for path in (root / "Dockerfile", root / ".dockerignore", *source):
+        digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

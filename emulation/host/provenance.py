@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from emulation.host.build import build
 from record.manifest import Host
 
 CLOCK = "CLOCK_MONOTONIC of this host, in nanoseconds"
@@ -19,8 +18,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def versions() -> dict[str, str]:
-    """brokerlab's own version and its build, Python's version, and those of packages that can change a measurement."""
-    found = {"python": platform.python_version(), "build": build().value}
+    """Versions of brokerlab, of Python, and of packages that can change a measurement."""
+    found = {"python": platform.python_version()}
     for package in ("brokerlab", *_PACKAGES):
         try:
             found[package] = importlib.metadata.version(package)

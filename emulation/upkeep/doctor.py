@@ -20,7 +20,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from emulation.host.build import Build, build
 from emulation.host.docker_host import docker_client, find_image
 from emulation.runtimes.process import closed_to_brokers
 from record.errors import HostError
@@ -96,7 +95,6 @@ def examine() -> HostExamination:
         *(_tool(tool) for tool in TOOLS),
         _pressure(),
         *_size(),
-        _build(),
     )
     links = _links(findings)
     return HostExamination(findings, _runtime(findings, links), links)
@@ -318,15 +316,6 @@ def _enough(subject: str, there: int, wanted: int, found: str, cost: str) -> Hos
     if there >= wanted:
         return HostFinding(subject, FindingStatus.GOOD, found)
     return HostFinding(subject, FindingStatus.LIMITED, found, cost, "fewer brokers, a lower rate, or a larger host")
-
-
-def _build() -> HostFinding:
-    """The build that runs, which no capability depends on."""
-    present = build()
-    if present is Build.STALE:
-        cost = "simulated runs take longer than with the compiled build"
-        return HostFinding("build", FindingStatus.LIMITED, present.value, cost, "`make compiled`, or `make pure`")
-    return HostFinding("build", FindingStatus.GOOD, present.value)
 
 
 # --- the choices of `auto`

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from emulation.host.build import Build
 from studies.reproduction.plan import Cell, Experiment
 from studies.reproduction.recorded import Recorded
 
 WHOLE_SECONDS = 2.75 * 3600
 """Below three hours, because costs differ by some percent from run to run."""
 QUICK_SECONDS = 2 * 17 * 60
-"""Processor time of a quick reproduction from source at most: 17 minutes of two processors, which leaves some for the
+"""Processor time of a quick reproduction at most: 17 minutes of two processors, which leaves some for the
 last run and the page."""
 LEAST_SEEDS = 2
 """The least number of seeds that gives an interval."""
@@ -75,12 +74,10 @@ def cells(chosen: Iterable[CostedExperiment]) -> tuple[CostedCell, ...]:
     return tuple(sorted(every, key=lambda costed: -costed.seconds))
 
 
-def costed(
-    experiments: Iterable[Experiment], recorded: Recorded, build: Build = Build.SOURCE
-) -> tuple[CostedExperiment, ...]:
-    """Experiments with their costs in a build of brokerlab."""
+def costed(experiments: Iterable[Experiment], recorded: Recorded) -> tuple[CostedExperiment, ...]:
+    """Experiments with their costs."""
     return tuple(
-        CostedExperiment(experiment, recorded.cpu_seconds(experiment, build), recorded.measured(experiment))
+        CostedExperiment(experiment, recorded.cpu_seconds(experiment), recorded.measured(experiment))
         for experiment in experiments
     )
 

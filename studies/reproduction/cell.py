@@ -18,7 +18,6 @@ from analysis.claims.measured_run import MeasuredRun, open_measured
 from analysis.claims.shipped import MEASURES, TIMED
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
-from emulation.host.build import build
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import RunOutcome
 from emulation.simulation.calibration import Calibration
@@ -127,7 +126,6 @@ def measure_cell(cell: Cell, scenario: Scenario, runtime: str, directory: Path, 
         seconds=time.monotonic() - began,
         cpu_seconds=time.process_time() - worked,
         memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB / 1e6,
-        build=build(),
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from emulation.host.build import Build
 from emulation.run.progress import duration
 from studies.reproduction.budget import CostedCell, CostedExperiment, ReproductionPlan
 
@@ -25,8 +24,8 @@ def plan_table(plan: ReproductionPlan) -> Table:
     return made
 
 
-def announcement(plan: ReproductionPlan, needed: Sequence[CostedCell], build: Build) -> Iterator[str]:
-    """The extent of a reproduction in a build, of which `needed` are the runs that are still to be made."""
+def announcement(plan: ReproductionPlan, needed: Sequence[CostedCell]) -> Iterator[str]:
+    """The extent of a reproduction, of which `needed` are the runs that are still to be made."""
     claims = {claim.id for experiment in plan.experiments for claim in experiment.claims}
     runs = sum(len(experiment.seeds) for experiment in plan.experiments)
     again = f", {runs - len(needed)} of them done before" if len(needed) < runs else ""
@@ -35,8 +34,6 @@ def announcement(plan: ReproductionPlan, needed: Sequence[CostedCell], build: Bu
     yield f"{len(claims)} claims from {runs} runs{again}; {len(plan.chosen)} scenarios{cost}"
     if smaller := [entry.experiment.scenario for entry in plan.chosen if entry.experiment.quick_form]:
         yield f"{len(smaller)} of the scenarios run in a smaller form (*), so verdicts from them are provisional"
-    if needed and build is not Build.COMPILED:
-        yield f"brokerlab runs from {build}; `make compiled` makes a build that takes less time"
     if guessed := [entry.experiment.name for entry in plan.chosen if not entry.measured]:
         yield f"never measured, so the time is a guess: {', '.join(guessed)}"
 

@@ -17,16 +17,11 @@ import msgspec
 
 from analysis.claims import Claims, ClaimVerdict, JudgedClaim
 from analysis.claims.shipped import FILES
-from emulation.host.build import Build
 from record.errors import BadInputError
 from record.files import read_file, replace_file
 from studies.reproduction.plan import Experiment
 from studies.reproduction.results import CellResult
 
-COMPILED_SPEEDUP = 1.3
-"""Processor time of a scenario from source over that of the compiled build. It is 1.2 for the small scenarios tid-once
-and gry-soft, most of whose time is analysis, and more for large ones."""
-_SLOWNESS = {Build.SOURCE: COMPILED_SPEEDUP, Build.STALE: COMPILED_SPEEDUP, Build.COMPILED: 1.0}
 FILE = FILES[0].parent / "recorded.json"
 
 
@@ -37,15 +32,13 @@ class RecordedScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """Processor time of one seed with all variants: run, analysis and measures."""
     weight: float
     """`Experiment.weight` of the scenario that was measured."""
-    build: Build = Build.SOURCE
-    """The build of brokerlab that was measured."""
 
-    def seconds(self, weight: float, build: Build) -> float:
-        """Processor time of a scenario of this weight in a build.
+    def seconds(self, weight: float) -> float:
+        """Processor time of a scenario of this weight.
 
         It grows with the weight, because overrides and later versions change a scenario.
         """
-        return self.cpu_seconds * weight / self.weight * _SLOWNESS[build] / _SLOWNESS[self.build]
+        return self.cpu_seconds * weight / self.weight
 
 
 class RecordedClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,18 +65,18 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """True where the cost of the scenario was measured, False where it is a guess."""
         return experiment.scenario in self._costs(experiment)
 
-    def cpu_seconds(self, experiment: Experiment, build: Build) -> float:
-        """Processor time of one seed in a build.
+    def cpu_seconds(self, experiment: Experiment) -> float:
+        """Processor time of one seed.
 
         Without a measured one, the guess is the median of what the scenarios in the same folder, or all, would take if
         they had its weight.
         """
         known = self._costs(experiment).get(experiment.scenario)
         if known is not None:
-            return known.seconds(experiment.weight, build)
+            return known.seconds(experiment.weight)
         folder = experiment.scenario.rpartition("/")[0]
         alike = [found for name, found in self.scenarios.items() if name.rpartition("/")[0] == folder]
-        guesses = [found.seconds(experiment.weight, build) for found in alike or self.scenarios.values()]
+        guesses = [found.seconds(experiment.weight) for found in alike or self.scenarios.values()]
         return median(guesses) if guesses else experiment.weight
 
     def _costs(self, experiment: Experiment) -> Mapping[str, RecordedScenario]:
@@ -123,10 +116,9 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def _cost(experiment: Experiment, results: Sequence[CellResult]) -> RecordedScenario:
-    """The mean cost of results, of those from one build, because builds differ in speed."""
-    build = results[0].build
-    seconds = fmean(result.cpu_seconds for result in results if result.build is build)
-    return RecordedScenario(cpu_seconds=round(seconds, 1), weight=round(float(experiment.weight), 1), build=build)
+    """The mean cost of results."""
+    seconds = fmean(result.cpu_seconds for result in results)
+    return RecordedScenario(cpu_seconds=round(seconds, 1), weight=round(float(experiment.weight), 1))
 
 
 def table_of_verdicts(claims: Claims, recorded: Recorded) -> list[str]:

@@ -10,7 +10,6 @@ import msgspec
 
 from analysis.claims import Measurement
 from analysis.claims.figures import DrawnFigure
-from emulation.host.build import Build
 from record.files import read_file, replace_file
 from studies.reproduction.plan import Cell, Experiment
 
@@ -35,8 +34,6 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     """Processor time of the process that ran the cell."""
     memory_mb: float = 0.0
     """The most memory that this process held, in 10^6 bytes; 0 where it is not known."""
-    build: Build = Build.SOURCE
-    """The build of brokerlab that ran the cell."""
 
 
 class CellFailure(msgspec.Struct, frozen=True, kw_only=True):

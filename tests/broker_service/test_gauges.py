@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pytest
-
 from broker_service.gauges import BufferGauges, LoadGauge, QueueGauges
 from broker_service.routing.interface import Buffer
 from broker_service.tracing.trace import Recorder
@@ -23,7 +21,6 @@ class Queue:
         return not (self.queue_length or self.in_flight)
 
 
-@pytest.mark.source("a compiled gauge takes links of overlays alone")
 def test_a_queue_is_logged_while_it_is_not_empty_and_once_when_it_is_again() -> None:
     trace, link, service = KeptTrace(), Queue(), Queue()
     queues = QueueGauges({"B2": link}, service, Recorder(trace, lambda: 0))  # type: ignore[dict-item]

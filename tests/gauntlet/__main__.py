@@ -8,21 +8,21 @@ honest run is blamed.
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from record.scratch import scratch_directory
-from setup.compiled_finder import VARIABLE
-
-if TYPE_CHECKING:
-    from tests.gauntlet.trials import Outcome, Part, Trial
+from tests.gauntlet.catalogue import trials
+from tests.gauntlet.forks import Forks
+from tests.gauntlet.frozen import MUTANTS_SEED
+from tests.gauntlet.hunting import hunted
+from tests.gauntlet.table import show, write_json
+from tests.gauntlet.trials import Outcome, Part, Trial
 
 _EXAMPLES = """\
 examples:
@@ -39,7 +39,6 @@ _WITHIN = 120.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    os.environ[VARIABLE] = "pure"  # plants replace methods of classes, which compiled ones do not allow
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, so that nothing is left
     with scratch_directory():
         return _run(options)
@@ -66,11 +65,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace) -> int:
-    # Imported here, because the variable above decides what these modules import.
-    from tests.gauntlet.catalogue import trials
-    from tests.gauntlet.table import show, write_json
-    from tests.gauntlet.trials import Part
-
     try:
         part = Part.parse(options.part)
     except ValueError:
@@ -97,18 +91,11 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _judged(trials: Sequence[Trial], workers: int) -> list[Outcome]:
-    from tests.gauntlet.forks import Forks
-    from tests.gauntlet.trials import Outcome
-
     ends = Forks(workers, _WITHIN).each((trial, trial.judge) for trial in trials)
     return _shown((Outcome(trial, end.result, end.failure, end.seconds) for trial, end in ends), len(trials))
 
 
 def _hunted(options: argparse.Namespace, part: Part, wanted: int) -> list[Outcome]:
-    from tests.gauntlet.forks import Forks
-    from tests.gauntlet.frozen import MUTANTS_SEED
-    from tests.gauntlet.hunting import hunted
-
     seed = MUTANTS_SEED if options.mutants_seed is None else options.mutants_seed
     return _shown(hunted(Forks(options.workers, _WITHIN), seed, part, wanted), wanted) if wanted else []
 

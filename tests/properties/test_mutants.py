@@ -51,14 +51,12 @@ def caught(property: checks.Property, protocol: str, strategy: st.SearchStrategy
     return error.value.case
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("property", "protocol", "router"), MUTANTS)
 def test_a_broken_router_is_caught(property: checks.Property, protocol: str, router: type[TidRouter]) -> None:
     with mutants.in_place_of("tid", router):
         caught(property, protocol, WORKLOADS.get(property, cases()))
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize("router", [mutants.LosesEveryThird, mutants.NotifiesTwice, mutants.NotifiesEverybody])
 def test_the_case_that_is_printed_shows_the_fault_again(router: type[TidRouter]) -> None:
     with mutants.in_place_of("tid", router):

@@ -65,7 +65,6 @@ class Served:
         return counts
 
 
-@pytest.mark.source("it counts instructions of Python")
 @pytest.mark.parametrize("name", FLOODS)
 async def test_a_flood_takes_short_turns_and_is_refused(name: str) -> None:
     flood, end, served = FLOODS[name], HostileEnd(), Served()

@@ -9,8 +9,6 @@ from broker_service.neighbours_account import OVERHEAD, NeighboursAccount
 from tests.wire.hostile_headers import Attacked, attacked
 from tests.wire.test_work_a_byte import PROTOCOLS
 
-pytestmark = pytest.mark.source("it replaces a bound of compiled brokers")
-
 ROUNDS = 15
 
 

@@ -38,8 +38,6 @@ from tests.proof import IS_WHOLE, tried
 from tests.wire.hostile_headers import COMPOSITE, Attacked, attacked, size_of
 from tests.wire.test_floods import MOST_IN_A_TURN
 
-pytestmark = pytest.mark.source("it counts instructions of Python")
-
 A_MESSAGE = 25_000
 """Instructions of any message: half a millisecond."""
 

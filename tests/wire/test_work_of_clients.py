@@ -16,8 +16,6 @@ from tests.proof import IS_WHOLE
 from tests.wire.hostile_headers import attacked
 from tests.wire.test_work_a_byte import A_BYTE, A_MESSAGE, AN_UPDATE
 
-pytestmark = pytest.mark.source("it counts instructions of Python")
-
 PROTOCOLS = ("tid-fixed", "octopia-idr", "cbf", "gryphon", "medym-advertised", "semi-probabilistic")
 A_BYTE_OF_REQUESTS_BEFORE = 3
 """Instructions more for each byte of all requests before, which publications have to be compared with."""

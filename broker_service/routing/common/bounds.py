@@ -11,9 +11,9 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from broker_service.messages import BrokerId
+from broker_service.messages import MOST_HOPS, BrokerId
 
-MOST_BROKERS: Final = 10_000  # a number, because the compiled build cannot take it from `MOST_HOPS`, which is as great
+MOST_BROKERS: Final = MOST_HOPS
 """Brokers of the largest overlay."""
 
 MOST_TREES: Final = 1 << 14

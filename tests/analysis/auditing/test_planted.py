@@ -22,9 +22,6 @@ from record.service_time import ServiceTime
 from scenario.loading import load_text
 from topology.link_properties import LinkProperties
 
-pytestmark = pytest.mark.source
-"""Compiled classes cannot be patched."""
-
 SCENARIO = """
 name: audited
 topology: {{kind: line, brokers: 3, link: {link}}}

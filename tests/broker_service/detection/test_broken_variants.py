@@ -51,7 +51,6 @@ BROKEN: list[tuple[type[Detector], Check]] = [
 ]
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("detector", "check"), BROKEN)
 def test_a_broken_detector_is_caught(detector: type[Detector], check: Check) -> None:
     @settings(drawing.search, max_examples=1000)

@@ -18,8 +18,6 @@ from tests.broker_service.overlay import CoreOverlay
 from topology import shapes
 from topology.links import LinkTemplates, build
 
-pytestmark = pytest.mark.source("it replaces methods of compiled brokers")
-
 ROUTINGS = [
     ("tid", {"publications": "fixed"}),
     ("tid", {"publications": "dynamic"}),

@@ -23,8 +23,6 @@ from broker_service.transport.wire import encode_link_frame
 from tests.broker_service.overlay import ListTrace
 from tests.broker_service.transport.test_duplex import QueueStream
 
-pytestmark = pytest.mark.source("its streams are subclasses of compiled ones")
-
 LIMITS = Limits(heartbeat=30)
 FRAMES, ITEMS = 20, 64
 TURNS = 500

@@ -24,8 +24,6 @@ from tests.broker_service.loopback import QUOTES, quote
 from tests.broker_service.transport.test_duplex import QueueStream
 from tests.wire.hostile_headers import attacked
 
-pytestmark = pytest.mark.source("its streams are subclasses of compiled ones")
-
 FRAMES, ITEMS = 20, 64
 
 

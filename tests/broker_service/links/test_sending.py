@@ -306,7 +306,6 @@ class FinishesOnTheNextStream(LinkSession):
         sending.ends_at, sending._message = ends_at, message
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 def test_a_session_that_finishes_a_sending_on_the_next_stream_is_found() -> None:
     with pytest.raises((WrongError, LinkViolationError, RefusedError, ValueError)):
         for seed in range(300):

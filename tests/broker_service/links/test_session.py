@@ -115,7 +115,6 @@ class NeverAcknowledges(LinkSession):
         self._acknowledge_at = self.wake_at = None
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(
     "wrong",
     [

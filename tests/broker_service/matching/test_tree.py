@@ -62,7 +62,6 @@ def test_nothing_is_lost_behind_a_fork(filled: tuple[BoundsTree[int], dict[int, 
         assert _match(tree, attributes) == [key for key, ranges in members.items() if all_hold(ranges, attributes)]
 
 
-@pytest.mark.source("it patches compiled classes")
 def test_forks_spare_a_publication_most_of_the_blocks(
     filled: tuple[BoundsTree[int], dict[int, Ranges]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

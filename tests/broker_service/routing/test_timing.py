@@ -65,7 +65,6 @@ def one_publication(protocol: str, options: Mapping[str, str]) -> SlowOverlay:
     return overlay
 
 
-@pytest.mark.source("it patches compiled classes")
 @pytest.mark.parametrize("routing", ROUTINGS)
 def test_each_tells_of_comparing_and_of_choosing_paths_and_of_nothing_else(routing: str) -> None:
     """Only OctopiA compares content at every broker, and it must decode it there; that is neither. So is logging."""

@@ -18,8 +18,6 @@ from record.callbacks import do_nothing
 from record.time_units import SECOND
 from tests.broker_service.loopback import WITHIN
 
-pytestmark = pytest.mark.source("its streams are subclasses of compiled ones")
-
 
 class QueueStream:
     """Stands in for a gRPC stream."""

@@ -252,7 +252,6 @@ async def test_sigterm_ends_it_in_order(tmp_path: Path) -> None:
     assert not log(overlay, Event.PUBLISH)
 
 
-@pytest.mark.source("it patches compiled classes")
 async def test_a_broker_that_breaks_off_is_noted_and_found_again(tmp_path: Path) -> None:
     second = 10**9
     operations = [*joining()[:2], publication(second // 2, 1), publication(3600 * second, 2)]

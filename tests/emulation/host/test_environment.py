@@ -10,7 +10,7 @@ def test_secrets_of_the_user_are_left_out_and_what_python_needs_is_kept() -> Non
         "PATH": "/bin",
         "LC_ALL": "C",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "BROKERLAB_BUILD": "pure",
+        "BROKERLAB_PROOF": "1",
         "AWS_SECRET_ACCESS_KEY": "secret",
         "GITHUB_TOKEN": "secret",
         "SSH_AUTH_SOCK": "/tmp/agent",
@@ -18,7 +18,7 @@ def test_secrets_of_the_user_are_left_out_and_what_python_needs_is_kept() -> Non
         "PYTHONPATH": "/elsewhere",
     }
     kept = environment_of_node("run-1", given)
-    needed = {"PATH", "LC_ALL", "PYTHONDONTWRITEBYTECODE", "BROKERLAB_BUILD"}
+    needed = {"PATH", "LC_ALL", "PYTHONDONTWRITEBYTECODE", "BROKERLAB_PROOF"}
     assert kept.keys() == needed | {"BROKERLAB_RUN", "PYTHONPATH"}
     assert kept["BROKERLAB_RUN"] == "run-1"
     assert "secret" not in kept.values()

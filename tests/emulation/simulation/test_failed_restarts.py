@@ -31,7 +31,6 @@ def test_the_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, se
     assert any("restart of B2 at 5 s: no process of it exists" in reason for reason in judged.reasons)
 
 
-@pytest.mark.source("compiled classes cannot be patched")
 def test_neighbours_refuse_a_restart_that_nobody_planned_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -326,7 +326,6 @@ def test_a_cut_link_delivers_what_it_held_once_it_works_again(seconds: float) ->
     assert len(breaks) == (seconds > 4)
 
 
-@pytest.mark.source("it patches what a module calls")
 def test_what_brokers_on_the_way_match_is_decoded_for_the_first_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
 

@@ -205,7 +205,6 @@ def test_a_run_can_be_ended_while_its_clients_leave(
     assert manifest.read(outcome.directory).variants[0].interrupted
 
 
-@pytest.mark.source("it patches compiled classes")
 def test_a_full_disk_ends_the_run_in_one_line(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(logs: LogDirectory, node: str, lines: object) -> None:
         logs.failure = OSError(errno.ENOSPC, "No space left on device")

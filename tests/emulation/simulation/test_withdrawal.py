@@ -58,7 +58,6 @@ def test_without_the_option_tables_are_not_looked_at(tmp_path: Path) -> None:
     assert b"remaining_state" not in (directory / "manifest.json").read_bytes()
 
 
-@pytest.mark.source("it patches compiled classes")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_an_unsubscription_that_is_not_passed_to_the_last_next_hop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
@@ -74,7 +73,6 @@ def test_an_unsubscription_that_is_not_passed_to_the_last_next_hop(
     assert_state_left(summary, "matching_index still holds")
 
 
-@pytest.mark.source("it patches compiled classes")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_subscription_that_stays_in_the_matching_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
@@ -139,7 +137,6 @@ def test_an_honest_router_is_blamed_on_no_overlay(tmp_path: Path, routing: str) 
     assert summary.variants[0].delivery.published > 0
 
 
-@pytest.mark.source("it patches routers")
 @pytest.mark.parametrize(
     ("router", "routing"),
     [
@@ -155,7 +152,6 @@ def test_a_router_that_never_removes_a_withdrawn_subscription(
     assert_state_left(run_everywhere(tmp_path, routing), " still holds ")
 
 
-@pytest.mark.source("it patches compiled classes")
 def test_a_lazy_index_that_keeps_what_the_table_gave_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """MEDYM's sums are right, and publications would be matched against subscriptions that are withdrawn."""
     monkeypatch.setattr(Matcher, "remove", lambda self, key: None)

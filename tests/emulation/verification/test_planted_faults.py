@@ -18,8 +18,6 @@ from emulation.simulation.run import simulate
 from record.fidelity import Check, FidelityVerdict
 from scenario.loading import load
 
-pytestmark = pytest.mark.source  # compiled classes cannot be patched
-
 SCENARIO = """
 name: planted
 topology: {kind: ring, brokers: 6, link: {delay: 5ms, jitter: 0.5ms, bandwidth: 10mbit}}

@@ -81,7 +81,6 @@ MUTANTS: list[tuple[type[CbfRouter] | type[CoveringSum], Property, str, st.Searc
 ]
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("variant", "property", "protocol", "strategy"), MUTANTS)
 def test_a_broken_variant_is_caught(
     variant: type[CbfRouter] | type[CoveringSum], property: Property, protocol: str, strategy: st.SearchStrategy[Case]

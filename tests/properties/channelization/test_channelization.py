@@ -104,7 +104,6 @@ MUTANTS: dict[type[ChannelizationRouter], tuple[Property, str, st.SearchStrategy
 }
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize("router", MUTANTS)
 def test_a_broken_router_is_caught(router: type[ChannelizationRouter]) -> None:
     property, planned, strategy = MUTANTS[router]

@@ -50,8 +50,6 @@ from tests.properties.composites.test_composites import unhurried
 from tests.properties.mutants import in_place_of
 from tests.properties.test_mutants import caught
 
-pytestmark = pytest.mark.source("routers move units on purpose, by a subclass")
-
 ROWS = pytest.mark.parametrize("protocol", ["tid-topology", "tid-dcsr"])
 SETTLED = composite_cases(settled=True)
 WITHDRAWN = composite_cases(withdrawn=True)

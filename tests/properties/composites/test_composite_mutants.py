@@ -55,7 +55,6 @@ DETECTORS: list[type[Detector]] = [
 ]
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("mutant", "property", "strategy"), BROKERS)
 def test_a_broken_broker_is_caught(
     mutant: type[Composites], property: checks.Property, strategy: st.SearchStrategy[Case]
@@ -64,7 +63,6 @@ def test_a_broken_broker_is_caught(
         caught(property, checks.FIXED, strategy, EXAMPLES)
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize("mutant", DETECTORS)
 def test_a_broken_detector_is_caught(mutant: type[Detector]) -> None:
     with composite_mutants.in_place_of_the_detector(mutant):
@@ -79,14 +77,12 @@ def counts_once(case: Case, protocol: str) -> None:
         raise checks.BrokenError("; ".join(found), outcome, protocol)
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @settings(drawing.search, max_examples=30)
 @given(case=SETTLED)
 def test_a_publication_that_a_router_delivers_twice_counts_once(case: Case) -> None:
     counts_once(case, checks.FIXED)
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 def test_a_detector_that_counts_repeats_is_caught() -> None:
     with composite_mutants.in_place_of_the_detector(broken.CountsRepeats):
         caught(counts_once, checks.FIXED, SETTLED, EXAMPLES)

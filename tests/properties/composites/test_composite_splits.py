@@ -42,8 +42,6 @@ from tests.properties.composites.test_composite_moves import moving
 from tests.properties.composites.test_composites import unhurried
 from tests.properties.test_mutants import caught
 
-pytestmark = pytest.mark.source("routers move units on purpose, by a subclass")
-
 DCSR = "tid-dcsr"
 SETTLED = split_cases(settled=True)
 WITHDRAWN = split_cases(withdrawn=True)

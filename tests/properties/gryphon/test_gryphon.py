@@ -63,14 +63,12 @@ EVERY = ("kill", "kill edge", "reset", "cut", "disturb")
 LINKS = ("reset", "cut", "flap", "partition", "one way", "disturb")
 
 
-@pytest.mark.source("a router of another class takes the place of the registered one")
 @pytest.mark.parametrize("options", ["", ", paths: message", ", paths: least-loaded", ", filtering: flooding"])
 @pytest.mark.parametrize("kinds", [(), EVERY, LINKS], ids=["calm", "faults", "links"])
 def test_every_publication_arrives_once_and_in_order(options: str, kinds: tuple[str, ...], tmp_path: Path) -> None:
     assert findings(faulty(3, kinds, options), tmp_path) == ["correct"]
 
 
-@pytest.mark.source("a router of another class takes the place of the registered one")
 @pytest.mark.parametrize("resume", ["true", "false"])
 def test_what_does_not_fit_in_queues_and_buffers_comes_later(resume: str, tmp_path: Path) -> None:
     options = ", paths: message, reorder_bytes: 300, cache_bytes: 400"
@@ -79,7 +77,6 @@ def test_what_does_not_fit_in_queues_and_buffers_comes_later(resume: str, tmp_pa
     assert findings(text, tmp_path) == ["correct"]
 
 
-@pytest.mark.source("a router of another class takes the place of the registered one")
 @pytest.mark.parametrize("kinds", [(), EVERY, LINKS], ids=["calm", "faults", "links"])
 def test_every_set_is_detected_from_the_announced_start_of_a_composite_subscription_on(
     kinds: tuple[str, ...], tmp_path: Path
@@ -87,24 +84,20 @@ def test_every_set_is_detected_from_the_announced_start_of_a_composite_subscript
     assert findings(with_composites(faulty(5, kinds, ", paths: message"), 5), tmp_path) == ["correct"]
 
 
-@pytest.mark.source("a router of another class takes the place of the registered one")
 def test_publications_of_restarted_brokers_arrive_for_seconds_afterwards(tmp_path: Path) -> None:
     assert findings(restarted(1, ", order: none"), tmp_path) == ["correct"]
 
 
-@pytest.mark.source("a router of another class takes the place of the registered one")
 @pytest.mark.parametrize("options", ["", ", paths: message"])
 def test_no_delay_of_links_is_assumed(options: str, tmp_path: Path) -> None:
     assert findings(on_long_links(restarted(1, options)), tmp_path) == ["correct"]
 
 
-@pytest.mark.source("broken routers are interpreted subclasses")
 def test_composite_subscriptions_that_are_announced_at_once_lose_sets(tmp_path: Path) -> None:
     text = with_composites(faulty(5, (), ", paths: message"), 5)
     assert "detection lost" in findings(text, tmp_path, mutants.AnnouncesStartsAtOnce)
 
 
-@pytest.mark.source("broken routers are interpreted subclasses")
 @pytest.mark.parametrize(
     ("router", "kinds", "finding"),
     [

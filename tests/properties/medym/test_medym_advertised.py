@@ -72,7 +72,6 @@ def test_failures_cost_the_clients_of_failed_brokers_alone(case: Case) -> None:
     medym_checks.crowds_are_notified_once(case, ADVERTISED)
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(
     ("variant", "holds", "strategy"),
     [

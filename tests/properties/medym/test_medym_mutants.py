@@ -64,7 +64,6 @@ MUTANTS: list[tuple[Variant, checks.Property, str, st.SearchStrategy[Case]]] = [
 """Each broken variant, and the property, the algorithm and the workloads that catch it."""
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("variant", "holds", "protocol", "strategy"), MUTANTS)
 def test_a_broken_variant_is_caught(
     variant: Variant, holds: checks.Property, protocol: str, strategy: st.SearchStrategy[Case]
@@ -73,7 +72,6 @@ def test_a_broken_variant_is_caught(
         caught(holds, protocol, strategy)
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize("variant", [medym_mutants.TakesEachForTheLatest, medym_mutants.KeepsFormerSums])
 def test_broken_states_are_caught(variant: type[ServerStates]) -> None:
     with pytest.raises(AssertionError):

@@ -69,7 +69,6 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("property", "protocol", "cases", "broken"), MUTANTS)
 def test_a_broken_router_is_caught(
     property: checks.Property,
@@ -95,7 +94,6 @@ DETOURS = [
 ]
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("property", "cases", "broken"), DETOURS)
 def test_a_broken_way_round_is_caught(
     property: checks.Property,

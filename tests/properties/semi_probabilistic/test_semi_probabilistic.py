@@ -278,7 +278,6 @@ def test_the_table_names_every_broken_router() -> None:
     assert {CATCHERS[name] for name in CATCHERS.keys() - BY_CASE.keys()} == STATISTICS.keys()
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(("variant", "catcher"), BY_CASE.items())
 def test_a_broken_router_fails_its_case(variant: str, catcher: str) -> None:
     case = CASES[catcher]
@@ -288,7 +287,6 @@ def test_a_broken_router_fails_its_case(variant: str, catcher: str) -> None:
     assert result.verdict is CaseVerdict.FAILED
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize("variant", sorted(CATCHERS.keys() - BY_CASE.keys()))
 def test_a_router_that_draws_wrongly_is_caught_by_statistics(variant: str) -> None:
     statistic, most = STATISTICS[CATCHERS[variant]]

@@ -55,7 +55,6 @@ def test_the_right_router_keeps_what_it_promises(plan: Plan, tmp_path: Path) -> 
     assert verdicts(plan, tmp_path) == ["correct"]
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize("variant", BROKEN)
 def test_a_broken_router_breaks_its_promises(variant: str, plan: Plan, tmp_path: Path) -> None:
     with in_place_of_the_right(MUTANTS[variant]):

@@ -39,8 +39,6 @@ PASS_ON: Mapping[str, type[Router]] = {
 }
 """Rows whose brokers pass withdrawals on, and their routers."""
 
-pytestmark = pytest.mark.source("it breaks compiled classes on purpose, by patches")
-
 
 def fails(id: str, protocol: str) -> bool:
     result = run_case(CASES[id], PROTOCOLS[protocol], SimulatedCaseRunner())

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, Measurement, Paper, judge, load_claims
 from analysis.claims.quick_forms import load_quick_forms
-from emulation.host.build import Build
 from record.errors import BadInputError
 from studies.reproduction import (
     CellResult,
@@ -33,7 +32,6 @@ from studies.reproduction.plan import SCENARIOS
 from studies.reproduction.plan_sentences import announcement, plan_table
 from studies.reproduction.progress import RemainingTime
 from studies.reproduction.recorded import (
-    COMPILED_SPEEDUP,
     RecordedClaim,
     RecordedScenario,
     save_recorded,
@@ -83,12 +81,11 @@ def test_the_dearest_scenario_gives_up_seeds_first() -> None:
 def test_what_a_plan_announces() -> None:
     smaller = replace(entry("b", 1, 1), experiment=replace(experiment("b", 1), quick_form={"timeline.run": "1s"}))
     plan = ReproductionPlan((entry("a", 20, 2), smaller))
-    lines = list(announcement(plan, cells(plan.chosen), Build.SOURCE))
+    lines = list(announcement(plan, cells(plan.chosen)))
     assert lines[0] == "3 claims from 3 runs; 2 scenarios; about 41 s of processor time"
     assert lines[1].startswith("1 of the scenarios run in a smaller form (*)")
-    assert "`make compiled`" in lines[2]
-    assert len(list(announcement(plan, cells(plan.chosen), Build.COMPILED))) == 2
-    assert next(announcement(plan, [], Build.SOURCE)) == "3 claims from 3 runs, 3 of them done before; 2 scenarios"
+    assert len(lines) == 2
+    assert next(announcement(plan, [])) == "3 claims from 3 runs, 3 of them done before; 2 scenarios"
     assert list(plan_table(plan).columns[0].cells) == [Text("x/a.yaml"), Text("x/b.yaml*")]
 
 
@@ -97,20 +94,15 @@ def shipped_scenarios() -> set[str]:
     return {file for found in claims if found.measured_by for file in found.measured_by.scenarios}
 
 
-def seconds_of(cost: RecordedScenario) -> float:
-    """Cost of one seed from source."""
-    return cost.seconds(cost.weight, Build.SOURCE)
-
-
 def test_one_seed_of_everything_takes_less_than_twenty_minutes_of_two_processors() -> None:
     recorded, forms = load_recorded(), load_quick_forms()
     costs = [(recorded.quick_forms if file in forms else recorded.scenarios)[file] for file in shipped_scenarios()]
-    assert sum(map(seconds_of, costs)) < QUICK_SECONDS
+    assert sum(cost.cpu_seconds for cost in costs) < QUICK_SECONDS
 
 
 def test_two_seeds_of_everything_fit_into_a_whole_reproduction() -> None:
     costs = [load_recorded().scenarios[file] for file in shipped_scenarios()]
-    assert LEAST_SEEDS * sum(map(seconds_of, costs)) < WHOLE_SECONDS
+    assert LEAST_SEEDS * sum(cost.cpu_seconds for cost in costs) < WHOLE_SECONDS
 
 
 @pytest.mark.parametrize("file", sorted(load_quick_forms()))
@@ -125,9 +117,6 @@ def test_a_smaller_form_is_of_a_shipped_scenario_and_changes_fields_that_it_has(
         assert not any(field == path or field.startswith(f"{path}.") for path in given.get("vary", {})), (
             f"{field}: claims compare the variants"
         )
-
-
-COMPILED_COST = RecordedScenario(cpu_seconds=3, weight=5, build=Build.COMPILED)
 
 
 def test_costs_are_scaled_by_the_weight_and_guessed_where_none_is_recorded() -> None:
@@ -146,13 +135,12 @@ def test_costs_are_scaled_by_the_weight_and_guessed_where_none_is_recorded() -> 
         (20, True), (60, True), (30, False),
     ]  # fmt: skip
     assert known.seconds == 120
-    (compiled,) = costed([experiment("a")], recorded, Build.COMPILED)
-    assert compiled.seed_seconds == 20 / COMPILED_SPEEDUP
     form = replace(experiment("a", weight=5), quick_form={"timeline.run": "1s"})
     (guessed,) = costed([form], recorded)
     assert (guessed.seed_seconds, guessed.measured) == (15, False)
-    (smaller,) = costed([form], msgspec.structs.replace(recorded, quick_forms={"x/a.yaml": COMPILED_COST}))
-    assert (smaller.seed_seconds, smaller.measured) == (3 * COMPILED_SPEEDUP, True)
+    cost = RecordedScenario(cpu_seconds=3, weight=5)
+    (smaller,) = costed([form], msgspec.structs.replace(recorded, quick_forms={"x/a.yaml": cost}))
+    assert (smaller.seed_seconds, smaller.measured) == (3, True)
 
 
 def result(seed: int, cpu_seconds: float) -> CellResult:

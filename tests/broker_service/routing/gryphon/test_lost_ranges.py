@@ -139,7 +139,6 @@ class TakesTheLostForSilent(GryphonRouter):
         self._forwarding.state = state  # type: ignore[method-assign]
 
 
-@pytest.mark.source("the broken router is an interpreted subclass")
 def test_silence_in_place_of_what_is_lost_is_noticed() -> None:
     overlay, ids = publish_while_cut_off(TakesTheLostForSilent)
     assert overlay.notified["S@s2"] != ids

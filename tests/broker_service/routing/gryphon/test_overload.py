@@ -59,7 +59,6 @@ def calls_of_an_arrival(held_back: int) -> int:
     return calls
 
 
-@pytest.mark.source("calls are counted")
 def test_an_arrival_takes_as_much_work_however_many_publications_are_held_back() -> None:
     assert calls_of_an_arrival(300) < 1.1 * calls_of_an_arrival(10)
 

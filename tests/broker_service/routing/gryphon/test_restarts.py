@@ -76,7 +76,6 @@ def requests_for_what_is_skipped(router: type[GryphonRouter]) -> int:
     return sum(sender == "d" for sender, _, _, label in trial.overlay.sent if label == "nack")
 
 
-@pytest.mark.source("the broken router is an interpreted subclass")
 def test_all_positions_that_a_restarted_broker_skips_are_answered_at_once() -> None:
     assert 0 < requests_for_what_is_skipped(GryphonRouter) <= 3
     assert requests_for_what_is_skipped(mutants.AnswersNoMoreThanWasAsked) > 15

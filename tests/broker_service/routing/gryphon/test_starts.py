@@ -46,7 +46,6 @@ def test_a_neighbour_that_has_come_back_is_waited_for(tree: RoutingTree, home: s
     assert not a_start_time_that_settled_while_a_broker_was_down(GryphonRouter, tree, home, down)
 
 
-@pytest.mark.source("broken routers are interpreted subclasses")
 @pytest.mark.parametrize(
     ("router", "place"), [(mutants.AnnouncesOldStartsAtOnce, 0), (mutants.ForgetsThoseThatComeUp, 1)]
 )

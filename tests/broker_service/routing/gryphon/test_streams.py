@@ -166,7 +166,6 @@ def test_examples(example: Example) -> None:
     assert example(GryphonRouter).notified == EXPECTED[example]
 
 
-@pytest.mark.source("broken routers are interpreted subclasses")
 @pytest.mark.parametrize(
     ("router", "example"),
     [
@@ -182,7 +181,6 @@ def test_broken_routers_go_wrong_in_an_example(router: type[GryphonRouter], exam
     assert example(router).notified != EXPECTED[example]
 
 
-@pytest.mark.source("broken routers are interpreted subclasses")
 @pytest.mark.parametrize(
     ("router", "circumstances"),
     [
@@ -293,7 +291,6 @@ class KeepsNothing(dict[Any, Any]):
         pass
 
 
-@pytest.mark.source("the router that compares every time is an interpreted subclass")
 def test_kept_results_of_comparisons_do_not_matter() -> None:
     crashing = ("b1", "c1")
     kept, anew = (sequences(5, router, crashing=crashing)[1] for router in (GryphonRouter, ComparesEveryTime))

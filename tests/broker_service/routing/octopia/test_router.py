@@ -115,7 +115,6 @@ def test_one_message_serves_all_advertisements_of_a_host_broker() -> None:
     assert not any(civ[-1] == "1" for civs in advertised(overlay).values() for civ in civs.values())
 
 
-@pytest.mark.source("it patches compiled classes")
 def test_an_advertisement_and_a_subscription_are_compared_once() -> None:
     """Also when all unsubscribe, those first that count for the advertisement."""
     compared: list[tuple[Advertisement, Subscription]] = []

@@ -29,8 +29,6 @@ from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.instructions import instructions
 
-pytestmark = pytest.mark.source("it counts instructions of Python")
-
 STOCK = encode_predicates((Predicate("class", Operator.STRING_EQUAL, "STOCK"),))
 HOME = "B3.1"
 MOST_INSTRUCTIONS_A_BYTE = 200

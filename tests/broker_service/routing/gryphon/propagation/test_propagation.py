@@ -207,7 +207,6 @@ BROKEN = {
 }
 
 
-@pytest.mark.source("broken variants are interpreted subclasses")
 @pytest.mark.parametrize(("parts", "finding"), BROKEN.values(), ids=BROKEN)
 def test_broken_variants_are_caught(parts: Parts, finding: type[AssertionError]) -> None:
     with pytest.raises(finding):

@@ -116,7 +116,6 @@ def wall(size: int) -> list[Conjunction]:
     return [conjunction(f"[class,eq,'STOCK'],[price,>,{number}],[price,<,{10_000 + number}]") for number in range(size)]
 
 
-@pytest.mark.source("it counts instructions of Python")
 @pytest.mark.parametrize("made", [ladder, wall])
 def test_the_work_of_an_update_does_not_grow_with_the_square_of_its_conjunctions(
     made: Callable[[int], list[Conjunction]], monkeypatch: pytest.MonkeyPatch
@@ -128,7 +127,6 @@ def test_the_work_of_an_update_does_not_grow_with_the_square_of_its_conjunctions
     assert instructions(lambda: many.update(1, made(120), ())) < 5 * work
 
 
-@pytest.mark.source("it counts instructions of Python")
 def test_a_conjunction_between_many_comes_and_goes_with_work_for_each_of_them() -> None:
     """Each time, the edges from all that cover it to all that it covers would be looked at: their product."""
     work = []
@@ -145,7 +143,6 @@ def test_a_conjunction_between_many_comes_and_goes_with_work_for_each_of_them() 
         assert many < 6 * few
 
 
-@pytest.mark.source("it replaces constants")
 def test_conjunctions_beyond_the_effort_of_an_update_are_roots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(covering, "UPDATE", 5_000)
     monkeypatch.setattr(covering, "EACH", 0)

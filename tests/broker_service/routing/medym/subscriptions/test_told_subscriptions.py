@@ -134,7 +134,6 @@ def test_what_a_former_incarnation_told_is_forgotten_and_ignored() -> None:
     assert known.held_by(SUBSCRIBER) == [SUBSCRIPTIONS[0]]
 
 
-@pytest.mark.source("it counts instructions of Python")
 def test_the_withdrawals_of_other_servers_are_no_work_when_a_server_begins_anew() -> None:
     def work(withdrawals: int) -> int:
         telling = TellingServers(sums(), remembered=10_000)
@@ -190,7 +189,6 @@ class TellsTheRestartedNothing(ToldServers):
         pass
 
 
-@pytest.mark.source("it breaks compiled classes on purpose, by subclasses")
 @pytest.mark.parametrize(
     ("telling", "told"),
     [
