@@ -42,7 +42,7 @@ QUICK_SIZES = (100_000,)
 BETWEEN = MILLISECOND
 """Time between two publications."""
 PARTNERED = 10
-"""Of this number of publications, one has a partner."""
+"""Number of publications of which one has a partner."""
 PATTERN = "{{[class,eq,'A'],[x,=,$I$X]}&{[class,eq,'B'],[x,=,$I$X]}}"
 WINDOW = SECOND
 JOINED = 10 * SECOND

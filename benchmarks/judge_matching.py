@@ -31,9 +31,9 @@ from broker_service.matching import MatchIndex
 from scenario.workload.quotes.series import QuoteSeries
 
 PUBLICATIONS = {workload.name: 100_000 for workload in WORKLOADS} | {WORKLOADS[0].name: 1_000_000}
-"""By workload."""
+"""Number of publications to match, by workload."""
 QUICK_SHARE = 10
-"""Of this number of publications, the quick form takes one."""
+"""Divisor of the number of publications in the quick form."""
 SUBSCRIPTIONS = 10_000
 SAMPLE = 300
 """Publications by which the width of ranges is found."""

@@ -36,13 +36,13 @@ def _target(algorithm: str, size: int, milliseconds: float) -> Target:
 
 
 FORWARDING = _target("CloseMST", 10, 0.025)
-"""Of a server on the way, whose destination list is short."""
+"""Target of a decision at a server on the way, whose destination list is short."""
 TARGETS: Mapping[str, Mapping[int, Target]] = {
     "MST": {100: _target("MST", 100, 0.25), 2_000: _target("MST", 2_000, 18)},
     "CloseMST": {10: FORWARDING, 100: _target("CloseMST", 100, 0.025), 2_000: _target("CloseMST", 2_000, 0.05)},
     "BalancedMST": {100: _target("BalancedMST", 100, 0.03), 2_000: _target("BalancedMST", 2_000, 0.06)},
 }
-"""By algorithm and size of the list."""
+"""Targets by algorithm and size of the list."""
 BOUNDS = {
     "MST": "a step of Prim's algorithm for each destination, which reads its distances to those that wait",
     "CloseMST": "array operations on the distances to the next hops",

@@ -46,7 +46,7 @@ LARGE_RATE = Target("events of 1,000 simulated brokers", Bound.AT_LEAST, 150_000
 NEAR_RATE = Target("events of 300 brokers with a subscription horizon of 1", Bound.AT_LEAST, 150_000, "events/CPU s")
 FAR_RATE = Target("events of 300 brokers with a subscription horizon of 3", Bound.AT_LEAST, 100_000, "events/CPU s")
 FLOOD_RATE = Target("messages of 300 brokers that flood events", Bound.AT_LEAST, 39_862, "messages/CPU s")
-"""That of 11,958,600 messages (semi-probabilistic routing, section 4, "Static Network") in 5 minutes."""
+"""Rate of 11,958,600 messages (semi-probabilistic routing, section 4, "Static Network") in 5 minutes."""
 FLOOD_MEMORY = Target("memory of 300 brokers that flood events", Bound.AT_MOST, 1536, "MB")
 MEMORY = Target("memory of 1,000 simulated brokers with 100,000 publications", Bound.AT_MOST, 4096, "MB")
 

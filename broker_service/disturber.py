@@ -62,7 +62,8 @@ class Disturber:
     def admitted(
         self, neighbour: BrokerId, messages: Sequence[Message], arrived: int | None = None
     ) -> Sequence[Message]:
-        """Those of a neighbour's messages, which came at `arrived`, that are to be handled now."""
+        """Messages to handle now, of those that came from a neighbour at `arrived`: lost and held ones left out,
+        repeated ones twice."""
         found = self._disturbances.get(neighbour)
         if found is None:
             return messages

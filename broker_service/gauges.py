@@ -77,7 +77,8 @@ class BufferGauges:
         self._buffers = buffers
         self._recorder = recorder
         self._last: dict[str, tuple[int, int, float]] = {}
-        """By buffer: publications in it, those that clients were notified of, and how long these waited."""
+        """Figures at the last look, by buffer: publications in it, publications that clients were notified of from it,
+        and the seconds that these waited."""
 
     def take(self) -> None:
         """Logs each buffer that is not empty, was not the last time, or has been used since."""

@@ -60,8 +60,8 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     label: str = ""
     """Purpose of the message in the routing protocol's words, for the log; empty for most."""
     published: int = 0
-    """Of a publication: the time at which its client published it, in nanoseconds of the run's clock. A router that
-    makes a new message for the next hop keeps it, because detections of composite subscriptions depend on it."""
+    """Time at which its client published a publication, in nanoseconds of the run's clock. A router that makes a new
+    message for the next hop keeps it, because detections of composite subscriptions depend on it."""
 
     @property
     def size(self) -> int:
@@ -125,7 +125,8 @@ class ClientRequest(msgspec.Struct, frozen=True, gc=False):
     body: bytes = b""
     """Encoded content, predicates or composite subscription."""
     published: int = 0
-    """Of a publication: `Message.published`; 0 where the broker is to fill in its own clock."""
+    """Time at which a publication was published (`Message.published`); 0 where the broker is to fill in its own
+    clock."""
 
 
 class StreamPosition(msgspec.Struct, frozen=True, gc=False):
@@ -167,15 +168,16 @@ class ClientEvent(msgspec.Struct, frozen=True, gc=False):
     clients: tuple[ClientId, ...]
     number: int = 0
     id: str = ""
-    """Of a notification, the publication's; of a detection, the client's name for the composite subscription; of a
-    start, the client's name for the subscription."""
+    """The client's own name: of the publication in a notification, of the composite subscription in a detection, of the
+    subscription in a start."""
     body: bytes = b""
     hops: int = 0
     reason: str = ""
     position: StreamPosition | None = None
-    """Of a notification, where the routing protocol gives it one; of what is lost, the first one."""
+    """Position of the publication in a notification, where the routing protocol gives it one; first position of what is
+    lost."""
     publications: tuple[ConstituentPublication, ...] = ()
-    """Of a detection: the publications, in the order of their publishing. Empty for every other event."""
+    """Publications of a detection, in the order of their publishing. Empty for every other event."""
 
     @property
     def contents_size(self) -> int:

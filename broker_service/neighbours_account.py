@@ -20,7 +20,7 @@ _PARTS: Final = 16
 
 
 class NeighboursAccount:
-    """See the module."""
+    """The bytes that neighbours' advertisements and subscriptions take at a broker, counted against their bound."""
 
     def __init__(self, most_bytes: int) -> None:
         self.declared: Callable[[], Iterable[int]] = tuple

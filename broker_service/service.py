@@ -75,7 +75,7 @@ def _at_once(messages: Sequence[Any]) -> Iterable[Piece]:
 
 
 class ServiceQueue:
-    """See the module. Times are nanoseconds of one clock that never runs backwards."""
+    """The queue of one server. Times are nanoseconds of one clock that never runs backwards."""
 
     def __init__(self, work: Work | None, most_bytes: int = sys.maxsize, long_waits: LongWaits | None = None) -> None:
         """`most_bytes` is how much may wait before the queue is full. Nothing reports waits without `long_waits`."""

@@ -30,18 +30,18 @@ class _Waiting(NamedTuple):
 
     messages: Sequence[Any]
     step: int
-    """Those of them that are handled between two looks at the clock."""
+    """Number of messages that are handled between two looks at the clock."""
 
 
 class Turns:
-    """See the module. `clock` returns nanoseconds."""
+    """The messages of all senders that wait for their turn. `clock` returns nanoseconds."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.waiting = 0
         """Messages that came in and are not handled yet."""
         self._clock = clock
         self._waiting: dict[Handler, _Waiting] = {}
-        """By sender, in the order in which they came to wait."""
+        """Waiting messages by sender, in the order in which they came to wait."""
 
     def submit(self, handler: Handler, messages: Sequence[Any], size: int = 0) -> None:
         """Has messages handled that came in together in `size` bytes: those of the first slice now, the others when

@@ -16,7 +16,7 @@ from topology.evolutions.evolution import Appears, Change, Vanishes
 
 
 class OverlayMotion:
-    """See the module. Times are nanoseconds of the run's clock."""
+    """Changes of an overlay's links that are still to come. Times are nanoseconds of the run's clock."""
 
     def __init__(self, changes: Iterable[Change], overlay: LiveOverlay, trace: Trace, clock: Callable[[], int]) -> None:
         """`changes` are in the order of their times, which count from the begin of the workload."""

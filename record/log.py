@@ -256,9 +256,9 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     bytes: Integer | None = None
     """Size of body and header."""
     arrived: Integer | None = None
-    """Of `received`; nanoseconds, same clock as `time`."""
+    """Time at which a message came in, for `received`; nanoseconds, same clock as `time`."""
     written: Integer | None = None
-    """Of `sent`; nanoseconds, same clock as `time`."""
+    """Time at which a message was written to the link, for `sent`; nanoseconds, same clock as `time`."""
     count: Integer | None = None
     intended: Integer | None = None
     """Nanoseconds, same clock as `time`."""

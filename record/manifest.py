@@ -63,7 +63,7 @@ class PlannedOperations(msgspec.Struct, frozen=True, kw_only=True):
     contents: int
     """The sum of the digests of their kinds, identifiers and contents (`record.digests`)."""
     places: int | msgspec.UnsetType = msgspec.UNSET
-    """The same of their identifiers, brokers and windows."""
+    """The sum of the digests of their identifiers, brokers and windows."""
 
 
 class VariantRecord(msgspec.Struct, kw_only=True):
@@ -173,7 +173,7 @@ class ClockOffset(msgspec.Struct, frozen=True, kw_only=True):
     """The difference between a host's clock and the run's clock at one moment, in nanoseconds."""
 
     at: int
-    """By the host's clock."""
+    """Time by the host's clock."""
     offset: int
     """Nanoseconds to add to the host's time to obtain the run's."""
     error: int
@@ -184,9 +184,9 @@ class HostRecord(msgspec.Struct, kw_only=True):
     """One of several hosts that shared a run."""
 
     name: str
-    """As in the inventory."""
+    """Name of the host in the inventory."""
     address: str = ""
-    """On the network that carried the links between hosts."""
+    """Address on the network that carried the links between hosts."""
     kernel: str = ""
     host: Host = Host()
     logs: list[str] = []
@@ -215,7 +215,7 @@ class Manifest(msgspec.Struct, kw_only=True):
     created: str = ""
     """ISO 8601, UTC."""
     scenario: dict[str, Any] = {}
-    """As resolved: defaults filled in, in base units."""
+    """The resolved scenario: defaults filled in, in base units."""
     seed: int = 0
     runtime: RungChoice = RungChoice()
     links: RungChoice = RungChoice()
@@ -233,7 +233,7 @@ class Manifest(msgspec.Struct, kw_only=True):
     interrupted: bool = False
     variants: list[VariantRecord] = []
     calibration: ChargedCosts | msgspec.UnsetType = msgspec.UNSET
-    """Of simulated runs only."""
+    """Costs charged to simulated brokers; not set for other runs."""
     calibration_origin: str | msgspec.UnsetType = msgspec.UNSET
     """The host and the day on which the calibration was measured, in words. It is stated and judged by nobody: a
     simulated run means the same on every host."""

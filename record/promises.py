@@ -50,8 +50,8 @@ class Loss(enum.StrEnum):
     IN_FLIGHT = "in flight"
     """Every publication in flight while the fault lasts and until the overlay has recovered from it."""
     EVERYTHING = "everything"
-    """As above, and publications may wait unseen for as long as the fault lasts: it is not survived. This is the cost
-    of every kind that a protocol does not name."""
+    """Everything that `IN_FLIGHT` names, and publications may wait unseen for as long as the fault lasts: it is not
+    survived. This is the cost of every kind that a protocol does not name."""
 
 
 QUEUES_LOST: Mapping[str, Loss] = {
@@ -76,7 +76,7 @@ class Promises(msgspec.Struct, frozen=True, kw_only=True):
     order: Order = Order.NONE
     delivery: Completeness = Completeness.EVERY
     survives: Mapping[str, Loss] = msgspec.field(default_factory=lambda: dict(QUEUES_LOST))
-    """By kind of fault or condition (`record.faults`): its cost. A kind that is not named is not survived."""
+    """Cost of each kind of fault or condition (`record.faults`). A kind that is not named is not survived."""
     passes_on_within: int | msgspec.UnsetType = msgspec.UNSET
     """Under best effort: a broker whose first copy of a publication has travelled fewer links than this passes it on to
     each neighbour that has an interested client. Not set where nothing of the kind is promised."""

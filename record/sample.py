@@ -35,7 +35,7 @@ class PublicationSample(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 @lru_cache(maxsize=16)
 def membership(sample: PublicationSample) -> Callable[[str], bool]:
-    """The same as `sample.holds`, which remembers the latest answers; shared by all brokers of a process.
+    """A function that answers like `sample.holds` and remembers the latest answers; shared by all brokers of a process.
 
     A hash takes 1.4 us, an answer that is remembered 0.06 us.
     """

@@ -38,12 +38,12 @@ def load(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
 
 
 def load_to_view(path: Path, overrides: Mapping[str, str] | None = None) -> Scenario:
-    """As `load`, for a scenario that is not to be run: its protocol need not bear its motion."""
+    """Loads a scenario that is only shown and not run: its protocol need not bear its motion. Raises as `load`."""
     return _checked(read(path), path.parent.absolute(), overrides or {}, contradictions)
 
 
 def load_text(text: str, name: str) -> Scenario:
-    """As `load`, for a scenario that is in no file; `name` is its name in errors.
+    """Loads a scenario that is in no file; `name` is its name in errors. Raises as `load`.
 
     Relative paths in it start at the working directory.
     """

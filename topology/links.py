@@ -106,7 +106,7 @@ class LinkTemplates:
     backward: LinkTemplate | None = None
 
     def check(self, longest: float | None = None) -> None:
-        """As `LinkTemplate.check`, for both directions."""
+        """Checks both directions. Raises as `LinkTemplate.check`."""
         for template in (self.forward, self.backward):
             if template is not None:
                 template.check(longest)

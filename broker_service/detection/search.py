@@ -78,7 +78,8 @@ class Search:
                 )
 
     def _within_bound(self, candidates: Sequence[Match]) -> Sequence[Match]:
-        """As many candidates as may be tried yet; to find none counts as much as to find one."""
+        """The first of the candidates, as many as the search may still try. An empty list costs as much as one
+        candidate."""
         if len(candidates) > self._left:
             self.cut = True
             candidates = candidates[: max(0, self._left)]

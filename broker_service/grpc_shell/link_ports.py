@@ -33,7 +33,8 @@ ServeStream = Callable[[Coroutine[Any, Any, None], str], Awaitable[None]]
 
 
 class LinkPorts:
-    """See the module. It must be used within a running event loop."""
+    """A broker process's overlay links: a port for each, and the servers that neighbours' streams come in at. It must
+    be used within a running event loop."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class LinkPorts:
     ) -> None:
         """`report_refused` is that of `RpcServer`."""
         self.servers: dict[str, RpcServer] = {}
-        """By the address they listen on."""
+        """Servers by the address on which they listen."""
         self._broker = broker
         self._config = config
         self._service = service

@@ -115,7 +115,7 @@ class OverlayLink:
         self.sent = 0
         """Messages handed to the transport, repeats not counted."""
         self.publications = 0
-        """Those of them that are publications."""
+        """Publications among the messages sent."""
         self.waited = 0
         """Nanoseconds that those messages spent in the output queue, all together."""
         self.received = 0
@@ -145,7 +145,7 @@ class OverlayLink:
         Its record is made when it is written."""
         self._sent_window = SentWindow(limits.utilisation_window)
         self._flows: dict[float, LinkFlow] = {}
-        """By the length of their intervals, in seconds."""
+        """Flow over this link by the interval over which it is measured, in seconds."""
 
     @property
     def queue_length(self) -> int:

@@ -112,7 +112,8 @@ class LinkSession:
         self.unhandled = 0
         """Messages of the present stream that came in and wait for service."""
         self._arrivals: list[tuple[int, int]] = []
-        """Of each frame of the present stream with messages that wait for service: when it arrived, and how many."""
+        """Time of arrival and number of messages of each frame of the present stream with messages that wait for
+        service."""
         self._broker = broker
         self._protocol = protocol
         self._latest = latest

@@ -65,7 +65,7 @@ class Preparation:
     """May be iterated over repeatedly. A `PlannedMesh` where any two brokers of a large overlay are linked."""
     advertisements: Mapping[BrokerId, Sequence[Advertisement]]
     subscriptions: Mapping[BrokerId, Sequence[Subscription]]
-    """By the broker of the client: those of clients that are there from the beginning, and those written out in the
-    scenario, whenever they are issued and withdrawn."""
+    """Subscriptions by the broker of their client: of clients that are there from the beginning, and those written out
+    in the scenario, whenever they are issued and withdrawn."""
     seed: int
-    """The run's, for random choices: the same input must give the same result."""
+    """Seed of the run, for random choices: the same input must give the same result."""

@@ -27,7 +27,8 @@ _PUBLISH: Final = Kind.PUBLISH
 
 
 class SampledRecorder(Recorder):
-    """See the module."""
+    """A recorder that records publications of a sample, and of other publications only what explains a loss or a long
+    wait."""
 
     __slots__ = ("_in_sample",)
 

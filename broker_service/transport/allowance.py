@@ -67,7 +67,7 @@ def cost_of(kind: int, length: int, streams: int) -> int:
 
 
 class Allowance:
-    """See the module, rule 3."""
+    """The units of work that one end of a connection has left for frames without data (rule 3)."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds."""

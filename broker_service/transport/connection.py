@@ -81,7 +81,7 @@ class WindowExceededError(ProtocolError):
 
 
 class Connection(asyncio.Protocol):
-    """See the module. Subclasses are the two ends."""
+    """An HTTP/2 connection. Subclasses are the two ends."""
 
     def __init__(self, configuration: H2Configuration, largest: int, most_streams: int, preface: int) -> None:
         """`largest` bounds incoming messages, in bytes, `most_streams` the streams that the other end may open, at most
@@ -90,7 +90,7 @@ class Connection(asyncio.Protocol):
         `preface` is the number of bytes that come before the first frame.
         """
         self.streams: dict[int, RpcStream] = {}
-        """Those that are open, by HTTP/2's number."""
+        """Open streams by HTTP/2's number."""
         self.peer = ""
         """The address of the other end, for logs."""
         self._http2 = H2Connection(configuration)

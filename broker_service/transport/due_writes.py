@@ -15,7 +15,8 @@ from record.callbacks import do_nothing
 
 
 class DueWrites:
-    """See the module. `with due_writes:` surrounds a callback; a write that becomes due elsewhere is made soon."""
+    """The writes that are due at the end of a callback. `with due_writes:` surrounds a callback; a write that becomes
+    due elsewhere is made soon."""
 
     def __init__(self) -> None:
         self.before: Callable[[], None] = do_nothing

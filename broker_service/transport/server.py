@@ -69,7 +69,7 @@ class RpcServer:
         self._handlers = {method.path: handler for method, handler in handlers.items()}
         self._listeners: list[asyncio.Server] = []
         self._paths: list[Path] = []
-        """Of the Unix sockets, which outlast the process otherwise."""
+        """Paths of the Unix sockets, which have to be removed because they outlast the process."""
         self._connections: dict[ServerConnection, None] = {}
         """In the order in which they were opened."""
         self._tasks: dict[ServedStream, asyncio.Task[None]] = {}

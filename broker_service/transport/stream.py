@@ -54,7 +54,8 @@ class Carrier(Protocol):
 
 
 class RpcStream:
-    """See the module. At most one task reads, or one user takes, and at most one task writes, or one user sends.
+    """One end of a gRPC stream. At most one task reads, or one user takes, and at most one task writes, or one user
+    sends.
 
     The window of the other end is enlarged when no message waits here. So it sends no more than one window beyond the
     messages that were read, and a message larger than the window is taken nevertheless.

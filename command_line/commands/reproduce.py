@@ -123,7 +123,7 @@ class Reproduction:
     """The claims, the plan and the store of a request."""
 
     claims: Claims
-    """Those that were asked for, with all papers' other claims when all were."""
+    """The claims that were asked for, with all papers' other claims when all were."""
     unmeasurable: tuple[Claim, ...]
     """Claims that the runtime cannot measure."""
     plan: ReproductionPlan

@@ -32,7 +32,7 @@ class Session(Protocol):
     def submit(
         self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
     ) -> int:
-        """As `broker_service.client_library.client_requests.ClientRequests.submit`."""
+        """Hands an operation over and returns its number, as `ClientRequests.submit` of the client library does."""
 
 
 class UnknownBrokerError(Exception):

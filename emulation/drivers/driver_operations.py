@@ -48,7 +48,7 @@ class ReadyOperation(msgspec.Struct, frozen=True, gc=False):
     strings: dict[str, str] | None
     predicates: list[PredicateRecord] | None
     pattern: str | None = None
-    """Of a composite subscription, in notation."""
+    """Notation of a composite subscription; None for any other operation."""
     within: int | None = None
     """The window of a composite subscription, nanoseconds."""
 
@@ -67,7 +67,7 @@ class SharedPredicates:
         """The latest predicates with their bodies, by identity, which is theirs alone as long as they are kept."""
 
     def encode(self, predicates: Sequence[PredicateRecord]) -> bytes:
-        """As `encode_recorded`."""
+        """The body that `encode_recorded` returns for these predicates."""
         known = self._encoded.get(id(predicates))
         if known is None:
             if len(self._encoded) >= PREDICATES_KEPT:

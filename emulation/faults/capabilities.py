@@ -17,7 +17,7 @@ MISSING: Mapping[str, Mapping[FaultKind, str]] = {
         FaultKind.THROTTLE: "virtual time has no CPU to share; use containers, or `slow` with `service_time`",
     },
 }
-"""By the runtime's name: the faults that it cannot inject, and why."""
+"""Faults that a runtime cannot inject, with the reason, by the runtime's name."""
 
 
 def require_possible(schedule: FaultSchedule, runtime: str) -> None:

@@ -14,7 +14,7 @@ from topology.link_properties import BrokerId, Link
 
 
 class FaultRun:
-    """See the module. Times are nanoseconds of the run's clock."""
+    """The faults of one variant, injected as they become due. Times are nanoseconds of the run's clock."""
 
     def __init__(self, schedule: FaultSchedule, overlay: LiveOverlay, trace: Trace, clock: Callable[[], int]) -> None:
         self._injector = FaultInjector(schedule, overlay.overlay)
@@ -48,7 +48,7 @@ class FaultRun:
         return self.advance_to(self._clock(), counts)
 
     def advance_to(self, time: int, counts: Counts) -> list[Action]:
-        """As `advance`, for what is due by an earlier time."""
+        """Does what is due by a time, like `advance`, which does what is due by now."""
         return self._perform(self._injector.advance(time - self._start, counts))
 
     def appeared(self, link: Link) -> list[Action]:

@@ -60,7 +60,7 @@ class Action:
 
 
 class FaultInjector:
-    """See the module. Times are nanoseconds from the begin of the join phase."""
+    """A schedule of faults in progress on one overlay. Times are nanoseconds from the begin of the join phase."""
 
     def __init__(self, schedule: FaultSchedule, overlay: Overlay) -> None:
         self._overlay = overlay

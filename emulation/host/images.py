@@ -55,7 +55,7 @@ class Packages:
     extra: str = ""
 
     def fingerprint(self) -> str:
-        """The same for the same packages at the same versions."""
+        """A hash that is equal for the same packages at the same versions."""
         digest = hashlib.sha256(platform.machine().encode())
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         names = project["dependencies"] + (project["optional-dependencies"][self.extra] if self.extra else [])

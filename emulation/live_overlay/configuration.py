@@ -88,9 +88,9 @@ class BrokerConfigs:
         """Overlay attributes by broker."""
         self._addresses = addresses
         self._links: dict[BrokerId, dict[BrokerId, LinkConfig]] = {broker.id: {} for broker in overlay.brokers}
-        """By broker and neighbour."""
+        """Links by broker and neighbour."""
         self._removals: dict[frozenset[BrokerId], int] = {}
-        """By pair of brokers, the number of times that their link was removed."""
+        """Number of times that the link of a pair of brokers was removed."""
         for link in overlay.links if links is None else links:
             self._add(link)
 

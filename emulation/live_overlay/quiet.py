@@ -22,7 +22,7 @@ from topology.link_properties import Link, LinkDirection
 
 Statuses = Mapping[BrokerId, BrokerStatus]
 _Ends = Mapping[tuple[BrokerId, BrokerId], LinkEndStatus]
-"""By broker and its neighbour."""
+"""States of link ends by broker and its neighbour."""
 
 
 @dataclass

@@ -19,7 +19,7 @@ class LinkEndStatus:
     """Sent and not yet acknowledged by the neighbour."""
     sent: int = 0
     publications: int = 0
-    """Those of them that are publications."""
+    """Publications among the messages sent."""
     received: int = 0
     """Handled at this end, since the neighbour's present incarnation connected for the first time."""
     dropped: int = 0

@@ -15,7 +15,7 @@ _AROUND = 30.0
 
 
 class HostsProgress:
-    """See the module."""
+    """The display of one run on several hosts."""
 
     def __init__(self, plan: Plan, snapshot: Snapshot, shown: RunDisplay) -> None:
         self._plan = plan

@@ -44,7 +44,7 @@ _EXCHANGE = "exchange"
 
 
 class EmulatedNetwork:
-    """See the module. Also a context manager that starts and stops the network."""
+    """The emulated network of one overlay, and a context manager that starts and stops it."""
 
     def __init__(
         self,

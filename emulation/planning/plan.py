@@ -164,7 +164,7 @@ class Plan:
     run_id: str
     created: datetime
     scenario: Scenario
-    """As the file has it, overrides applied, before `vary`."""
+    """The scenario as its file has it, overrides applied, before `vary`."""
     seed: int
     variants: tuple[VariantPlan, ...]
 

@@ -18,7 +18,7 @@ _SETTLES = 2 * SECOND
 
 
 class Discovery:
-    """See the module."""
+    """The search for the processes of one run that are nodes of it."""
 
     def __init__(self, request: SamplingRequest) -> None:
         self._request = request

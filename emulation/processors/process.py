@@ -34,7 +34,7 @@ _MICROSECOND = 1000
 
 
 class Sampler:
-    """See the module."""
+    """The sampler of one run."""
 
     def __init__(self, request: SamplingRequest, file: BinaryIO) -> None:
         self._request = request

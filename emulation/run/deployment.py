@@ -29,7 +29,7 @@ class Looks(Protocol):
 
 
 class Deployment(Protocol):
-    """See the module. Times are nanoseconds of `clock`, seconds where they are floats."""
+    """One variant's overlay with its clients. Times are nanoseconds of `clock`, seconds where they are floats."""
 
     @property
     def overlay(self) -> LiveOverlay:

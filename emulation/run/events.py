@@ -28,7 +28,7 @@ _SHOWN = 4
 
 
 class VariantEvents:
-    """See the module. Times are nanoseconds of the deployment's clock."""
+    """The faults and overlay changes of one variant. Times are nanoseconds of the deployment's clock."""
 
     def __init__(self, context: RunContext, plan: VariantPlan, deployment: Deployment) -> None:
         """`plan` is dilated."""

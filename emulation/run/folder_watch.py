@@ -23,7 +23,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FolderWatch:
-    """See the module."""
+    """A watch over the folders of one run's brokers."""
 
     def __init__(self, folders: Mapping[BrokerId, Sequence[Path]]) -> None:
         """`folders` need not be there yet."""

@@ -31,7 +31,7 @@ ERROR = 0.5e-3
 
 
 class HostObserver:
-    """See the module; a `FaultObserver`."""
+    """A `FaultObserver` of the brokers and links of this host."""
 
     patience = 0.5
     start_takes = 6.0

@@ -78,12 +78,12 @@ class SingleHost:
 
 @dataclass(frozen=True, kw_only=True)
 class HostShare:
-    """See the module."""
+    """The part of a variant that one host runs."""
 
     brokers: frozenset[BrokerId]
     """Brokers that run on this host."""
     host: str = ""
-    """Its name among those that share the variant; empty where it has all of it."""
+    """Name of this host among those that share the variant; empty where it has all of it."""
     tunnels: HostTunnels | None = None
     """Tunnels to the other hosts' brokers; None without other hosts."""
     rendezvous: Rendezvous = field(default_factory=SingleHost)

@@ -36,7 +36,7 @@ class _Watched:
 
 
 class LogWatch:
-    """See the module. Entering the context takes the first look, leaving it the last one."""
+    """A watch over the logs of one run. Entering the context takes the first look, leaving it the last one."""
 
     def __init__(self, logs: Path, quota: int) -> None:
         """`quota` is the number of bytes that a log may have. Raises `OSError` for what is no folder."""

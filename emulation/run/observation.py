@@ -36,7 +36,8 @@ PROBE_INTERVAL = 5.0
 ROUND_TAKES = 2.5
 """Seconds that a round of probes may take. None is begun, after the first, that could outlast the run phase."""
 DOUBT_INTERVAL = 2.0
-"""The same while some direction has missed: its link is probed again, because one miss proves nothing."""
+"""Seconds from the begin of one round to the next while some direction has missed: its link is probed again, because
+one miss proves nothing."""
 AGAIN = 5
 """Rounds in which a link that has missed is probed again."""
 LINKS_AT_ONCE = 20

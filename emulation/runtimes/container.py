@@ -53,7 +53,7 @@ Outcome = TypeVar("Outcome")
 
 
 class ContainerRuntime:
-    """See the module. One object serves one run."""
+    """A runtime that starts brokers in Docker containers. One object serves one run."""
 
     name = "container"
 

@@ -230,7 +230,8 @@ class HostOverlay:
             self._request(broker, partial(self._controls.add_link, broker, end))
 
     def remove_link(self, a: BrokerId, b: BrokerId) -> None:
-        """As `add_link`. The path is closed after the two brokers have closed their streams over it."""
+        """A broker that is paused learns of it once it continues, one that is down when it is restarted. The path is
+        closed after the two brokers have closed their streams over it."""
         self._configs.remove_link(a, b)
         self.expected.links[:] = [link for link in self.expected.links if {link.a, link.b} != {a, b}]
         for broker, neighbour in ((a, b), (b, a)):

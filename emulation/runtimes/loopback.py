@@ -45,7 +45,7 @@ class LoopbackNetwork:
         """Raises `HostError` when no block is free."""
         self._block, self._claim = _claim_block()
         self._numbers: dict[frozenset[BrokerId], int] = {}
-        """By the two brokers of a link, from 0."""
+        """Number of each link, from 0, by its two brokers."""
 
     def close(self) -> None:
         """Gives the block of addresses back."""

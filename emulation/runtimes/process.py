@@ -62,7 +62,7 @@ class Unprivileged:
 
 
 class ProcessRuntime:
-    """See the module. One object serves one run."""
+    """A runtime that starts brokers as plain processes. One object serves one run."""
 
     name = "process"
 

@@ -101,7 +101,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     work: dict[str, int] = {}
     """Nanoseconds of processor time for a message of each kind, by the kind's word in the log."""
     origin: Origin | None = None
-    """None for what was not measured."""
+    """Host, day and way of the measurement; None for costs that were not measured."""
 
     def __post_init__(self) -> None:
         for kind, time in self.work.items():

@@ -33,7 +33,7 @@ ERROR = 1e-6
 
 
 class SimulatedObserver:
-    """See the module; a `FaultObserver`."""
+    """A `FaultObserver` of simulated brokers and links."""
 
     patience = 0.0
     start_takes = 0.0

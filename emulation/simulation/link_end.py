@@ -65,7 +65,7 @@ class _OpenStream:
 
 
 class LinkEnd:
-    """See the module."""
+    """One end of a simulated link."""
 
     def __init__(
         self,

@@ -18,10 +18,11 @@ from topology.link_properties import BrokerId
 
 
 class LinkOnDemand(SimulatedLink):
-    """See the module."""
+    """A simulated link whose stream is opened only when a message waits."""
 
     def connect_soon(self) -> None:
-        """As `SimulatedLink.connect_soon`, unless the link rests by then."""
+        """Has the dialling end try again at a random time within the longest back-off, unless the link rests by
+        then."""
         self._after(self._random.uniform(0, self._limits.reconnect_last), self._connect_if_wanted)
 
     def _connect_if_wanted(self) -> None:

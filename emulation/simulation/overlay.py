@@ -76,9 +76,9 @@ class SimulatedOverlay:
         self._links: dict[SimulatedLink, None] = {}
         """All present links, in the order in which they appeared; of a mesh with links on demand, the used ones."""
         self._links_of: dict[BrokerId, dict[BrokerId, SimulatedLink]] = {broker.id: {} for broker in overlay.brokers}
-        """The same, by both ends."""
+        """Links of `_links` by the brokers at both ends."""
         self._mesh = Mesh(self._configs.attributes, self._configs.link, self._connect) if on_demand else None
-        """None where all links are made at the beginning."""
+        """Mesh whose links are made on demand; None where all links are made at the beginning."""
         for link in () if on_demand else overlay.links:
             self._make_link(link)
         self._sessions: list[tuple[BrokerId, SimulatedSession]] = []
@@ -230,7 +230,8 @@ class SimulatedOverlay:
             made.connect()
 
     def remove_link(self, a: BrokerId, b: BrokerId) -> None:
-        """As `add_link`."""
+        """Parts two brokers. One that is frozen learns of it once it continues, one that is down when it is
+        restarted."""
         self._configs.remove_link(a, b)
         link = self._links_of[a].pop(b)
         del self._links_of[b][a], self._links[link]

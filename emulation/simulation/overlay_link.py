@@ -37,7 +37,7 @@ class Stream:
 
 
 class SimulatedLink:
-    """See the module. Directions are named by the broker that sends."""
+    """A simulated link of two brokers. Directions are named by the broker that sends."""
 
     def __init__(self, link: Link, events: EventQueue, limits: Limits, source: random.Random, seed: str) -> None:
         """`source` draws the times until an end notices a silent neighbour, and until it dials again.
@@ -53,11 +53,11 @@ class SimulatedLink:
             link.b: Direction(link.backward, link.forward, f"{seed}:{link.b}-{link.a}"),
         }
         self._ends: dict[BrokerId, LinkEnd | None] = {link.a: None, link.b: None}
-        """By broker; None while it does not run."""
+        """End of the link at each broker; None while the broker does not run."""
         self._stream: Stream | None = None
         """The stream in use."""
         self._silences = {link.a: 0, link.b: 0}
-        """By broker, the number of times that frames of the other stopped or began to reach it."""
+        """Number of times that frames of the other broker stopped or began to reach a broker, by broker."""
         self._vanished = False
         self._silent = {link.a: False, link.b: False}
 

@@ -80,7 +80,7 @@ class DirectionState:
 
 
 State = BrokerState | DirectionState | None
-"""None: the link is not there."""
+"""State of a broker or a direction; None for a direction whose link is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Stage:
     state: State
     begin: int
     end: int | None
-    """None for the last stage, in which everything is healed."""
+    """End of the stage; None for the last stage, in which everything is healed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Expectation:
     """Everything that the plan asks for, as far as the times of its faults are known."""
 
     stages: tuple[Stage, ...]
-    """Those that begin with a change, in order of their begin."""
+    """Stages that begin with a change, in order of their begin."""
     resets: tuple[ResetAsked, ...]
 
 

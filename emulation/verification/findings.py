@@ -84,7 +84,7 @@ class ServingAgain:
     begin: int
     end: int
     neighbours: frozenset[BrokerId]
-    """Those whose messages are looked at; the arrival of clients' messages is not recorded."""
+    """Neighbours whose messages are looked at; the arrival of clients' messages is not recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class Promptness:
     target: str
     """The broker, or a direction of a link."""
     kind: str
-    """Of the fault or the heal, as in the record."""
+    """Kind of the fault or the heal, as in the record."""
     missing: int
     """The latest begin of a look that found something else."""
     seen: str

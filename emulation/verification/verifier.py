@@ -78,7 +78,7 @@ class _Known:
 
 
 class FaultVerifier:
-    """See the module. Times are nanoseconds of the run's clock.
+    """The check of one variant's planned faults. Times are nanoseconds of the run's clock.
 
     `begin` and `note` may be called while another thread looks: they replace what is known in one step.
     """

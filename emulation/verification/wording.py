@@ -15,7 +15,7 @@ class StageChange:
     text: str
     """`kill of B7`, `link_up of B1->B2`."""
     kind: FaultKind | HealKind | None
-    """None for a link that appears."""
+    """Kind of the fault or the heal; None for a link that appears."""
 
 
 def change_of(stage: Stage) -> StageChange:

@@ -19,7 +19,7 @@ class Hold:
 
     conditions: tuple[Condition, ...]
     seconds: float | None = None
-    """None: until something lifts them, at the latest the end of the run phase."""
+    """Time for which they hold; None until something lifts them, at the latest the end of the run phase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Lift:
     """Heals conditions, whichever program began them."""
 
     kind: type[Condition] | None = None
-    """None: of every kind."""
+    """Kind of the conditions to heal; None for every kind."""
     targets: frozenset[Target] | None = None
-    """None: on every target."""
+    """Targets on which to heal them; None for every target."""
 
     def concerns(self, condition: Condition) -> bool:
         of_kind = self.kind is None or isinstance(condition, self.kind)
@@ -52,11 +52,11 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Over and over. Raises `ValueError` for an endless repetition of what takes no time."""
+    """A program that is repeated. Raises `ValueError` for an endless repetition of one that takes no time."""
 
     part: Program
     times: int | None = None
-    """None: until the end of the run phase."""
+    """Number of repetitions; None until the end of the run phase."""
 
     def __post_init__(self) -> None:
         if self.times is None and not _lasts(self.part):

@@ -30,7 +30,7 @@ from topology.model import Overlay
 from topology.structures.redundant_tree import node_members
 
 REST = "rest"
-"""As a group of a partition: all brokers that no other group has."""
+"""Name that, as a group of a partition, stands for all brokers that no other group has."""
 RANDOM, RANDOM_LINK, LINKS_OF, LINKS_BETWEEN = "random", "random-link", "links-of", "links-between"
 MEMBER_OF, ALL_BUT_ONE = "member-of", "all-but-one"
 

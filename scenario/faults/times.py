@@ -31,7 +31,7 @@ class Counter(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CountReached:
-    """As soon as a counter has reached a number."""
+    """The moment at which a counter reaches a number."""
 
     number: int
     counter: Counter

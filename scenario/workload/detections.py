@@ -42,9 +42,9 @@ class _Ways:
     """The ways to fulfil a node of a pattern."""
 
     free: _Counts
-    """Those without the variable."""
+    """Combinations that leave the variable open."""
     bound: Mapping[Value, _Counts]
-    """Those with it, by its value."""
+    """Combinations that bind the variable, by its value."""
 
     def total(self) -> _Counts:
         return _sum([self.free, *self.bound.values()])

@@ -49,7 +49,7 @@ class YamlSource:
 
     file: str
     data: Any
-    """None for an empty document."""
+    """Plain values of the document; None for an empty one."""
     lines: Mapping[FieldPath, int]
     """The line of each field, counted from 1, by its path. The value of an alias has the line of the alias."""
 

@@ -151,7 +151,7 @@ def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on
 
 
 def _over_loopback(plan: Plan, directory: Path) -> Path:
-    """The same workload without links between the brokers. Returns where the logs are."""
+    """Runs a plan's workload on brokers without links between them. Returns where the logs are."""
     variant = plan.variants[0]
     until = round((JOIN + RUN) * SECOND)  # no client leaves before the end
     operations = [operation for operation in variant.workload.operations() if operation.at <= until]

@@ -53,7 +53,7 @@ class LoadPhase:
 
     name: str
     kind: OperationKind | None
-    """None: a phase of rest."""
+    """Kind of the operations; None for a phase of rest."""
     begin: float
     """Seconds from the start of the workload."""
     seconds: float

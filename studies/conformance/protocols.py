@@ -17,7 +17,7 @@ class ConformanceProtocol:
     protocol: str
     """A key of `broker_service.routing.registry.PROTOCOLS`."""
     options: Mapping[str, object] = field(default_factory=dict)
-    """As in the scenario's `routing` section."""
+    """Options of the protocol, written as in the scenario's `routing` section."""
     structure: tuple[str, ...] = ()
     """Attributes that brokers must have besides those of the protocol's options, because the protocol does without them
     on some overlays only."""

@@ -69,7 +69,8 @@ class Fit:
         return sorted(tried, key=self._rank)[:count]
 
     def _rank(self, candidate: Candidate) -> tuple[float, float]:
-        """By loss; candidates that lack a figure come last, ordered by what their other figures cost."""
+        """Sort key of a candidate: its loss. Candidates that lack a figure come last, ordered by the cost of their
+        other figures."""
         given = list(self._given[candidate].values())
         return loss(given), cost(given)
 

@@ -110,7 +110,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
 broker at 83.7% and 29 at 16.6%.
 """
 _PUBLISHERS, _BROKERS, _MESSAGES = 20, 30, 16997 / 1926
-"""Of Fig. 5(a), the last one of a publication."""
+"""Figures of Fig. 5(a): publishers, brokers, and messages for each publication."""
 
 
 def hypercube(count: int, rng: random.Random) -> list[Candidate]:
@@ -152,7 +152,8 @@ def near(candidate: Candidate, count: int, spread: float, rng: random.Random) ->
 
 
 def slower(candidate: Candidate, factor: float) -> Candidate:
-    """The same candidate in slow motion: times are longer and rates lower by a factor, and so queues are as long."""
+    """The candidate in slow motion: times are longer and rates lower by a factor, so that queues are as long as
+    before."""
     return msgspec.structs.replace(
         candidate,
         send_time=candidate.send_time * factor,

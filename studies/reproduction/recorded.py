@@ -55,11 +55,11 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     machine: str
     """The machine of the costs."""
     scenarios: dict[str, RecordedScenario] = {}
-    """By file, relative to `scenarios/`."""
+    """Outcomes by the scenario's file, relative to `scenarios/`."""
     quick_forms: dict[str, RecordedScenario] = {}
     """Costs of the smaller forms of scenarios, by the scenario's file."""
     claims: dict[str, RecordedClaim] = {}
-    """By the claim's id."""
+    """Outcomes by the claim's id."""
 
     def measured(self, experiment: Experiment) -> bool:
         """True where the cost of the scenario was measured, False where it is a guess."""

@@ -22,7 +22,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     runtime: str
     fingerprint: str
     measurements: dict[str, Measurement]
-    """By the claim's id."""
+    """Measurements by the claim's id."""
     figures: tuple[DrawnFigure, ...] = ()
     """The paper's figures, drawn from this run."""
     delivery: list[str]

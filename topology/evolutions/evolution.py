@@ -54,9 +54,9 @@ class Lifetime:
 
     link: Link
     appearance: int | None
-    """None for a link of the start."""
+    """Place of the change with which the link appears; None for a link of the start."""
     disappearance: int | None
-    """None for a link that is there when the changes end."""
+    """Place of the change with which it vanishes; None for a link that is there when the changes end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Evolution:
         return Evolution(self.at(time), tuple(later))
 
     def later(self, time: float) -> Evolution:
-        """The same changes, this many seconds later."""
+        """A copy whose changes happen this many seconds later."""
         return Evolution(self.start, tuple(replace(change, at=change.at + time) for change in self.changes))
 
     def links(self) -> tuple[Link, ...]:

@@ -55,11 +55,11 @@ class Trajectory:
         return leg.at(min(max(time, leg.begin), leg.end))
 
     def later(self, seconds: float) -> Trajectory:
-        """The same way, this many seconds later."""
+        """A copy that happens this many seconds later."""
         return Trajectory(tuple(replace(leg, begin=leg.begin + seconds, end=leg.end + seconds) for leg in self.legs))
 
     def until(self, end: float) -> Trajectory:
-        """The same way from 0 to `end`, with the stays before the first leg and after the last as legs."""
+        """A copy cut to the time from 0 to `end`, with the stays before the first leg and after the last as legs."""
         legs = [leg for leg in self.legs if leg.begin < end and leg.end > 0]
         first, last = (legs[0], legs[-1]) if legs else (None, None)
         if first is None or last is None:

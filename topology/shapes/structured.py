@@ -64,7 +64,7 @@ def redundant_tree(tree: nx.Graph[BrokerId], replicas: int) -> nx.Graph[BrokerId
 
 
 def lettered(graph: nx.Graph[BrokerId]) -> nx.Graph[BrokerId]:
-    """The same graph with nodes called A, B, ..., Z, AA, AB, ..., as the factors of a SCOT are."""
+    """A copy of a graph with nodes called A, B, ..., Z, AA, AB, ..., as the factors of a SCOT are."""
     renamed: nx.Graph[BrokerId] = nx.relabel_nodes(graph, dict(zip(graph, _letters(), strict=False)))
     return renamed
 

@@ -22,6 +22,6 @@ def random_tree(brokers: int, rng: random.Random) -> nx.Graph[BrokerId]:
 
 
 def levelled(graph: nx.Graph[BrokerId]) -> nx.Graph[BrokerId]:
-    """The same graph, each node with its distance from the first one as its attribute `level`."""
+    """The graph itself, with each node's distance from the first one set as its attribute `level`."""
     nx.set_node_attributes(graph, dict(nx.single_source_shortest_path_length(graph, next(iter(graph)))), "level")
     return graph

@@ -125,7 +125,7 @@ def scot_of(overlay: Overlay) -> Scot:
 
 
 def with_coordinates(overlay: Overlay, coordinates: Mapping[BrokerId, Coordinates]) -> Overlay:
-    """The same overlay with the attributes `region` and `cluster` on every broker."""
+    """A copy of an overlay with the attributes `region` and `cluster` on every broker."""
     brokers = (
         Broker(broker.id, {**broker.attributes, "region": place.region, "cluster": place.cluster})
         for broker in overlay.brokers

@@ -59,7 +59,7 @@ class Gathered(Announcements):
         self._own = own
         self._after = after
         self._waiting: dict[BrokerId, dict[bytes, Change]] = {}
-        """By neighbour and content. Of two changes of a content, the second undoes the first."""
+        """Changes that wait, by neighbour and content. Of two changes of a content, the second undoes the first."""
 
     def tell(self, neighbour: BrokerId, changes: Iterable[Change], hops: int) -> Sequence[Action]:
         timer = () if self._waiting else (SetTimer(AnnouncementTimer.DUE, self._after, awaited=True),)

@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 class ForwardingTable:
-    """See the module."""
+    """The forwarding table of one server, with the index that finds the matching contents of a publication."""
 
     def __init__(self, matcher: Matcher[bytes]) -> None:
         """`matcher` is an empty index."""
@@ -45,7 +45,7 @@ class ForwardingTable:
         matcher.count = self._places
         self._entries: dict[bytes, Entry] = {}
         self._directions: dict[bytes, Directions] = {}
-        """By content."""
+        """Directions in which each content stands."""
         self._clients: dict[bytes, dict[str, ClientId]] = {}
         """The clients here that want a content, by their subscriptions' identifiers."""
         self._equal: dict[Directions, Directions] = {}

@@ -47,7 +47,7 @@ class Plan(msgspec.Struct, frozen=True, array_like=True):
     partition: bytes
     """A `Partition`, encoded once for all servers."""
     places: tuple[Place, ...]
-    """By channel."""
+    """This server's place in each channel, by the channel's number."""
 
     @property
     def epoch(self) -> int:

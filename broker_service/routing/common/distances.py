@@ -37,7 +37,7 @@ class Distances:
             raise ValueError("every distance must be a number from 0")
         values.setflags(write=False)
         self.values = values
-        """Of each pair, symmetric."""
+        """Distance of each pair, symmetric."""
         self.ranks = _ranks(values)
         """Place of each pair among all pairs in order of distance, from 1, symmetric; 0 on the diagonal."""
 

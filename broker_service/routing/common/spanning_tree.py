@@ -37,7 +37,8 @@ def spanning_tree(distances: Distances, server: int, destinations: Servers) -> l
 
 
 def _spanning_tree_of_few(distances: Distances, server: int, destinations: Servers) -> list[tuple[int, int]]:
-    """As `spanning_tree`, in lists, because calls of NumPy would take longer than so short a computation."""
+    """A variant of `spanning_tree` for few destinations, in lists, because calls of NumPy would take longer than so
+    short a computation."""
     members = np.append(destinations, np.uint16(server))
     numbers = members.tolist()
     rows = distances.ranks[members[:, None], members].tolist()

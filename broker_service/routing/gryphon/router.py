@@ -85,7 +85,7 @@ _decode_tree = msgspec.msgpack.Decoder(RoutingTree).decode
 
 
 class GryphonRouter(DispatchingRouter):
-    """See the module."""
+    """Gryphon's router: one broker of the redundant tree."""
 
     def __init__(self, context: RouterContext[GryphonOptions]) -> None:
         super().__init__({Kind.PUBLISH: self._pass_publication, Kind.CONTROL: self._receive_control})

@@ -48,7 +48,7 @@ class Change(msgspec.Struct, frozen=True, array_like=True, dict=True, tag="chang
     """Subscriptions, or advertisements where subscriptions go to advertisers alone, as their encoded predicates."""
     withdrawn: Contents
     status: Status | None = None
-    """None: as before."""
+    """The server's new location and load; None when they are unchanged."""
 
     @cached_property
     def change(self) -> SumChange:
@@ -67,13 +67,13 @@ class State(msgspec.Struct, frozen=True, array_like=True, dict=True, tag="state"
     server: _Natural
     version: Version
     contents: Contents
-    """As `Change.added`."""
+    """All subscriptions, or advertisements where subscriptions go to advertisers alone, as their encoded predicates."""
     status: Status | None = None
-    """None: unknown to the sender."""
+    """The server's location and load; None when the sender does not know them."""
 
     @cached_property
     def size(self) -> int:
-        """As `Change.size`."""
+        """Encoded size in bytes, about."""
         return _size(self.contents, self.status)
 
 
@@ -106,7 +106,7 @@ class Confirmation(msgspec.Struct, frozen=True, array_like=True, tag="confirmati
     """The sender has received these changes of the receiver's subscriptions (`told_subscriptions`)."""
 
     incarnation: int
-    """Of the receiver, when it sent them."""
+    """Incarnation of the receiver when it sent the changes."""
     numbers: Annotated[tuple[int, ...], msgspec.Meta(max_length=MOST_DECLARED)]
 
 
@@ -124,7 +124,7 @@ class Multicast(msgspec.Struct, frozen=True, array_like=True):
     receivers_incarnation: int
     """The incarnation of all destinations that the message is for; another one passes it on only."""
     destinations: Annotated[bytes, msgspec.Meta(max_length=4 * MOST_SERVERS)]
-    """As the header of a publication."""
+    """The destination list, encoded like that of a publication's header."""
 
     def with_destinations(self, destinations: bytes) -> bytes:
         """The encoded header of a copy with other destinations."""

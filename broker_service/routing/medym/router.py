@@ -97,7 +97,7 @@ class _Asking(NamedTuple):
 
 
 class MedymRouter(DispatchingRouter):
-    """See the module."""
+    """MEDYM's router: one server of the mesh."""
 
     def __init__(self, context: RouterContext[MedymOptions]) -> None:
         super().__init__(

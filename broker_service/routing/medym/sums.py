@@ -51,7 +51,7 @@ class SubscriptionSum:
     def __init__(self, subscriptions: Mapping[bytes, Subscription]) -> None:
         """For `EMPTY` and `after` alone."""
         self.subscriptions = subscriptions
-        """By their encoded predicates."""
+        """Subscriptions by their encoded predicates."""
         self._following: WeakValueDictionary[SumChange, SubscriptionSum] = WeakValueDictionary()
         """The sums that changes have made of this one."""
 

@@ -151,7 +151,7 @@ class OffTreeLinks:
 
 
 class OffTreeLinksRoundFailures:
-    """The same links, but only when an iLink to one of the remaining clusters is down."""
+    """The links of `OffTreeLinks`, but only while an iLink to one of the remaining clusters is down."""
 
     def __init__(self, neighbourhood: Neighbourhood, link_status: Mapping[BrokerId, LinkStatus]) -> None:
         self._links = OffTreeLinks(neighbourhood)

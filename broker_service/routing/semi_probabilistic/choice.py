@@ -29,7 +29,7 @@ class Choice:
 
     def __init__(self, deterministic: Sequence[BrokerId], random: Sequence[BrokerId]) -> None:
         self.deterministic = deterministic
-        """Those over whose links a matching subscription came."""
+        """Neighbours over whose links a matching subscription came."""
         self.random = random
 
 
@@ -78,7 +78,8 @@ def _nearest(farther: list[tuple[int, BrokerId]], count: int, rng: random.Random
 
 
 def _drawn(items: list[BrokerId], count: int, rng: random.Random) -> list[BrokerId]:
-    """As many of the items, drawn uniformly without replacement; all when there are no more. Reorders the list."""
+    """Up to `count` of the items, drawn uniformly without replacement; all when there are no more. Reorders the
+    list."""
     length = len(items)
     if count >= length:
         return items

@@ -46,7 +46,7 @@ class EventHeader(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_f
         )
 
     def after_random_hop(self) -> EventHeader:
-        """As `after_deterministic_hop`."""
+        """The header of the copy that goes on over a random link; this very one where no limit counts the hop."""
         if self.ttl is None and self.probabilistic_ttl is None:
             return self
         return EventHeader(

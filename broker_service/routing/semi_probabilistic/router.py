@@ -58,7 +58,7 @@ DETERMINISTIC, RANDOM = "deterministic", "random"
 
 
 class SemiProbabilisticRouter(DispatchingRouter):
-    """See the module."""
+    """The router of semi-probabilistic routing: one broker."""
 
     def __init__(self, context: RouterContext[SemiProbabilisticOptions]) -> None:
         super().__init__(

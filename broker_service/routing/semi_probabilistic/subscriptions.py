@@ -39,7 +39,7 @@ class Row:
         self.client = client
         """The subscriber when it is a client of this broker."""
         self.distances: dict[BrokerId, int] = {}
-        """By the neighbours that announced it: hops from this broker to the subscriber's."""
+        """Hops from this broker to the subscriber's, by the neighbours that announced the subscription."""
 
     def distances_to_announce(self) -> tuple[int, BrokerId | None, int]:
         """The least distance, the neighbour that it leads over, and the least one over all others.

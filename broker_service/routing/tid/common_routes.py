@@ -52,7 +52,7 @@ class CommonRoutes:
         return found
 
     def _bound(self, distinct: Iterable[Routes]) -> list[Routes]:
-        """Those bound to the publication's tree; all when none is."""
+        """Routes that are bound to the publication's tree; all routes when none is."""
         return [routes for routes in distinct if self._tid in routes.by_tid] or list(distinct)
 
     def _common(self, bound: Sequence[Routes]) -> Routes | None:

@@ -57,7 +57,7 @@ class Routes:
 
     @cached_property
     def shortest(self) -> Mapping[BrokerId, tuple[int, TreeId]]:
-        """Of each neighbour that a route leads to: the least hops, and the smallest TID of a route that long."""
+        """Least hops of a route to each neighbour that a route leads to, and the smallest TID of a route that long."""
         shortest: dict[BrokerId, tuple[int, TreeId]] = {}
         for tid, route in self.by_tid.items():
             former, latter = shortest.get(route.last_hop), (route.distance, tid)

@@ -106,7 +106,7 @@ class SubscriptionRow:
     tids: dict[TreeId, None] = field(default_factory=dict)
     """The trees that the subscription is bound to, as far as this broker knows."""
     rooted: dict[TreeId, None] = field(default_factory=dict)
-    """Those of them that are rooted here."""
+    """Trees of `tids` that are rooted at this broker."""
     routes: Routes = NO_ROUTES
     """Empty when the subscriber is local."""
     home_name: str = field(init=False)
@@ -143,7 +143,7 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         self._trees: dict[BrokerId, dict[TreeId, None]] = {}
         """Keys of `_by_tid`, by the root's broker."""
         self._shared: WeakValueDictionary[int, Routes] = WeakValueDictionary()
-        """By their digest."""
+        """Routes that several rows share, by their digest."""
 
     def at_home(self, home: str) -> Mapping[int, SubscriptionRow]:
         """The subscriptions of one home, by number."""

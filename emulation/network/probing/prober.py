@@ -41,7 +41,7 @@ from record.time_units import SECOND
 TRAIN_BUDGET = 15_000
 """Limit in frames per second for all trains that are sent at the same time; a fraction of what the relay can carry."""
 VOLLEY_BUDGET = 20_000
-"""The same limit for the volleys that measure loss."""
+"""Limit in frames per second for all volleys, which measure loss, that are sent at the same time."""
 
 _TIMESTAMP_OPTION = 35  # SO_TIMESTAMPNS
 _SEND_BUFFER_FORCE, _RECEIVE_BUFFER_FORCE = 32, 33

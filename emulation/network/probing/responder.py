@@ -46,7 +46,7 @@ SESSIONS, ARRIVALS_KEPT = 32, 100_000
 
 
 class Responder:
-    """See the module."""
+    """The responder of one host."""
 
     def __init__(self, address: str, port: int, token: bytes) -> None:
         """Raises `OSError` if the address or the port cannot be bound."""

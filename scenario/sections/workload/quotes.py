@@ -127,7 +127,8 @@ class Followers(Section):
     symbols: Count = 1
     """Number of symbols each subscribes to: the publisher's own, then its neighbours by name, of any class."""
     placement: Placement = "spread"
-    """The same choices as for publishers; unless it is a list, no follower is at the publisher's own broker."""
+    """Brokers of the followers, chosen as those of publishers; unless it is a list, no follower is at the publisher's
+    own broker."""
 
 
 class QuoteSubscriptions(Section):
@@ -146,7 +147,7 @@ class QuoteSubscriptions(Section):
     range_over: Literal["quotes", "symbols"] = "quotes"
     """A range of one attribute over all `quotes`, or whole `symbols`, neighbours by name: then few publishers match."""
     placement: Placement = "uniform"
-    """The same choices as for publishers."""
+    """Brokers of the subscribers, chosen as those of publishers."""
     followers: tuple[Followers, ...] = ()
     """Groups of subscribers that each follow one publisher: `[{of: P7, subscribers: 10}]`."""
 

@@ -82,7 +82,7 @@ class SubscriberGroup(Section):
     topics_each: Count | Literal["all"] = 1
     """Number of consecutive topics in each subscriber's only subscription; `all` are all of `topics`."""
     placement: Placement = "uniform"
-    """The same choices as for publishers."""
+    """Brokers of the subscribers, chosen as those of publishers."""
     joins: DurationRange | None = None
     """Time of the first subscription, counted from the start of the run phase, or a range from which each subscriber
     draws its own; in the join phase by default."""

@@ -21,7 +21,7 @@ _WHAT_SHOWN = 3
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """The same factors and variant under each of the schedules; None where that was not run."""
+    """One combination of factors and variant under each of the schedules; a field is None where that was not run."""
 
     label: str
     fields: list[MatrixField | None]

@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 
 
 class HostCaseRun:
-    """See the module."""
+    """One conformance case in progress on real brokers."""
 
     settle_within = SETTLE_WITHIN
 

@@ -79,7 +79,7 @@ def host_case_runner(runtime: str, interrupt: Interrupt, print_line: PrintLine) 
 
 
 class HostCaseRunner:
-    """See the module."""
+    """Runs cases on real brokers, which it keeps from one case to the next where that is safe."""
 
     def __init__(
         self,

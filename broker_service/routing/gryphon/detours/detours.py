@@ -42,11 +42,11 @@ class _Way(NamedTuple):
 
     over: BrokerId
     incarnation: int
-    """Of the broker at the other end."""
+    """Incarnation of the broker at the other end."""
 
 
 class Detours:
-    """See the module. `links` are those of the broker, a live view."""
+    """The detours that one broker uses, seeks and offers. `links` are those of the broker, a live view."""
 
     def __init__(
         self,
@@ -68,15 +68,15 @@ class Detours:
         self._closed = closed
         self._brokers = {leaf: broker for broker, leaf in view.leaves.items()}
         self._incarnations: dict[BrokerId, int] = {}
-        """Of neighbours, as far as they are known."""
+        """Incarnations of neighbours, as far as they are known."""
         self._sought: dict[BrokerId, tuple[int, ...]] = {}
-        """By neighbour: the leaves of the brokers that are sought there."""
+        """Leaves of the brokers that are sought at each neighbour."""
         self._found: dict[BrokerId, Mapping[int, int]] = {}
-        """By neighbour: what it has notified this broker of (`Ways`)."""
+        """The latest `Ways` of each neighbour: leaves that it offers detours to, with their brokers' incarnations."""
         self._open: dict[BrokerId, _Way] = {}
-        """By the broker at the other end."""
+        """Open detours by the broker at their other end."""
         self._seekers: dict[BrokerId, frozenset[BrokerId]] = {}
-        """By neighbour: the brokers to which it seeks detours here."""
+        """Brokers to which each neighbour seeks detours here."""
 
     def is_up(self, neighbour: BrokerId) -> bool:
         """True when a neighbour can be reached, over its link or a detour."""

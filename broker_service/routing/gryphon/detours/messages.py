@@ -21,7 +21,7 @@ class Ways(msgspec.Struct, frozen=True, array_like=True, tag="ways"):
     """All detours over the sender that are open to the receiver."""
 
     found: dict[int, int]
-    """By leaf of the broker at the other end: the incarnation of that broker."""
+    """Incarnation of the broker at the other end of each detour, by that broker's leaf."""
 
 
 class Detour(msgspec.Struct, frozen=True, array_like=True, tag="detour"):
@@ -30,7 +30,7 @@ class Detour(msgspec.Struct, frozen=True, array_like=True, tag="detour"):
     sender: int
     """Leaf of the broker that has sent the message."""
     incarnation: int
-    """Of the sender."""
+    """Incarnation of the sender."""
     receiver: int
     """Leaf of the broker that the message is for."""
     kind: int

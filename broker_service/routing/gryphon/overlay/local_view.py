@@ -12,7 +12,8 @@ from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber, Rout
 
 @dataclass(frozen=True, slots=True)
 class LocalView:
-    """See the module. The *sources* are the neighbouring nodes and the leaves at the broker's own node."""
+    """The part of the routing tree that one broker needs. The *sources* are the neighbouring nodes and the leaves at
+    the broker's own node."""
 
     broker: BrokerId
     node: NodeNumber

@@ -40,7 +40,7 @@ class _Wanted:
 
 
 class Asking:
-    """See the module."""
+    """The requests of one broker for states of sources that it lacks."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Asking:
         self._is_up = is_up
         self._round_trip = round_trip
         self._wanted: dict[NodeNumber, _Wanted] = {}
-        """By source."""
+        """States that are wanted, by source."""
 
     def want(self, source: NodeNumber, needed: Vector) -> list[Action]:
         """Asks for the state of a source after a moment, unless it is wanted already."""

@@ -44,7 +44,7 @@ class Request:
 
 
 class Dissemination:
-    """See the module."""
+    """News at one broker that parties around it have not all acknowledged."""
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class Change(msgspec.Struct, frozen=True, array_like=True, tag="change"):
     base: bytes
     """The source's vector before the change."""
     fingerprint: int
-    """Of the source's roots before the change."""
+    """Fingerprint of the source's roots before the change."""
 
 
 class Offer(msgspec.Struct, frozen=True, array_like=True, tag="offer"):

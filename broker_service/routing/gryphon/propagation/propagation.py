@@ -76,7 +76,8 @@ _ASKED_IN_VAIN: Final = 3
 
 
 class Propagation:
-    """See the module."""
+    """One broker's part in the propagation of subscriptions: it applies, passes on and acknowledges changes of
+    roots."""
 
     def __init__(
         self,

@@ -74,7 +74,8 @@ class Clients(Protocol):
 
 
 class Forwarding:
-    """See the module. It also holds what this broker knows of each stream."""
+    """The decisions of one broker on where publications and silences go. It also holds what this broker knows of each
+    stream."""
 
     def __init__(
         self,
@@ -98,7 +99,8 @@ class Forwarding:
         self._propagation = propagation
         self._path = PATHS[options.paths]
         self._sufficient: dict[tuple[NodeNumber, NodeNumber], tuple[int, int, bool]] = {}
-        """By stream and node: digest, version of V_b, and whether V_b suffices."""
+        """The latest answer of `is_sufficient` for each stream and node: digest of the vector, version of V_b, and
+        whether V_b suffices."""
 
     def state(self, stream: NodeNumber) -> StreamState:
         """The state of a stream. Raises `MalformedMessageError` when no broker has such a leaf."""

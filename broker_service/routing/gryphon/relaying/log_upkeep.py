@@ -19,7 +19,8 @@ from broker_service.routing.interface import Action, CancelTimer, HoldPublishers
 
 
 class LogUpkeep:
-    """See the module."""
+    """The rules by which the log of a broker's own stream is trimmed, publishers wait, and the stream's end is
+    announced."""
 
     def __init__(self, log: PublisherLog, forwarding: Forwarding, most_bytes: int) -> None:
         """`most_bytes` are the bytes with which the log is full."""

@@ -21,7 +21,7 @@ from broker_service.routing.interface import Action, CancelTimer, SetTimer
 
 
 class Reception:
-    """See the module."""
+    """Reception of all streams by one broker's own leaf."""
 
     def __init__(self, forwarding: Forwarding) -> None:
         self._forwarding = forwarding

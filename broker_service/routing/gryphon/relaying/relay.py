@@ -41,7 +41,7 @@ StreamTimer = Gap | Collect | Announce
 
 
 class Relay:
-    """See the module."""
+    """The handling of all messages about streams at one broker."""
 
     def __init__(self, forwarding: Forwarding) -> None:
         self._forwarding = forwarding

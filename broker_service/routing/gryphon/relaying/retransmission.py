@@ -33,7 +33,7 @@ _MOST_ASKED: Final = 4_000
 
 
 class Retransmission:
-    """See the module."""
+    """The answers of one broker to requests for positions that other brokers lack."""
 
     def __init__(self, forwarding: Forwarding) -> None:
         self._forwarding = forwarding

@@ -18,16 +18,16 @@ from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector
 
 
 class Debts:
-    """See the module."""
+    """The debts of one publishers' broker to all leaves."""
 
     def __init__(self, forget_after: float) -> None:
         self.given_up = 0
         """Positions before this one are not kept any more, though some leaf may be owed them."""
         self._forget_after = forget_after
         self._owed: dict[Leaf, int] = {}
-        """By leaf: the first position that it is owed."""
+        """The first position that each leaf is owed."""
         self._unreachable: dict[Leaf, float] = {}
-        """By leaf: when it was first reported."""
+        """Time at which each unreachable leaf was first reported, in seconds."""
 
     def recover(self, leaves: Vector, first: int, lost: Mapping[Leaf, int]) -> None:
         """All leaves are owed what is kept, from the first position on; some have lost positions before."""
@@ -88,5 +88,5 @@ class Debts:
 
     @property
     def lost(self) -> dict[Leaf, int]:
-        """By leaf for which something was given up: the first position that it is owed."""
+        """The first position owed to each leaf for which something was given up."""
         return {leaf: position for leaf, position in self._owed.items() if position < self.given_up}

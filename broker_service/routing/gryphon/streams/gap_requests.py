@@ -34,7 +34,7 @@ _ROUNDING: Final = 1e-6
 
 
 class GapRequests:
-    """See the module."""
+    """A leaf's requests for the positions that it lacks of one stream."""
 
     def __init__(self, gap_after: float, nack_again: float) -> None:
         """`gap_after` and `nack_again` are the options of these names, in seconds."""
@@ -47,7 +47,8 @@ class GapRequests:
         self._times: list[float] = []
         """Moments, ascending."""
         self._ends: list[int] = []
-        """By moment: what was unknown then of the positions before this one has been missed since, or longer."""
+        """Position for each of the moments: positions before it that were unknown then have been missed since that
+        moment or longer."""
         self._asked = RangeSet()
         """Positions of the request under way that are still unknown."""
         self._asked_lately = RangeSet()

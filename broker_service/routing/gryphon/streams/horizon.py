@@ -33,7 +33,7 @@ class Lost(NamedTuple):
 
 
 class Horizon:
-    """See the module."""
+    """The horizon of one leaf in one stream, with the publications that are held back above it."""
 
     def __init__(self, most_bytes: int) -> None:
         self.next: int | None = None
@@ -113,7 +113,7 @@ class Horizon:
             self.end = max(self.end, end)
 
     def lose(self, start: int, end: int) -> None:
-        """Those positions of a range that are unknown are lost."""
+        """Marks the unknown positions of a range as lost."""
         if self.next is None:
             return
         self.head(end)

@@ -74,7 +74,8 @@ class Head(msgspec.Struct, frozen=True, array_like=True, tag="head"):
     """Leaves that have not acknowledged all positions."""
     sideways: bool = False
     lost: dict[int, int] = {}
-    """By leaf: the first position that it was owed and that is not kept any more, nor are those up to `first`."""
+    """The first lost position of each leaf that has lost any: from there to `first`, it was owed positions that are
+    kept no more."""
 
 
 class Nack(msgspec.Struct, frozen=True, array_like=True, tag="nack"):
@@ -98,9 +99,9 @@ class Acknowledge(msgspec.Struct, frozen=True, array_like=True, tag="acknowledge
 
     stream: int
     leaves: dict[int, int]
-    """By leaf: the first position that it lacks; 0 for a leaf that cannot be reached."""
+    """The first position that each leaf lacks; 0 for a leaf that cannot be reached."""
     idle: dict[int, int] = {}
-    """By leaf without subscriptions: the time until which it has none, and is owed nothing."""
+    """Time until which each leaf without subscriptions has none, and is owed nothing."""
 
 
 StreamControl = Head | Nack | Silence | Acknowledge

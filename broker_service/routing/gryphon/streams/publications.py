@@ -19,7 +19,7 @@ class Held(msgspec.Struct, frozen=True, gc=False):
     message: Message
     vector: Vector
     arrived: float = 0.0
-    """By the clock of the router; 0 for one that is processed at once."""
+    """Time of arrival by the router's clock; 0 for one that is processed at once."""
 
 
 class Cached(msgspec.Struct, frozen=True, gc=False):

@@ -44,7 +44,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class PublisherLog:
-    """See the module."""
+    """The log of one publishers' broker, in stable storage."""
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class PublisherLog:
         self.bytes = 0
         """Bytes that publications and vectors take in stable storage, with their keys."""
         self.digest = 0
-        """That of the latest publication's vector; 0 before the first one of this incarnation."""
+        """Digest of the latest publication's vector; 0 before the first publication of this incarnation."""
         self._stored = stored
         self._vectors = vectors
         self._vector: Vector | None = None
-        """That of the latest publication; None before the first one of this incarnation."""
+        """Vector of the latest publication; None before the first publication of this incarnation."""
         self._share = most_bytes // 2
         self._kept = RangeSet()
         """Positions of the publications in the log."""
@@ -78,9 +78,9 @@ class PublisherLog:
         self._trimmed = 0
         """The first position that it was owed then."""
         self.lost: dict[Leaf, int] = {}
-        """By leaf for which something was given up: the first position that it has lost. The last is before `first`."""
+        """The first lost position of each leaf for which something was given up. The last one is before `first`."""
         self._vector_sizes: dict[int, int] = {}
-        """By digest of a stored vector: the bytes that it takes."""
+        """Bytes that each stored vector takes, by its digest."""
         self._recognition = Recognition(recognised, most_bytes // 2)
         self._recover()
 

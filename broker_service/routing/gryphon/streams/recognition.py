@@ -48,7 +48,7 @@ class _Latest:
         self.ids: dict[str, None] = {}
         """In the order of their numbers."""
         self.position = 0
-        """Of the latest one in the log."""
+        """Position of the client's latest publication in the log."""
         self.sizes: dict[int, int] = {}
         """Bytes of the block in each slot, with its key."""
 
@@ -61,7 +61,7 @@ class _Latest:
 
 
 class Recognition:
-    """See the module."""
+    """The ids of each client's latest publications, by which repeated ones are recognised."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
         """`most` is the number of each client's publications that are recognised, and `most_bytes` the bytes of all

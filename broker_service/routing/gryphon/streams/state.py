@@ -17,8 +17,8 @@ from broker_service.routing.gryphon.virtual_time.vectors import Leaf
 
 
 class StreamState:
-    """See the module. Knowledge only grows: a position that was lost, or did not fit in a buffer, stays unknown
-    until it comes again."""
+    """The state of one stream at one broker. Knowledge only grows: a position that was lost, or did not fit in a
+    buffer, stays unknown until it comes again."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class StreamState:
         self.downstream = tuple(downstream)
         """The nodes, and leaves at the own node, that are served from here."""
         self.others = tuple(node for node in self.downstream if node != leaf)
-        """Those of them that are not in this broker."""
+        """Nodes and leaves of `downstream` other than this broker's own leaf."""
         self.vectors = VectorDigests()
         self.horizon = horizon
         self.requests = requests
@@ -46,18 +46,18 @@ class StreamState:
         self.silent = RangeSet()
         """Positions that hold nothing for anybody further down."""
         self.silent_for: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)
-        """By node: positions that hold nothing for it."""
+        """Positions that hold nothing for a node, by node."""
         self.unannounced: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)
-        """By node: positions among those that no message has carried there yet."""
+        """Silent positions, by node, that no message has carried there yet."""
         self.relayed = RangeSet()
         """Positions of publications that have been sent on."""
         self.cache: dict[int, Cached] = {}
         self.asked: defaultdict[BrokerId, RangeSet] = defaultdict(RangeSet)
-        """By neighbour: positions that it has asked for and that are not known here."""
+        """Positions that each neighbour has asked for and that are not known here."""
         self.asked_of: BrokerId = ""
         """The broker that the own leaf has asked latest for what it lacks."""
         self.unsent: defaultdict[NodeNumber, RangeSet] = defaultdict(RangeSet)
-        """By node: positions of publications for it that came while no broker of it could be reached."""
+        """Positions of publications, by node, that came while no broker of that node could be reached."""
         self.acknowledged: dict[Leaf, int] = {}
         """Acknowledgements on their way to the publishers' broker."""
         self.end = 0
@@ -69,9 +69,10 @@ class StreamState:
         """The broker's own leaf wants nothing before this position, as long as it does not follow the stream."""
         self.waits_for_gap = False
         self.lost: dict[Leaf, int] = {}
-        """By leaf: the first position that it was owed and that is not kept any more, nor are those up to `first`."""
+        """The first lost position of each leaf that has lost any: from there to `first`, it was owed positions that are
+        kept no more."""
         self.idle: dict[Leaf, VirtualTime] = {}
-        """By leaf that has no subscription: the time of that, on its way to the publishers' broker."""
+        """Time until which each leaf without subscriptions has none, on its way to the publishers' broker."""
         self.collects_acknowledgements = False
         self.collects_silences = False
 

@@ -38,7 +38,7 @@ class Node(Generic[Payload]):
 
 
 class ConjunctionGraph(Generic[Payload]):
-    """See the module."""
+    """A conjunction graph, kept up to date as conjunctions are added and removed."""
 
     def __init__(self, covering: Covering) -> None:
         self._covering = covering

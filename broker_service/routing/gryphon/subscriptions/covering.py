@@ -62,7 +62,7 @@ class Effort:
         return True
 
     def covers(self, general: Conjunction, special: Conjunction) -> bool:
-        """As `relations.covers`; false also when no units are left."""
+        """True when `relations.covers` is; false also when no units are left."""
         return self.spend(_cost(general, special)) and covers(general.subscription, special.subscription)
 
 
@@ -92,7 +92,7 @@ class Covering(ABC):
 
     @abstractmethod
     def is_above(self, general: Conjunction, special: Conjunction) -> bool:
-        """As `conjunctions.is_above`, of two that were added; false also when no units are left."""
+        """True when `conjunctions.is_above` is, of two that were added; false also when no units are left."""
 
     @abstractmethod
     def below(self, conjunction: Conjunction) -> list[Conjunction]:
@@ -160,11 +160,11 @@ class ExactCovering(Covering):
     def __init__(self) -> None:
         super().__init__()
         self._sets: dict[_Key, Bodies] = {}
-        """Those that have something in common, by what that is. None is empty."""
+        """Conjunctions that have a trait in common, by that trait's key. No set is empty."""
         self._keys: dict[bytes, tuple[_Key, ...]] = {}
-        """Of the sets in which each stands."""
+        """Keys of the sets in which each conjunction stands."""
         self._hulls: dict[bytes, Hull] = {}
-        """Of those that some publication matches."""
+        """Hulls of the conjunctions that some publication matches."""
 
     def add(self, conjunction: Conjunction) -> None:
         if (hull := _hull(conjunction)) is not None:
@@ -204,7 +204,8 @@ class ExactCovering(Covering):
         )
 
     def _is_above(self, general: Conjunction, upper: Hull | None, special: Conjunction, lower: Hull | None) -> bool:
-        """As `is_above`, of two with their hulls; None is the hull of what no publication matches."""
+        """True when `is_above` is, of two with their hulls; None is the hull of a conjunction that no publication
+        matches."""
         if lower is not None:
             decided = upper is not None and upper.contains(lower)
             if decided is False:
@@ -227,7 +228,7 @@ class ExactCovering(Covering):
                     yield other
 
     def _of(self, trait: _Trait, attribute: str = "", value: Value = "") -> Bodies:
-        """Those with a trait."""
+        """The conjunctions with a trait."""
         return self._sets.get(_Key(trait, attribute, value), _NONE)
 
     def _keys_of(self, conjunction: Conjunction) -> Iterator[_Key]:

@@ -35,12 +35,12 @@ _ALL_NUMBERS: Final = _Interval(-inf, inf, True, True)
 
 
 class Hull(NamedTuple):
-    """See the module."""
+    """The hull of one conjunction, by attribute."""
 
     numbers: dict[str, _Interval]
-    """By attribute."""
+    """Intervals of the attributes with numbers."""
     strings: dict[str, str | None]
-    """By attribute; None when the predicates do not name a string that it has to equal."""
+    """Strings that attributes have to equal; None when the predicates of an attribute do not name one."""
     exact: bool
     """True when the predicates say nothing else."""
 

@@ -41,7 +41,7 @@ class LeafChange(NamedTuple):
 
 
 class LeafSubscriptions(Generic[Subscriber]):
-    """See the module."""
+    """The subscriptions of one leaf's clients, and the roots that the leaf has announced for them."""
 
     def __init__(self, clock: VirtualClock, covering: Covering) -> None:
         self._clock = clock

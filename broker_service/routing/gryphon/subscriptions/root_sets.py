@@ -52,7 +52,7 @@ class _Sources:
 
 
 class RootSets:
-    """See the module."""
+    """The root sets of one broker, for all directions."""
 
     def __init__(self, sources: Iterable[NodeNumber], directions: Collection[NodeNumber], covering: Covering) -> None:
         self._received = {source: ConjunctionSet() for source in sources}

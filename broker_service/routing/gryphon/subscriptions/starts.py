@@ -45,7 +45,8 @@ class AwaitedStarts(Generic[Subscriber]):
         self._times.pop(subscriber, None)
 
     def take(self, reached: VirtualTime) -> list[Subscriber]:
-        """Those that start at this time or before, in the order in which they were made; none at time 0."""
+        """Removes and returns the subscriptions that start at this time or before, in the order in which they were
+        made; none at time 0."""
         if not reached:
             return []
         found = [subscriber for subscriber, time in self._times.items() if time <= reached]

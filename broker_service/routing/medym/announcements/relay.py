@@ -53,7 +53,7 @@ class Relay:
         self._guests: dict[int, None] = {}
         self._waiting: list[Announcement] = []
         self._upwards: list[Announcement] = []
-        """Those of the waiting ones that did not come from the parent."""
+        """Waiting announcements that did not come from the parent."""
 
     @property
     def neighbours(self) -> set[int]:

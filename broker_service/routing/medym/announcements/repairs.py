@@ -27,7 +27,7 @@ class _Sent:
 
 
 class Repairs:
-    """See the module. Servers are named by their numbers."""
+    """Requests and answers of one server, with their times. Servers are named by their numbers."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         """`now` returns seconds."""
@@ -35,7 +35,7 @@ class Repairs:
         self._asked: dict[int, float] = {}
         """Times of the last requests, by neighbour."""
         self._sent: dict[int, _Sent] = {}
-        """By neighbour."""
+        """Versions of the states that each neighbour was sent lately."""
 
     def wait_to_ask(self, neighbour: int) -> float:
         """Seconds until a neighbour may be asked; 0 takes note that it is asked now."""

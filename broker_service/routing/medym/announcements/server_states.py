@@ -32,7 +32,7 @@ class Applied(enum.Enum):
 
 
 class ServerStates:
-    """See the module."""
+    """The states of all other servers as one server knows them."""
 
     def __init__(
         self, own: int, servers: int, sums: AnnouncedSums, locations: KnownLocations, decisions: Decisions
@@ -48,9 +48,9 @@ class ServerStates:
         self._decisions = decisions
         self._statuses: dict[int, Status] = {}
         self.versions: dict[int, Version] = {}
-        """Of the servers that something is known of."""
+        """Versions of the states that are known, by server."""
         self._pending: dict[int, list[SumChange]] = {}
-        """By server, in their order."""
+        """Changes that wait to be applied to a server's sum, by server, in their order."""
 
     def check(self, announcement: Announcement) -> None:
         """Raises `MalformedMessageError` for an announcement that no correct server sends."""

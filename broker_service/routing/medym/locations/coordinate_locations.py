@@ -106,7 +106,7 @@ class CoordinateLocations:
 
     @property
     def distances(self) -> Distances:
-        """Of all pairs, with assumptions for those that are unknown."""
+        """Distances of all pairs of servers, with assumptions for those that are unknown."""
         if self._distances is None:
             if np.isnan(self._places).any():
                 self._distances = Distances(with_assumptions(_pairs(self._places), self._own))
@@ -138,7 +138,7 @@ class CoordinateLocations:
 
 @lru_cache(maxsize=2)
 def _distances(places: bytes) -> Distances:
-    """Of places that are all known; servers of one process share them."""
+    """Distances between places that are all known; servers of one process share them."""
     return Distances(_pairs(np.frombuffer(places, np.float32).reshape(-1, DIMENSIONS)))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DIMENSIONS: Final = 8
-"""As in section 6."""
+"""Dimensions of the space, the number of section 6."""
 LANDMARKS: Final = 16
 """Landmarks of a large overlay."""
 _STEPS: Final = 40

@@ -46,7 +46,7 @@ class KnownLocations(Protocol):
 
     @property
     def distances(self) -> Distances:
-        """Of all pairs, with assumptions for those that are unknown."""
+        """Distances of all pairs of servers, with assumptions for those that are unknown."""
 
 
 def measured(links: Mapping[BrokerId, LinkStatus], servers: Sequence[BrokerId]) -> NDArray[np.float32]:

@@ -32,7 +32,7 @@ class RoundTripLocations:
         self._distances = mesh.given
 
     def unmeasured(self, links: Mapping[BrokerId, LinkStatus]) -> Iterator[BrokerId]:
-        """None: a message over each link would open all links of a large mesh."""
+        """No neighbour: a message over each link would open all links of a large mesh."""
         return iter(())
 
     def measure(self, links: Mapping[BrokerId, LinkStatus]) -> bool:
@@ -74,7 +74,7 @@ class RoundTripLocations:
 
     @property
     def distances(self) -> Distances:
-        """Of all pairs, with assumptions for those that are unknown."""
+        """Distances of all pairs of servers, with assumptions for those that are unknown."""
         if self._distances is None:
             there, back = self._round_trips, self._round_trips.T
             pairs = np.where(np.isnan(there), back, np.where(np.isnan(back), there, (there + back) / 2))

@@ -11,7 +11,7 @@ class Load:
         self.sent = 0
         self.received = 0
         self.overloaded = False
-        """As of the last look."""
+        """True when the server was overloaded at the last look."""
         self._threshold = threshold
 
     def has_changed(self) -> bool:

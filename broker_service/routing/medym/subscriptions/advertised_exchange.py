@@ -38,7 +38,7 @@ _KINDS: Final = {True: Kind.SUBSCRIBE, False: Kind.UNSUBSCRIBE}
 
 
 class AdvertisedExchange(Exchange):
-    """See the module."""
+    """The exchange of subscriptions that go to advertisers alone, at one server."""
 
     def __init__(
         self,

@@ -67,7 +67,7 @@ class SharedIndex(NamedTuple):
     """The sums of all servers, by their numbers."""
     subscriptions: MatchIndex[bytes]
     holders: Mapping[bytes, int]
-    """As in `KnownSums`."""
+    """Servers that hold each subscription, as bits (`KnownSums`)."""
 
 
 class KnownSums:

@@ -45,9 +45,9 @@ class ToldServers:
         self._incarnations: dict[int, int] = {}
         """Incarnations of the servers that have been told of anything."""
         self._told: defaultdict[int, dict[bytes, Telling]] = defaultdict(dict)
-        """By server and subscription the last change told, except for confirmed withdrawals."""
+        """The last change that each server was told of each subscription, confirmed withdrawals left out."""
         self._unconfirmed: defaultdict[int, dict[int, Telling]] = defaultdict(dict)
-        """By server and number, those of the last changes that are not confirmed."""
+        """Last changes that are not confirmed, by server and by their numbers."""
 
     def add(self, id: str, subscription: bytes) -> None:
         """A client has this subscription."""
@@ -123,9 +123,9 @@ class TellingServers:
         self._remembered = remembered
         self._incarnations: defaultdict[int, int] = defaultdict(int)
         self._standing: defaultdict[int, dict[bytes, int]] = defaultdict(dict)
-        """By server and subscription the number of the change by which it stands."""
+        """Number of the change that made a subscription valid, by server and subscription."""
         self._withdrawn: dict[tuple[int, bytes], int] = {}
-        """The same of subscriptions that have been withdrawn."""
+        """Number of the change that withdrew a subscription, by server and subscription."""
         self._withdrawn_of: defaultdict[int, dict[tuple[int, bytes], None]] = defaultdict(dict)
         """Keys of `_withdrawn`, by server."""
 

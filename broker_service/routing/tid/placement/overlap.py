@@ -39,7 +39,7 @@ class Overlap:
 
     def __init__(self) -> None:
         self._by_move: dict[int, _Confirmed] = {}
-        """By the move that led to the join point which they are about."""
+        """Confirmations of each join point, by the number of the move that led to it."""
 
     def report(self, move: int, trees: Iterable[TreeId], now: float) -> None:
         """The join point after a move knows these trees, all of which are confirmed."""

@@ -15,14 +15,15 @@ from broker_service.routing.tid.placement.rows import UnitRow
 
 
 class UnitRows(dict[str, UnitRow]):
-    """See the module. Whoever changes the brokers of a row calls `note`."""
+    """Rows of the units at one broker, by the units' names. Every change of a row's brokers must be followed by
+    `note`."""
 
     def __init__(self) -> None:
         super().__init__()
         self._at: defaultdict[BrokerId, set[str]] = defaultdict(set)
         """Names of units that depend on a broker, or did."""
         self._brokers: dict[str, set[BrokerId]] = {}
-        """The same by unit."""
+        """Brokers that each unit depends on, or did."""
         self._unreported: set[str] = set()
         """Units with their home here that were sent to a join point which is not known, or were."""
         self._numbers: dict[str, int] = {}

@@ -50,7 +50,7 @@ class Distribution(msgspec.Struct, frozen=True, array_like=True):
     strings: FrequentValues = NO_VALUES
     numbers: FrequentValues = NO_VALUES
     histogram: Histogram = NO_NUMBERS
-    """The same numbers again."""
+    """Histogram of the numbers that `numbers` counts by value."""
 
     def differs(self, other: Distribution) -> bool:
         """True when some share differs noticeably."""
@@ -67,7 +67,7 @@ class Statistics(msgspec.Struct, frozen=True, array_like=True):
     rate: Annotated[float, msgspec.Meta(ge=0)]
     """Publications a second (r_i of the paper)."""
     attributes: dict[str, Distribution]
-    """By attribute. Nothing is known of an attribute that is missing here."""
+    """Distributions by attribute. Nothing is known of an attribute that is missing here."""
     guessed: bool = False
     """True when the rate was not measured."""
 
