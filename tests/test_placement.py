@@ -148,7 +148,7 @@ def start(directory: Path, tests: str, path: str = ".") -> subprocess.Popen[str]
 
 
 def test_workers_report_the_groups_of_their_tests(tmp_path: Path) -> None:
-    """Those that only compute stand back behind those whose brokers have to act in time, and what the tests of a module
+    """Tests that only compute stand back behind those whose brokers have to act in time, and what the tests of a module
     share is made once."""
     tests = """
 @pytest.fixture(autouse=True)

@@ -239,7 +239,8 @@ def joined(variant: str, **options: Any) -> History:
 
 
 def across(variant: str, **options: Any) -> History:
-    """The same with B1 as the publisher's broker and B3 as the subscriber's, so that all ways lead through B2."""
+    """A history like `joined`, with B1 as the publisher's broker and B3 as the subscriber's, so that all ways lead
+    through B2."""
     return joined(variant, **({"homes": {"S": "B3", "T": "B3"}} | options))
 
 

@@ -32,12 +32,12 @@ def composed(variant: str, pattern: str = PAIR, within: float = 10, **options: A
 
 
 def pair(variant: str, pattern: str = PAIR, *, later: float = 2, **options: Any) -> History:
-    """The same with a high price at 110 and a low one some seconds later."""
+    """A history like `composed`, with a high price at 110 and a low one some seconds later."""
     return composed(variant, pattern, **options).publish("P:1", 110, 100, x=1).publish("P:2", 110 + later, 10, x=1)
 
 
 def joined_at(*path: str, at: float = 95.1) -> Callable[..., History]:
-    """The same with a unit, which is detected at the last broker of this path."""
+    """A maker of histories like `composed`, with a unit that is detected at the last broker of this path."""
     return lambda variant, **options: composed(variant, **options).join(*path, at=at)
 
 

@@ -34,12 +34,12 @@ def towards_b2(history: History, at: float, id: str = "P:1") -> History:
 
 
 def at_b2(history: History, at: float) -> History:
-    """The same, and it arrives there."""
+    """A publication arrives at B1, which sends it on to B2, and arrives there."""
     return towards_b2(history, at).add("B2", Event.RECEIVED, at + 0.03, id="P:1", kind="publish", peer="B1", hops=1)
 
 
 def on_the_way(history: History, at: float) -> History:
-    """The same, it arrives at B3 and its client is notified."""
+    """A publication travels over B1 and B2 to B3, whose client is notified."""
     at_b2(history, at).add("B2", Event.SENT, at + 0.04, id="P:1", kind="publish", peer="B3", duration=0)
     history.add("B3", Event.RECEIVED, at + 0.05, id="P:1", kind="publish", peer="B2", hops=2)
     return history.add("driver", Event.NOTIFIED, at + 0.06, client="S", id="P:1", peer="B3", hops=2)

@@ -31,7 +31,7 @@ class ObedientRouter(Router):
         self.messages: list[Message] = []
         """Messages received or returned."""
         self.answers: dict[str, Callable[[], Actions]] = {}
-        """By the name of a call."""
+        """Makers of actions by the name of a call."""
 
     def _called(self, name: str, argument: object) -> Actions:
         self.calls.append((name, argument))

@@ -85,7 +85,7 @@ class ScriptedOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown
 
 
 class ScriptedRouter(Router):
-    """See the module."""
+    """A router that does what attribute `do` of each publication asks for."""
 
     def __init__(self, context: RouterContext[ScriptedOptions]) -> None:
         self.context = context

@@ -36,7 +36,7 @@ CASES = {
     ],
 )
 def test_the_first_join_points_of_a_case(case: str, protocol: str, places: list[str]) -> None:
-    """Of those at one moment, a unit's own comes before those of its sub-units, by their names."""
+    """Join points of one moment are in this order: a unit's own, then those of its sub-units, by their names."""
     traces: dict[str, ListTrace] = {}
     runner = SimulatedCaseRunner(lambda broker: traces.setdefault(broker, ListTrace(broker)))
     assert run_case(CASES[case], PROTOCOLS[protocol], runner).verdict is CaseVerdict.PASSED

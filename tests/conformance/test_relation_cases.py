@@ -55,7 +55,7 @@ def holds(predicate: Predicate, value: Value) -> bool:
 
 
 def meets(predicates: tuple[Predicate, ...], attributes: Attributes) -> bool:
-    """As a subscription: every predicate holds, of an attribute that is there."""
+    """True when a publication matches a subscription: every predicate holds, of an attribute that is there."""
     return all(
         predicate.attribute in attributes and holds(predicate, attributes[predicate.attribute])
         for predicate in predicates
@@ -63,7 +63,8 @@ def meets(predicates: tuple[Predicate, ...], attributes: Attributes) -> bool:
 
 
 def conforms(predicates: tuple[Predicate, ...], attributes: Attributes) -> bool:
-    """As an advertisement: nothing unadvertised, and what is there satisfies its predicates."""
+    """True when a publication conforms to an advertisement: nothing unadvertised, and what is there satisfies its
+    predicates."""
     named = {predicate.attribute for predicate in predicates}
     return attributes.keys() <= named and all(
         holds(predicate, attributes[predicate.attribute])

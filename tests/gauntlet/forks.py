@@ -25,7 +25,7 @@ class Ended(Generic[Result]):
     """The end of a task."""
 
     result: Result | None
-    """None for a task that failed."""
+    """Result of the task; None when it failed."""
     failure: str
     """The stack trace of what the task raised, or why its process ended without a result; empty for a result."""
     seconds: float

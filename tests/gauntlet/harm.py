@@ -29,13 +29,14 @@ class Notifications:
     """Notifications of settled subscriptions, as the drivers logged them."""
 
     counts: Mapping[tuple[str, str, int], int]
-    """By client, publication (or set of them), and size of the content."""
+    """Number of notifications by client, publication (or set of them), and size of the content."""
     orders: Mapping[tuple[str, str], tuple[str, ...]]
     """Publications of one publisher in the order in which a client was notified of them."""
 
     @classmethod
     def of(cls, run: Path, until: int | None = None) -> Notifications:
-        """Those of a run directory, of publications made before the time `until`, in nanoseconds of the run's clock."""
+        """Reads the notifications of a run directory, of publications made before the time `until`, in nanoseconds of
+        the run's clock."""
         settled = begin_of_publishing(run) - _TO_SETTLE
         published: dict[str, int] = {}
         changed: defaultdict[str, list[int]] = defaultdict(list)

@@ -48,7 +48,7 @@ class Outcome:
 
     trial: Trial
     verdict: Verdict | None
-    """None for a trial whose process failed."""
+    """Verdict of the trial; None when its process failed."""
     failure: str
     seconds: float
 

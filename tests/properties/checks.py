@@ -35,7 +35,7 @@ def delivered_exactly_once(case: Case, protocol: str) -> None:
 
 
 def delivered_once_at_each_broker(case: Case, protocol: str) -> None:
-    """As `delivered_exactly_once`, of protocols whose brokers match publications when they arrive.
+    """Delivery once at each broker of a client, for protocols whose brokers match publications when they arrive.
 
     A client that moves ahead of a publication may then be notified at each broker at which it has subscribed.
     """

@@ -343,7 +343,7 @@ def test_messages_about_composite_subscriptions(file: Path, composite: str, mess
 
 
 def test_absurd_numbers_of_detections_are_refused(file: Path) -> None:
-    """Of 12,000 publications, each three of a minute are a detection."""
+    """Each three publications of a minute, out of 12,000 in the run, are a detection."""
     composite = "'{[class,eq,STOCK]}&{[class,eq,STOCK]}&{[class,eq,STOCK]}'"
     item = f"  operations:\n    - {{at: 0s, client: C, broker: B1, id: c, composite: {composite}}}\ntimeline:"
     text = GOOD.replace("rate: 60/min", "rate: 600/s").replace("timeline:", item)

@@ -23,7 +23,7 @@ ORIGIN = Origin(seed=7, revision="ab12", runtime="container", report=Path("runs/
 
 
 def read(path: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
-    """By suite and case: what became of it, the message, the text."""
+    """Outcome, message and text of each case, by suite and case."""
     found = {}
     for suite in Xml.parse(path).getroot():
         for case in suite.iter("testcase"):

@@ -60,7 +60,7 @@ def edited(run: Path, copy: Path, edits: Mapping[str, Edit]) -> Path:
 
 
 def recounted(records: list[Line]) -> list[Line]:
-    """The same, with ends that state the number of records that there are now, so that other checks can be seen."""
+    """Records whose ends state the number of records that there are now, so that other checks can be seen."""
     begin = 0
     for number, record in enumerate(records):
         if record["event"] == "started":

@@ -58,7 +58,7 @@ def links_with(change: Callable[[LinkProperties], LinkProperties], patch: pytest
 
 
 def one_link_with(change: Callable[[LinkProperties], LinkProperties], patch: pytest.MonkeyPatch) -> None:
-    """The same of one direction alone."""
+    """Has one direction of a simulated link, from B1 to B2, made of other properties than were asked for."""
     original = Direction.__init__
 
     def made(self: Direction, properties: LinkProperties, opposite: LinkProperties, seed: str) -> None:

@@ -34,7 +34,7 @@ shown = st.lists(st.lists(st.tuples(queues, seconds, st.integers(0, 9), st.integ
 
 
 def naive_order(judged: JudgedPublication) -> tuple[int, str, int, int, str]:
-    """By variant and publisher; the latest first."""
+    """Sort key: variant, then publisher, then the latest publication first."""
     return judged.variant, judged.publisher or "", -(judged.published or 0), -judged.position, judged.publication
 
 

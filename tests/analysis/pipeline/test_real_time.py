@@ -80,7 +80,8 @@ def test_a_loss_remains_one_on_a_starved_host(tmp_path: Path) -> None:
 
 
 def under_way() -> History:
-    """Of three publications the first is lost, the second comes, and the third is published a second before the end."""
+    """A history of three publications: the first is lost, the second comes, and the third is published a second before
+    the end."""
     return joined("late").publish("P:1", 120).publish("P:2", 121).notify("P:2", at=121.1).publish("P:3", 169.5)
 
 
@@ -120,7 +121,7 @@ def test_a_publication_that_waits_for_nothing_until_the_end_is_lost(tmp_path: Pa
 
 
 def test_a_publication_that_moves_for_ever_is_lost(tmp_path: Path) -> None:
-    """Those that were published later came long ago, so this one is not on its way but in circles."""
+    """Publications that were published later came long ago, so this one is not on its way but in circles."""
     history = joined("circles").publish("P:1", 130).publish("P:2", 140).notify("P:2", at=140.1)
     for second in range(130, 170):
         history.receive("P:1", second + 0.5)

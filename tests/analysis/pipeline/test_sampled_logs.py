@@ -74,7 +74,7 @@ class Run:
     directory: Path
     summary: Summary
     samples: list[PublicationSample | None]
-    """By variant."""
+    """Sample of each variant."""
 
     def records(self) -> dict[str, list[TraceRecord]]:
         """The records of each node."""

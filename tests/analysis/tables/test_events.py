@@ -30,7 +30,7 @@ def test_times_of_both_clocks_stand_together() -> None:
 
 
 def test_a_field_without_a_column_type_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So a new field of the log cannot be forgotten: it is a column by itself, or an error."""
+    """A new field of the log cannot be forgotten: it is a column by itself, or an error."""
 
     class Newer(msgspec.Struct):
         time: int

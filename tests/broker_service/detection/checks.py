@@ -21,7 +21,7 @@ class Situation:
     within: int
     publications: list[Published]
     arrivals: list[Published]
-    """The same in another order."""
+    """Publications in another order."""
     delays: list[int]
     """Time that passes before each arrival."""
     bound: int

@@ -34,7 +34,7 @@ STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
 
 
 def predicates(count: int) -> tuple[Predicate, ...]:
-    """As many predicates, each on an attribute of its own."""
+    """Predicates of this number, each on an attribute of its own."""
     return tuple(Predicate(f"a{number}", Operator.GREATER, 0) for number in range(count))
 
 

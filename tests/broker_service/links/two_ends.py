@@ -40,7 +40,7 @@ class WrongError(AssertionError):
 
 
 class Broker:
-    """As much of a broker as a session needs: it notes what it is given."""
+    """The part of a broker that a session needs: it notes what it is given."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Broker:
         self.identity = identity
         self.incarnation, appearance = identity
         self.first: dict[int, int] = {}
-        """By incarnation of the neighbour, the number of the first message that is meant for it."""
+        """Number of the first message that is meant for each incarnation of the neighbour."""
         self.put = 0
         self.trace = ListTrace(id)
         self.link = OverlayLink(
@@ -106,7 +106,7 @@ class Stream:
     ends: tuple[End, End]
     numbers: list[int]
     frames: tuple[deque[LinkFrame], deque[LinkFrame]] = field(default_factory=lambda: (deque(), deque()))
-    """By receiver."""
+    """Frames on the wire by the end that receives them."""
     broken: bool = False
 
 
@@ -122,7 +122,7 @@ class End:
 
 
 class TwoEnds:
-    """See the module. The end 0 dials."""
+    """Two link sessions and the wire between them. The end 0 dials."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class TwoEnds:
         self._session = session
         self._limits = limits
         self._handled: tuple[Handled, Handled] = (defaultdict(list), defaultdict(list))
-        """By receiver."""
+        """Messages handled at each end."""
         self._identities = [(1, 1), (1, 1)]
         self._streams: list[Stream] = []
         self._ends = [self._start(0), self._start(1)]

@@ -62,7 +62,7 @@ async def exchange(address: str) -> list[bytes]:
 
 
 async def exchange_by_library(address: str) -> list[bytes]:
-    """The same with gRPC's own library."""
+    """Answers to messages of all sizes, exchanged by gRPC's own library."""
     async with grpcio.channel(address, 4 * MB) as channel:
         call = grpcio.dial(channel, SESSION)
         messages = []

@@ -45,7 +45,7 @@ class GossipOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class GossipRouter(DispatchingRouter):
-    """See the module."""
+    """The router of one broker that gossips."""
 
     def __init__(self, context: RouterContext[GossipOptions]) -> None:
         super().__init__({Kind.PUBLISH: self._receive_publication})
@@ -53,7 +53,7 @@ class GossipRouter(DispatchingRouter):
         self._subscriptions: Matcher[tuple[ClientId, str]] = context.matcher()
         self._published = 0
         self._seen: dict[bytes, None] = {}
-        """By the header of publications: their broker, its incarnation and a number."""
+        """Headers of publications: their broker, its incarnation and a number."""
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         self._subscriptions.add((client, id), subscription)

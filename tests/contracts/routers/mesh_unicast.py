@@ -66,7 +66,7 @@ _decode_route = header_decoder(Route)
 
 
 class MeshUnicastRouter(DispatchingRouter):
-    """See the module."""
+    """The router of one broker of the mesh."""
 
     def __init__(self, context: RouterContext[MeshUnicastOptions]) -> None:
         super().__init__(

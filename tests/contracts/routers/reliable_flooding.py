@@ -160,7 +160,7 @@ _PUBLICATION, _REACHED = "publication ", "reached "
 
 
 class ReliableFloodingRouter(DispatchingRouter):
-    """See the module."""
+    """The router of one broker that floods reliably."""
 
     def __init__(self, context: RouterContext[ReliableFloodingOptions]) -> None:
         super().__init__({Kind.PUBLISH: self._receive_publication, Kind.CONTROL: self._receive_acknowledgement})

@@ -30,7 +30,7 @@ faults: [{at: run+1s, degrade: B2-B3, delay: 8ms, for: 1s}]
 timeline: {join: 3s, run: 3s, drain: 4s, withdraw: 10s}
 """
 SCENARIO_OF_TWO = SCENARIO.replace("brokers: 6", "brokers: 2").replace("B2-B3", "B1-B2").replace("run: 3s", "run: 300s")
-"""The same on the first two hosts, with a run phase that ends only when the run is killed."""
+"""A scenario on the first two hosts alone, with a run phase that ends only when the run is killed."""
 DEFECTIVE_ROUTER = """
 
 def _defective():

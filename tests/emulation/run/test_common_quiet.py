@@ -27,7 +27,7 @@ class World:
     """Messages on their way between the brokers of hosts, one broker a host."""
 
     paths: list[Path]
-    """Of each message, the host that sent it and those that it is still to visit."""
+    """Host that sent each message, and the hosts that the message is still to visit."""
     steps: Iterator[int]
     """Endless choices among the hosts that can go on and the messages that can arrive."""
     counters: list[int] = field(default_factory=lambda: [0] * HOSTS)

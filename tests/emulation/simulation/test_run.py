@@ -161,7 +161,7 @@ def test_another_seed_gives_other_bytes(scenario: Path, run: Path, tmp_path: Pat
 
 
 class _AskedLater(Interrupt):
-    """As if the user pressed Ctrl-C at the third look."""
+    """An interrupt at the third look, like a user's Ctrl-C."""
 
     looks = 0
 
@@ -185,7 +185,7 @@ def test_an_interrupted_run_keeps_what_was_simulated(
 
 
 class _AskedInTheEnd(Interrupt):
-    """As if a time limit ended the run while its clients leave."""
+    """An interrupt while clients leave, like a time limit that ends then."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__()

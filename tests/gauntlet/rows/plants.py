@@ -89,7 +89,8 @@ def forwards_twice(router: type[Router]) -> None:
 
 
 def swaps_pairs(router: type[Router]) -> None:
-    """Of each publisher every second delivery at a broker waits for the next one, and comes after it."""
+    """Swaps deliveries in pairs: every second delivery of a publisher at a broker waits for the next one, and comes
+    after it."""
     held: dict[tuple[int, str], list[Deliver]] = {}
 
     def change(self: Router, actions: Actions) -> Actions:

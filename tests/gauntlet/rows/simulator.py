@@ -153,7 +153,7 @@ def the_calibration_is_multiplied_by_ten() -> None:
 
 @SIMULATOR.row(_RUN, r"B\d.*([Dd]elay|slow|late|took|instead of)|clock")
 def virtual_time_runs_too_fast() -> None:
-    """Whatever lies more than a millisecond ahead comes a tenth later than asked."""
+    """Events that are due more than a millisecond ahead come a tenth later than asked."""
 
     def at(original, self, time, call):
         ahead = time - self.now

@@ -28,7 +28,7 @@ ALL = (MST, "medym-close", "medym-balanced", SOURCE)
 
 
 def notified_as_by_tid(case: Case, protocol: str) -> None:
-    """The same clients are notified of the same publications as under TID routing."""
+    """Clients are notified of the publications that TID routing notifies them of, and of no others."""
     outcome, by_tid = ended(case, protocol), ended(case, checks.FIXED)
     for client in sorted(outcome.got.keys() | by_tid.got.keys()):
         got, wanted = sorted(outcome.got.get(client, ())), sorted(by_tid.got.get(client, ()))

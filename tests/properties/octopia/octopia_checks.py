@@ -186,7 +186,7 @@ class UnderCongestion:
 
 @contextmanager
 def any_congestion(congested: Fickle, seed: int) -> Iterator[None]:
-    """As `UnderCongestion` says."""
+    """Has links congested, and queues of any length, while the context lasts."""
     draws = random.Random(f"{seed}:loads")
 
     def level(self: Congestion, neighbour: BrokerId) -> float:

@@ -45,7 +45,7 @@ class HoldsBackEverySecond(OctopiaRouter):
 
 
 class IgnoresWhoHasSubscribers(OctopiaRouter):
-    """As a host broker, it takes no CIV_SET and no CIV_UNSET."""
+    """A host broker that takes no CIV_SET and no CIV_UNSET."""
 
     def _receive_control(self, neighbour: BrokerId, message: Message) -> Actions:
         return []

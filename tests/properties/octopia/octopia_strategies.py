@@ -114,7 +114,8 @@ def churning_cases(draw: st.DrawFn, *, steps: int = 24) -> Case:
 
 @st.composite
 def racing_cases(draw: st.DrawFn) -> Case:
-    """As `churning_cases`, in which all is about the same, on few brokers, and seldom quiet."""
+    """A workload without publications, on few brokers: clients declare one and the same content and take it back,
+    seldom waiting for quiet."""
     scot = draw(scots(clusters=(2, 3), most_regions=2))
     return _worked(draw, scot, _Racing(draw, scot.brokers, one_of(HURRIES)), 16, withdrawn=False)
 
@@ -152,7 +153,8 @@ def cases_with_a_dead_broker(draw: st.DrawFn) -> Case:
 
 @st.composite
 def cases_with_a_broker_cut_off(draw: st.DrawFn) -> Case:
-    """The same, but for its links, which are cut and then restored."""
+    """Clients have said what they want when the links of a broker are cut, and the publisher publishes; then the links
+    are restored."""
     scot = draw(scots(clusters=(2, MOST_CLUSTERS)))
     clients, publisher, other = _prepared(draw, scot)
     pairs = [link["between"] for link in scot.links if other in link["between"]]

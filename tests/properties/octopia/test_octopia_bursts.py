@@ -73,7 +73,8 @@ def figure_7() -> Case:
 
 
 def test_dynamic_routing_goes_round_a_congested_link_of_figure_7() -> None:
-    """By way of clusters 1 and 2, whose brokers in region b have iLinks of their own (Case I), and of c3 (Case II)."""
+    """Publications go by way of clusters 1 and 2, whose brokers in region b have iLinks of their own (Case I), and of
+    c3 (Case II)."""
     for protocol, goes_round in ((SPR, False), (IDR, True)):
         outcome = run(figure_7(), protocol)
         assert {client: len(ids) for client, ids in outcome.got.items()} == {f"S{n}": BURST for n in range(5)}

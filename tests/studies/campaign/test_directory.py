@@ -96,7 +96,7 @@ def test_what_is_not_a_campaigns_is_not_touched(tmp_path: Path) -> None:
 
 
 def test_a_result_of_something_else_is_none(tmp_path: Path) -> None:
-    """As is one that somebody damaged."""
+    """A result that somebody damaged is none, either."""
     directory, recorded = CampaignDirectory(tmp_path), cell()
     directory.record(recorded, attempt(recorded), final=True)
     assert directory.result(recorded) is not None

@@ -46,7 +46,7 @@ def test_every_scot_is_recognised(regions: int, clusters: int, seed: int) -> Non
 
 
 def is_scot(graph: nx.Graph[str]) -> bool:
-    """By trying every way to label the brokers with the sizes that there can be."""
+    """True for a SCOT, found by trying every way to label the brokers with the sizes that there can be."""
     brokers = len(graph)
     return any(
         nx.is_isomorphic(graph, shapes.scot(shapes.lettered(nx.relabel_nodes(tree, str)), clusters))

@@ -124,7 +124,7 @@ def fig_7() -> Logs:
 
 
 def test_traffic_of_fig_7(tmp_path: Path) -> None:
-    """Of five publications B1 sends none with DCSR, but one detection."""
+    """B1 sends none of five publications with DCSR, but one detection."""
     directory = fig_7().write(tmp_path)
     variants = (SIMPLE, TOPOLOGY, DCSR)
     assert measure("traffic at the join point", variants, directory).values == (pytest.approx(1 / 5 - 1),)

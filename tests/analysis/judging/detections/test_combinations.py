@@ -61,7 +61,7 @@ def test_combinations_are_those_of_the_definition(
 
 
 def test_memory_holds_two_windows() -> None:
-    """Of a long run, tables keep what may still join and as much again."""
+    """Tables keep of a long run what may still join, and as much again."""
     pattern = composed("{[class,eq,'A'],[x,=,$I$X]}&{[class,eq,'B'],[x,=,$I$X]}", 1_000).pattern
     combinations = Combinations(pattern, 1_000, [1, 1])
     complete = 0

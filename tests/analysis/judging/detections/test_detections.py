@@ -97,7 +97,7 @@ def test_tables_of_detections(run: Path, judged: Summary) -> None:
 
 
 def test_a_run_without_composite_subscriptions_has_no_such_tables(tmp_path: Path) -> None:
-    """Those of an earlier analysis are removed."""
+    """Tables of an earlier analysis are removed."""
     run = write_run(tmp_path / "run", [pair("base")])
     analyze(run, PlainEngine())
     tables = [run / "results" / table_file(row) for row in (Detection, ExpectedDetection, DetectionDelays)]

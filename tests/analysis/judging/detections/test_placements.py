@@ -63,7 +63,7 @@ def test_a_place_before_the_run_phase_alone_has_no_rate(tmp_path: Path) -> None:
 
 
 def test_a_run_without_units_has_no_such_table(tmp_path: Path) -> None:
-    """That of an earlier analysis is removed."""
+    """The table of an earlier analysis is removed."""
     assert placements(tmp_path / "a", composed("base").join("B1", at=95))
     run = write_run(tmp_path / "b", [pair("base").detect("P:1", "P:2", at=112.1)])
     table = run / "results" / table_file(Placement)

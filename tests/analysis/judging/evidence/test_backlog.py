@@ -25,7 +25,7 @@ def backlogs(
     service_time: float = 0.0,
     rate: float | None = None,
 ) -> Backlogs:
-    """Those of B1, of whose queue the gauges show a number of messages from a second on."""
+    """Backlogs of B1, of whose queue the gauges show a number of messages from a second on."""
     readings = QueueReadings()
     for second, length in shown:
         readings.add(Queue(0, "B1", neighbour), second, length, 0)

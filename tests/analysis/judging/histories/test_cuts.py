@@ -61,7 +61,7 @@ RING_TARGETS = [
 
 
 def naive_cut(found: list[Outage], a: str, b: str, lingering: int, run_end: int) -> Intervals:
-    """As `cuts_of`, by a look at all outages at each moment."""
+    """The result of `cuts_of`, found by a look at all outages at each moment."""
     moments = sorted({time for outage in found for time in (outage.begin, outage.end) if time < FOREVER})
     apart = Intervals.of(
         (time, until)

@@ -44,7 +44,7 @@ def many(draw: st.DrawFn) -> list[Attributes]:
 
 
 def matched(made: Sequence[Subscription], published: Sequence[Attributes]) -> list[set[int]]:
-    """By publication, the subscriptions that it matches by the judge."""
+    """Subscriptions that each publication matches by the judge."""
     found = Matcher([conjunction_of(each.predicates) for each in made]).matches(Columns(published))
     numbers = [found.of(place) for place in range(len(published))]
     assert all(len(set(each)) == len(each) for each in numbers)

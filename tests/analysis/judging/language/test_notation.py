@@ -41,7 +41,7 @@ def by_judge(text: str, window: int = WINDOW) -> Pattern | None:
 @settings(deadline=None, max_examples=300)
 @given(language.composites | language.small_patterns)
 def test_a_pattern_is_read_as_the_brokers_read_it(pattern: language.Composite) -> None:
-    """Those that test variables which nothing binds are refused by both."""
+    """Patterns that test a variable which nothing binds are refused by both."""
     text = format_composite(pattern)
     assert by_judge(text) == by_brokers(text)
 

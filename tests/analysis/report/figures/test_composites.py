@@ -21,7 +21,7 @@ ROWS = [
 
 
 def test_what_leaves_neither_to_a_neighbour_nor_to_a_client_ends_at_its_broker() -> None:
-    """Of other kinds nothing counts; a broker with several receivers of a publication has no negative number."""
+    """Messages of other kinds do not count; a broker with several receivers of a publication has no negative number."""
     assert filtered(ROWS) == {"B1": (100, 20), "B2": (80, 55), "B3": (4, 0)}
 
 

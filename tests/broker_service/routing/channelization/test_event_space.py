@@ -35,7 +35,7 @@ PUBLICATIONS = st.builds(
 def test_a_subscription_has_the_cell_of_every_publication_it_matches(
     known: list[Subscription], subscription: Subscription, publication: Publication
 ) -> None:
-    """Those from which the space was made, and others."""
+    """Holds for subscriptions from which the space was made, and for others."""
     space = event_space(known, "v")
     cell = space.cell_of(publication.attributes)
     assert 0 <= cell < len(space)
@@ -50,7 +50,8 @@ def test_a_subscription_has_the_cell_of_every_publication_it_matches(
 def test_a_subscription_wants_all_of_a_cell_or_nothing_but_for_the_rest(
     known: list[Subscription], publication: Publication
 ) -> None:
-    """By the attribute of the space, which is cut at every number and string that is named, except the largest."""
+    """Holds for the attribute of the space, which is cut at every number and string that is named, except the
+    largest."""
     space = event_space(known, "v")
     cell = space.cell_of(publication.attributes)
     for wanted in known:

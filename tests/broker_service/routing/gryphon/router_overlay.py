@@ -93,9 +93,9 @@ class RouterOverlay:
         """Sender, receiver, message and label, in the order of sending."""
         self.notified: defaultdict[str, list[str]] = defaultdict(list)
         self.lost: defaultdict[str, list[tuple[int, str, int]]] = defaultdict(list)
-        """By client, for each lost range: the notifications before it, the stream, and the number of positions."""
+        """Lost ranges of each client: the notifications before it, the stream, and the number of positions."""
         self.starts: dict[str, Announcement] = {}
-        """By client."""
+        """Announcements of starts by client."""
         self.parted: dict[frozenset[str], float] = {}
         """The latest time at which no path of links that worked joined two brokers, which had one at first."""
         self.publishers_held: set[str] = set()

@@ -228,7 +228,7 @@ def test_what_a_failed_neighbour_did_not_take_goes_round_it_and_a_copy_waits() -
 
 
 def test_servers_that_await_failed_hops_leave_trees_as_they_are() -> None:
-    """As in the paper's Figure 10: a failed server costs all that the tree puts behind it."""
+    """Follows the paper's Figure 10: a failed server costs all that the tree puts behind it."""
     server = Alone(algorithm="source", failed_hops="await")
     server.announced(*(wants_it(number) for number in (1, 2, 3)))
     before = {action.neighbour for action in server.publish("p1") if isinstance(action, Send)}

@@ -65,7 +65,7 @@ def test_case_2_leaves_them_to_the_least_loaded_target_a_link() -> None:
 
 
 def test_case_2_takes_a_link_that_is_not_overloaded_whatever_its_queue() -> None:
-    """By Eq. 3 the link with the shorter queue can be the overloaded one."""
+    """The link with the shorter queue can be the overloaded one by Eq. 3."""
 
     class Growing(Loads):
         def is_overloaded(self, neighbour: str) -> bool:

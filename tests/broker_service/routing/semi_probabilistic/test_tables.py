@@ -17,7 +17,7 @@ from tests.broker_service.overlay import CoreOverlay
 BROKERS = tuple(f"B{number}" for number in range(1, 8))
 Links = Iterable[tuple[str, str]]
 Tables = dict[str, dict[str, list[tuple[str | None, int]]]]
-"""Of each broker: for each subscription, its distances by neighbour."""
+"""Distances of each subscription by neighbour, at each broker."""
 
 _pairs = st.tuples(st.sampled_from(BROKERS), st.sampled_from(BROKERS)).filter(lambda pair: pair[0] < pair[1])
 _operations = st.one_of(

@@ -204,7 +204,7 @@ def _ways(overlay: CoreOverlay) -> set[str]:
 
 @pytest.mark.parametrize(("load", "least"), [("utilisation", 20), ("congestion", 16)])
 def test_dynamic_routing_leaves_a_congested_link(load: str, least: int) -> None:
-    """By utilisation both links are loaded alike; by Eq. 3 the second is taken for what exceeds tau, here 10."""
+    """Both links are loaded alike by utilisation; by Eq. 3 the second is taken for what exceeds tau, here 10."""
     overlays = (_two_trees(seed, load) for seed in range(50))
     overlay = next(overlay for overlay in overlays if _ways(overlay) == {"B2", "B3"})
     for number in range(50):

@@ -33,7 +33,7 @@ ROWS = [
 
 
 def guarantee(directory: Path, retransmitted: int, started: int) -> Measurement:
-    """Of a run with 30 retransmissions and two subscriptions while a broker was down."""
+    """The measurement of a run with 30 retransmissions and two subscriptions while a broker was down."""
     labels = [labelled("retransmission", 20), labelled("retransmission", 10), labelled("nack", 99)]
     tables: dict[type[msgspec.Struct], list[Any]] = {
         Expectation: ROWS,
@@ -62,7 +62,7 @@ def test_a_run_that_tests_too_little_checks_nothing(tmp_path: Path, retransmitte
 
 
 def sequences(calm: str, faulty: str) -> Measurement:
-    """Of one client and one publisher, whose publications are letters."""
+    """The measurement of one client and one publisher, whose publications are letters."""
     variants = [
         variant(name, notifications=[notification(f"P:{letter}", "S", at) for at, letter in enumerate(order)])
         for name, order in (("calm", calm), ("other", "x"), ("faulty", faulty))

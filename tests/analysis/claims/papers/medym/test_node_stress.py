@@ -14,7 +14,7 @@ from tests.analysis.claims.papers.medym.small_runs import CONTENT, Copy, Publish
 LIST = 3
 """Bytes of a destination list of one server."""
 BITS = 8 * (CONTENT + LIST + HEADERS)
-"""Of one copy."""
+"""Bits of one copy."""
 TWO_EVENTS = (
     Published("P:1", "A", (Copy("A", "B", LIST),), ("B",)),
     Published("P:2", "A", (Copy("A", "B", LIST),), ("A", "B")),

@@ -69,7 +69,7 @@ class PropagationOverlay:
         self.brokers: dict[str, ModelBroker] = {}
         self.incarnations = dict.fromkeys(tree.brokers, 0)
         self.active: dict[tuple[str, str], tuple[tuple[Conjunction, ...], int]] = {}
-        """By broker and subscription: the conjunctions and the virtual start time."""
+        """Conjunctions and virtual start time of each active subscription, by broker and subscription."""
         self.sent = 0
         nodes = [*tree.nodes]
         pairs = [pair for members in nodes for pair in combinations(members, 2)]

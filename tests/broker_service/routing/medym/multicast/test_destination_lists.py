@@ -98,7 +98,7 @@ def test_other_headers_are_malformed(header: bytes, reason: str) -> None:
 
 @given(st.binary(max_size=30), st.integers(0, 5))
 def test_any_bytes_are_a_list_a_tree_or_malformed(header: bytes, receiver: int) -> None:
-    """Whatever is decoded is encoded to the same bytes again."""
+    """Bytes that can be decoded are encoded to the same bytes again."""
     try:
         decoded = decode(header, receiver, SERVERS)
     except MalformedMessageError:

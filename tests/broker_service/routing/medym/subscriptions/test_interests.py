@@ -129,7 +129,7 @@ def test_equal_sums_are_one_object_however_they_came_about() -> None:
 
 
 def test_one_change_makes_of_each_sum_another() -> None:
-    """As of an announcement that servers apply, of which one knows more than the others."""
+    """An announcement may be applied by servers of which one knows more than the others."""
     change, known = SumChange((A,)), EMPTY.after(SumChange((B,)))
     for _ in range(2):
         assert list(EMPTY.after(change).subscriptions) == [A]

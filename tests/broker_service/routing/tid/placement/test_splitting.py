@@ -40,7 +40,8 @@ def split(pattern: str, *sources: str, rate: float = 1.0, combine: Combination =
 
 
 def every_pair(node: And | Or, operands: Sequence[Matches]) -> Matches:
-    """As if every combination of one second were a detection, of which there may be more than publications."""
+    """An estimate by which every combination of one second is a detection, of which there may be more than
+    publications."""
     rates = [operand.rate for operand in operands]
     return Matches(prod(rates) if isinstance(node, And) else sum(rates))
 

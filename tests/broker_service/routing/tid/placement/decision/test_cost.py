@@ -22,7 +22,7 @@ from tests.broker_service.routing.tid.placement.situations import (
 from tests.broker_service.routing.tid.placement.walks import walked_cost
 
 TIME = 1e-6
-"""So short that a join attracts no noticeable traffic."""
+"""Seconds between any two brokers, so few that a join attracts no noticeable traffic."""
 
 
 def places_of(flows: dict[str, float]) -> list[str]:
