@@ -48,7 +48,7 @@ RECOVERY = Target("time from a kill to the last notification that it held up", B
 CUT = Target("time from a cut of a link to the last notification that it held up", Bound.AT_MOST, 3150, "ms")
 """Three heartbeats of a second, and 150 ms."""
 START = Target("time from a subscription to its first notification, over three hops", Bound.AT_MOST, 50, "ms")
-"""A batch of 10 ms, three links of 5 ms there and back, and 10 ms."""
+"""The target is the sum of a batch of 10 ms, three links of 5 ms there and back, and 10 ms of work."""
 
 RELAY = """
 name: relay

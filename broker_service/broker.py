@@ -350,7 +350,7 @@ class Broker:
         return link
 
     def remove_link(self, neighbour: BrokerId) -> None:
-        """A broker is a neighbour no more. Drops what its link holds; the shell has ended its streams before.
+        """Makes a broker a neighbour no more, and drops what its link holds; the shell has ended its streams before.
 
         Raises `ValueError` for a broker that is no neighbour, and where the routing protocol does not bear it.
         """

@@ -191,7 +191,7 @@ class FileStorage(MutableMapping[str, bytes]):
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """Raises `OSError`."""
+    """Opens the database, and makes it where there is none. Raises `OSError`."""
     import sqlite3  # noqa: PLC0415 - most brokers store nothing, and would start later
 
     try:

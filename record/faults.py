@@ -12,7 +12,7 @@ from typing import Self
 
 
 class HealKind(enum.StrEnum):
-    """The `text` of a `healed` record."""
+    """The kind of a heal, which the `text` of a `healed` record holds."""
 
     RESTART = "restart"
     """The broker runs again: a new incarnation with empty tables under the same id."""
@@ -37,7 +37,8 @@ VANISHED_LINKS = "vanished links"
 
 
 class FaultKind(enum.StrEnum):
-    """The `text` of a `fault` record. A partition and a flapping link are links that are down."""
+    """The kind of a fault, which the `text` of a `fault` record holds. A partition and a flapping link are links that
+    are down."""
 
     healed_by: HealKind
 

@@ -70,7 +70,7 @@ class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
     a: str
     b: str
     phase: str
-    """before or during (the load)."""
+    """Phase of the probe, `before` or `during` the load."""
     delay_asked: float
     delay_measured: float | None
     rate_asked: float | None

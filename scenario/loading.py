@@ -77,7 +77,7 @@ def _checked(source: YamlSource, directory: Path, overrides: Mapping[str, str], 
 
 
 def _of_variant(problem: Problem, variant: Variant) -> Problem:
-    """A problem of a variant, which it names; the place is that of the setting for a field that varies."""
+    """Makes a problem name the variant that has it, and the place of the setting where the field varies."""
     if not variant.places:
         return problem
     place = variant.blamed(problem.path)

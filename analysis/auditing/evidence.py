@@ -23,24 +23,24 @@ class Evidence:
     """Facts about one variant, in the scenario's time."""
 
     number: int
-    """Of the variant, in the manifest; tallies name it by this."""
+    """Number of the variant in the manifest, by which tallies name it."""
     variant: VariantRecord
     scenario: Mapping[str, object]
-    """As resolved, before the variant's settings."""
+    """The resolved scenario, before the variant's settings."""
     overlay: Overlay
-    """That was asked for, as it was at the start."""
+    """The overlay that was asked for, as it was at the start."""
     logs: LogTally
-    """Of all variants."""
+    """Contents of the logs of all variants."""
     causes: Rows[Lead] = field(default_factory=partial(Rows, Lead))
     issued: Rows[Issued] = field(default_factory=partial(Rows, Issued))
-    """Of all variants, as the former."""
+    """Operations that clients of all variants issued."""
     hops: HopTally = field(default_factory=HopTally)
     modelled: bool = False
     """True for simulated brokers, whose links and work are exact."""
     program: str | None = None
     """The digest of the program that brokers and drivers were to run; None where the manifest does not state it."""
     service_time: ServiceTime | None = None
-    """That was asked for; None where the manifest does not state it."""
+    """The service time that was asked for; None where the manifest does not state it."""
     costs: Costs = field(default_factory=Costs)
     """The costs that a simulated run charges by its calibration."""
     processors: NodeTimes = field(default_factory=dict)

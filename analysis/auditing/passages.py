@@ -26,7 +26,7 @@ class Direction:
     lost: int = 0
     repeated: int = 0
     held: int = 0
-    """By a disturbance."""
+    """Messages that a disturbance held."""
 
     def note_sender(self, event: Event, passed: Passed) -> None:
         if event is Event.SENT:
@@ -87,7 +87,7 @@ class Passages:
     """All messages of one variant, by passage."""
 
     directions: dict[tuple[str, str], Direction] = field(default_factory=partial(defaultdict, Direction))
-    """By sender and receiver."""
+    """Messages by sender and receiver."""
     at_brokers: dict[str, AtBroker] = field(default_factory=partial(defaultdict, AtBroker))
 
 

@@ -104,7 +104,7 @@ def _lossy(evidence: Evidence) -> set[Link]:
 
 
 def _explained(evidence: Evidence) -> Mapping[Link, Intervals]:
-    """By a broker alone, or by both ends of a link: the times in which a broken stream is no wonder."""
+    """Times in which a broken stream is no wonder, by a broker alone, or by both ends of a link."""
     brokers = frozenset(broker.id for broker in evidence.overlay.brokers)
     recovery = round(evidence.variant.recovery * SECOND)
     found: dict[Link, list[tuple[int, int]]] = defaultdict(list)

@@ -16,7 +16,7 @@ class SeedEstimate(msgspec.Struct, frozen=True, kw_only=True):
 
     mean: float
     low: float | None
-    """None for a single seed, which gives no information about chance."""
+    """Lower end of the interval; None for a single seed, which gives no information about chance."""
     high: float | None
     seeds: int
     """Number of seeds that gave a value."""

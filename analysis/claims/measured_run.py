@@ -74,7 +74,7 @@ class MeasuredVariant:
     published: int = 0
     """Publications that clients made."""
     delivery_ratio: float | None = None
-    """Of best-effort routing; None for others, and where nothing was due."""
+    """Share of the due notifications that came; None without best-effort routing, and where nothing was due."""
     delivery_over_time: tuple[DeliveryOverTime, ...] = ()
     """The delivery ratio of best-effort routing in each second, in order of time."""
     labels: tuple[LabelledMessages, ...] = ()
@@ -164,7 +164,7 @@ class MeasuredRun:
         return self._read(log_file(self.directory / LOGS, broker), containing)
 
     def message_records(self, broker: BrokerId, containing: bytes = b"") -> Iterator[MessageRecord]:
-        """The same records, of each the part that concerns its message."""
+        """The part of each of these records that concerns its message. Which records, `records` states."""
         for block in _blocks(log_file(self.directory / LOGS, broker), containing, MessageRecord):
             yield from block
 

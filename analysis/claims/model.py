@@ -117,7 +117,7 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True):
     """Claims of one or several papers."""
 
     papers: dict[str, Paper]
-    """By `Paper.id`."""
+    """Papers by their ids."""
     claims: tuple[Claim, ...]
 
     @property

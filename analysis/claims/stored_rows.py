@@ -17,7 +17,8 @@ _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
 class StoredRows(Sequence[_Row]):
-    """See the module. Reading raises `RunDirectoryError` as `read_table` does."""
+    """The rows of one variant in one table, read when they are first needed. Reading raises `RunDirectoryError` as
+    `read_table` does."""
 
     def __init__(self, results: Path, row: type[_Row], variant: str, chosen: Callable[[_Row], bool]) -> None:
         """The rows of a variant for which `chosen` is true."""

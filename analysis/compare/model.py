@@ -23,7 +23,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """With the link driver, as `container, userspace`."""
     fidelity: str
     publications_logged: str = "all"
-    """By brokers: `all`, or the shares of the variants. Counts of messages and of matching are estimates of a share."""
+    """Share of the publications that brokers logged: `all`, or the shares of the variants. Counts of messages and of
+    matching are estimates of a share."""
 
 
 class SampleEstimate(msgspec.Struct, frozen=True):

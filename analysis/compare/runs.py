@@ -43,11 +43,11 @@ class AnalysedRun:
     side: Side
     summary: Summary
     delays: Mapping[str, Delays]
-    """By variant."""
+    """Delays of each variant."""
 
     @property
     def variants(self) -> dict[str, VariantSummary]:
-        """By name, in the run's order."""
+        """Summaries of the variants by name, in the run's order."""
         return {variant.name: variant for variant in self.summary.variants}
 
 

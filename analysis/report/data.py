@@ -43,9 +43,9 @@ class ReportData:
     directory: Path
     run: Manifest
     overlays: dict[str, Overlay]
-    """By variant."""
+    """Overlay of each variant."""
     fidelity: Mapping[str, VariantFidelity]
-    """By variant, with its audit; empty for a run without `fidelity.json` whose audit is not INVALID."""
+    """Fidelity of each variant, with its audit; empty for a run without `fidelity.json` whose audit is not INVALID."""
     summary: Summary
     delivery: list[DeliveryOverTime]
     """Empty for protocols that promise every delivery."""

@@ -219,7 +219,7 @@ def _composite_plots(data: ReportData) -> list[tuple[str, str, Markup]]:
 
 
 def _join_points_over_time(data: ReportData) -> list[tuple[str, str, Markup]]:
-    """The same of the join points; empty for a run that routes no composite subscriptions as units."""
+    """The figure of join points over time; empty for a run that routes no composite subscriptions as units."""
     if not data.placements:
         return []
     end = max((row.end_s for row in data.phases if row.phase != PhaseName.STOP), default=0.0)

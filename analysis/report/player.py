@@ -37,7 +37,7 @@ class MovingOverlay(msgspec.Struct, frozen=True, kw_only=True):
     end: float
     """Start of the join phase and end of the run, or of the changes that the page holds."""
     ways: list[list[Point]]
-    """By broker, the points between which it moves straight; a single one for a broker that stays in place."""
+    """Points between which each broker moves straight; a single one for a broker that stays in place."""
     links: list[tuple[int, int, float, float]]
     """Numbers of both brokers, and the times between which the link is there."""
     shortened: bool

@@ -98,7 +98,7 @@ class Detection:
     id: str
     """The client's name for the composite subscription."""
     publications: tuple[Constituent, ...]
-    """In the order of their publishing."""
+    """Publications of the set, in the order of their publishing."""
 
 
 class Session:

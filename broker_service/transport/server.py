@@ -71,7 +71,7 @@ class RpcServer:
         self._paths: list[Path] = []
         """Paths of the Unix sockets, which have to be removed because they outlast the process."""
         self._connections: dict[ServerConnection, None] = {}
-        """In the order in which they were opened."""
+        """Open connections, in the order in which they were opened."""
         self._tasks: dict[ServedStream, asyncio.Task[None]] = {}
         self._stopping = False
 

@@ -36,7 +36,7 @@ class Relayed:
     held_up: float = 0.0
     """Share of the time in which the relay had work and did not run."""
     priority: str = ""
-    """The scheduling class that the host granted it."""
+    """Scheduling class that the host granted the relay."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The processes of a run that are nodes of it, as they come and go.
+"""Discovery of the processes of a run's nodes, which come and go.
 
 A process that was just forked still has the environment and the command of its parent, so one that is not of the run is
 looked at again for `_SETTLES` seconds, and one of the run as long as it is no node.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 _ASLEEP_AFTER = 8
 _TURNS = 16
 _LONGEST = 80
-"""Bytes of three numbers of 64 bits."""
+"""Most bytes of a file that holds three numbers of 64 bits in decimal digits."""
 
 
 @dataclass(slots=True, eq=False)

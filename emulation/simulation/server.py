@@ -66,11 +66,11 @@ class SimulatedServer:
         self._queue.work = work
 
     def pause(self) -> None:
-        """Nothing more is handled until `resume`, and nothing may be submitted."""
+        """Has nothing more handled until `resume`; nothing may be submitted meanwhile."""
         self._paused_at = self._events.now
 
     def resume(self) -> None:
-        """Everything that waits is done later by the length of the pause."""
+        """Ends a pause: messages that wait are handled later by the length of the pause."""
         if self._paused_at is not None:
             lasted, self._paused_at = self._events.now - self._paused_at, None
             for done in self._queue.postpone(lasted):

@@ -16,7 +16,7 @@ class BrokerSeen:
     processes: int
     """Processes of this broker that exist, a frozen one included."""
     works: bool = False
-    """True when one of them did something."""
+    """True when one of the processes did something."""
     incarnation: int | None = None
     """The incarnation that it reports; None when it does not answer."""
     stopping: bool = False

@@ -31,7 +31,7 @@ class LinkChange:
     """The properties of a link that differ; those that are None stay as they are."""
 
     delay: float | None = None
-    """Seconds, one way, like jitter."""
+    """One-way delay in seconds, like `jitter`."""
     jitter: float | None = None
     loss: float | None = None
     """Share, 0 to 1."""
@@ -50,7 +50,7 @@ class Down:
 
     target: BrokerId
     how: FaultKind
-    """`KILL` or `STOP`."""
+    """Kind of the end, `KILL` or `STOP`."""
     heals_by: ClassVar[HealKind] = HealKind.RESTART
 
 

@@ -40,9 +40,9 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     delivery: list[str]
-    """The oracle's verdicts."""
+    """Verdicts of the delivery oracle."""
     power: Power
-    """The share of the owed notifications that these rest on."""
+    """Share of the owed notifications that the verdicts rest on."""
     fidelity: str
     reasons: list[str]
     """The reasons why the variant is not VALID."""
@@ -55,7 +55,7 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     spurious: int
     reordered: int
     mean_ms: float | None
-    """Delay of first notifications in milliseconds, as the other three."""
+    """Mean delay of first notifications in milliseconds; the next three fields are its percentiles."""
     p50_ms: float | None
     p95_ms: float | None
     p99_ms: float | None

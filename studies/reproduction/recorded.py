@@ -53,7 +53,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Outcomes of the latest reproductions."""
 
     machine: str
-    """The machine of the costs."""
+    """Machine on which the costs were measured."""
     scenarios: dict[str, RecordedScenario] = {}
     """Outcomes by the scenario's file, relative to `scenarios/`."""
     quick_forms: dict[str, RecordedScenario] = {}

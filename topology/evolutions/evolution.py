@@ -204,7 +204,8 @@ class Evolution:
 
 @dataclass(frozen=True, slots=True)
 class ReappearingLinks(LinkSource):
-    """Links of an overlay, with their own properties, and for other pairs of brokers what a source draws."""
+    """Links that keep an overlay's own properties when they appear again. For other pairs of brokers another source
+    decides."""
 
     overlay: Overlay
     others: LinkSource

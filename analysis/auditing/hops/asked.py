@@ -41,7 +41,7 @@ class AskedVariant:
     """One variant."""
 
     links: Mapping[tuple[str, str], LinkProperties]
-    """By source and target."""
+    """Properties of links by source and target."""
     time_dilation: float = 1.0
     whole_log: bool = True
     """False where brokers logged a sample of publications, so that it is not known what travelled besides."""
@@ -49,10 +49,10 @@ class AskedVariant:
     """Mean service time in nanoseconds; 0 where messages are served as fast as can be."""
     costs: Costs = field(default_factory=Costs)
     struck: Mapping[str, Times] = field(default_factory=dict)
-    """By broker, and by `A->B` for directions: the times of faults on it, and a while after."""
+    """Times of faults, and a while after, by broker, and by `A->B` for directions."""
 
     processors: NodeTimes = field(default_factory=dict)
-    """By node, where it was sampled how long they waited for a processor."""
+    """Times for which nodes waited for a processor, by node, where they were sampled."""
 
     def struck_on_link(self, source: str, target: str) -> Times:
         """The times of faults on a direction or on a broker at its ends; both directions of a link carry TCP."""

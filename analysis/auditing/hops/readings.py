@@ -42,13 +42,13 @@ class LinkReading(msgspec.Struct, frozen=True, kw_only=True):
     disturbed: int
     """Frames that found the link idle and were disturbed by such waits."""
     cleared: Spread
-    """As `delay`, less the most that can have been waiting for a processor."""
+    """Times like `delay`, less the most that can have been waiting for a processor."""
     idle: int
     """Frames that found the link idle."""
     late: int
-    """Those of them that TCP sent again."""
+    """Frames that found the link idle and that TCP sent again."""
     late_expected: float
-    """As many as that should have been, by the loss that was asked for."""
+    """Number of such frames to expect, by the loss that was asked for."""
     queued: int
     """Frames that had to wait for the frame before them by the rate."""
     queued_stretch: float

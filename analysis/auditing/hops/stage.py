@@ -15,7 +15,7 @@ from analysis.engines.interface import ShuffleBucket
 
 @dataclass(frozen=True, slots=True)
 class HopStage:
-    """See the module."""
+    """Reads the link directions and brokers' work of one bucket."""
 
     variants: Sequence[AskedVariant]
 

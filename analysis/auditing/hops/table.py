@@ -58,7 +58,7 @@ class Turns:
 
 
 class HopTable:
-    """See the module."""
+    """The messages of one bucket, by direction and by broker."""
 
     def __init__(self, parts: Iterable[bytes]) -> None:
         self._places: list[HopPlace] = []

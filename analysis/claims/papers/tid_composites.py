@@ -261,7 +261,7 @@ def _over_links(run: MeasuredRun, variants: Sequence[MeasuredVariant]) -> Counte
 
 
 def _ends(run: MeasuredRun, window: Window) -> dict[str, dict[str, list[BrokerId]]]:
-    """By variant, the brokers at which each publication ended that publishers handed in within the window."""
+    """Brokers at which each publication ended that publishers handed in within the window, by variant."""
     by_name = {variant.name: variant for variant in run.variants}
     received: defaultdict[tuple[str, str], set[BrokerId]] = defaultdict(set)
     sent: defaultdict[tuple[str, str], set[BrokerId]] = defaultdict(set)

@@ -37,7 +37,7 @@ class GroupRates:
     groups: Sequence[str]
     """Name of each group, in the scenario's order."""
     counts: Sequence[Sequence[int]]
-    """Of each group, the notifications in each second, from second 0 on."""
+    """Notifications of each group in each second, from second 0 on."""
 
 
 def read_group_rates(results: Path, run: Manifest, phases: Sequence[PhaseTimes]) -> list[GroupRates]:

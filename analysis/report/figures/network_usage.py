@@ -36,7 +36,7 @@ class UsagePoint:
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """The variants of one scheme."""
+    """A routing scheme's line: its variants differ in the matching ratio alone."""
 
     name: str
     first: int

@@ -15,7 +15,7 @@ from broker_service.messages import Kind
 
 
 class Entry(NamedTuple):
-    """A subscription that stands somewhere, whoever made it."""
+    """The content of a subscription that some client or neighbour has, with one identifier of such a subscription."""
 
     id: str
     """Identifier of one subscription with this content, for logs."""

@@ -45,7 +45,7 @@ class ForwardingTable:
         matcher.count = self._places
         self._entries: dict[bytes, Entry] = {}
         self._directions: dict[bytes, Directions] = {}
-        """Directions in which each content stands."""
+        """Neighbours, and this server's clients, that want each content."""
         self._clients: dict[bytes, dict[str, ClientId]] = {}
         """The clients here that want a content, by their subscriptions' identifiers."""
         self._equal: dict[Directions, Directions] = {}

@@ -21,11 +21,11 @@ class Leg(enum.IntEnum):
     """The part of its way on which a publication is."""
 
     HANDED = 0
-    """From a server outside of the channel to the nearest one in it."""
+    """Way from a server outside of the channel to the nearest one in it."""
     TREE = 1
-    """Between two servers of the channel."""
+    """Way from one server of the channel to the next one in its tree."""
     DIRECT = 2
-    """From the publication server to one that joined the channel after the plan was made."""
+    """Way from the publication server to a server that joined the channel after the plan was made."""
 
 
 class ChannelHeader(NamedTuple):

@@ -32,10 +32,10 @@ class Mesh:
     """Servers that may all communicate directly."""
 
     servers: tuple[BrokerId, ...]
-    """In ascending order: the place of a server is its number."""
+    """Servers in ascending order: the place of a server is its number."""
     numbers: Mapping[BrokerId, int]
     given: Distances | None
-    """None where servers measure distances."""
+    """Distances that all servers were given; None where servers measure them."""
 
 
 def prepared_servers(preparation: Preparation) -> bytes:

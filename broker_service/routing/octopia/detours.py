@@ -103,7 +103,7 @@ class FailureDetours:
 
 
 class EitherDetours:
-    """The first of several rules that has a copy."""
+    """Several rules for detours, of which the first that finds a copy decides."""
 
     def __init__(self, choices: Iterable[Detours]) -> None:
         self._choices = tuple(choices)

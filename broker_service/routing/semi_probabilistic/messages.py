@@ -14,8 +14,8 @@ from broker_service.routing.semi_probabilistic.options import SemiProbabilisticO
 
 _Left = Annotated[int, msgspec.Meta(ge=0)]
 _LONGEST_PUBLISHER = 512
-"""Characters: more than any name of a file has, and brokers' logs are named after them. Headers that are kept are small
-because of it."""
+"""Most characters of a publisher's name: more than a file's name may have, and brokers' logs are named after brokers.
+The bound keeps headers that are stored small."""
 
 
 class EventHeader(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):

@@ -71,7 +71,7 @@ class HostCaseRun:
         return session
 
     async def _break(self, session: ClientSession) -> None:
-        """Runs on the event loop, because streams belong to it."""
+        """Breaks a session's stream on the event loop, to which streams belong."""
         session.break_stream()
 
     async def _close(self) -> None:

@@ -42,7 +42,7 @@ _SIMILAR = 1.5
 _OVERLOADED = 0.1
 """Share of servers that are overloaded while decisions are timed."""
 _SEED = 1
-"""Of the lists; the scenario's seed already decides on the servers' places in the network."""
+"""Seed of the lists; the scenario's seed already decides on the servers' places in the network."""
 
 Edges = Sequence[tuple[int, int]]
 

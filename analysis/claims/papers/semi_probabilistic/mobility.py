@@ -75,8 +75,8 @@ def mobile_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def dearest(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Text on figure 11, margins of: horizon 3 takes the most messages at 0.25, and at 0.5; more than half of what it
-    takes beyond horizon 2 at 0.25 are (un)subscriptions."""
+    """Margins of two statements on figure 11: horizon 3 takes the most messages, at 0.25 and at 0.5; more than half of
+    the messages that it takes beyond those of horizon 2 at 0.25 are (un)subscriptions."""
     loads = _loads(run)
     dearer = [
         least([excess(point[3].total, other.total) for other in point[:3]]) for point in (loads[LOW], loads[HIGH])

@@ -101,7 +101,8 @@ def table_sizes(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def _entries(run: MeasuredRun) -> Mapping[str, tuple[int, int]]:
-    """By variant, the subscriptions that clients made, and those that brokers have by their links when the run ends."""
+    """Number of subscriptions that clients made, and of those that brokers have by their links when the run ends, by
+    variant."""
     ended = {variant.name: variant.run_began_ns + variant.run_seconds * SECOND for variant in run.variants}
     made: Counter[str] = Counter()
     by_links: Counter[str] = Counter()

@@ -126,7 +126,8 @@ class Retransmission:
         return self._nacks(target, stream, new) if target else []
 
     def _silent(self, state: StreamState, neighbour: BrokerId, start: int, end: int) -> RangeSet:
-        """Ranges that hold nothing for a neighbour and have positions of a range, as far as this broker knows."""
+        """Silent ranges for a neighbour that touch a range, as far as this broker knows: positions in them hold nothing
+        for it."""
         known = RangeSet(state.silent.touching(start, end))
         kept_from = min(self._forwarding.lost(state, self._forwarding.node_of(neighbour)).values(), default=state.first)
         known.add(start, min(end, kept_from))

@@ -33,7 +33,7 @@ from broker_service.routing.gryphon.virtual_time.vectors import Leaf, Vector, de
 from broker_service.routing.interface import Action, Erase, Store
 
 POSITION_BITS: Final = 32
-"""Positions of one incarnation."""
+"""Bits of a position that count within one incarnation of the broker."""
 _PUBLICATION, _VECTOR, _LOST = "publication ", "vector ", "lost "
 """Beginnings of keys in stable storage."""
 _OVERHEAD: Final = 100

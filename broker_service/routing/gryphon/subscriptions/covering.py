@@ -134,15 +134,15 @@ class _Trait(enum.Enum):
     UNSATISFIABLE = enum.auto()
     WITHOUT_EQUALITY = enum.auto()
     EQUALITY = enum.auto()
-    """One of their equalities."""
+    """An equality that a conjunction has."""
     CHOSEN_EQUALITY = enum.auto()
-    """The equality that was chosen for each."""
+    """The one equality of a conjunction by which it is filed."""
     CHOSEN_ATTRIBUTE = enum.auto()
-    """The attribute of that."""
+    """The attribute of the equality by which it is filed."""
     NARROW = enum.auto()
-    """An attribute whose value they may fix without an equality."""
+    """An attribute whose value a conjunction may fix without an equality."""
     ATTRIBUTE = enum.auto()
-    """One of their attributes."""
+    """An attribute that a conjunction names."""
 
 
 class _Key(NamedTuple):

@@ -209,7 +209,7 @@ class Exchange:
                 return self._report(tid, statistics, tree.wanted_by)
 
     def tables(self) -> Mapping[str, object]:
-        """Neighbours that ask, by tree, for people."""
+        """Neighbours that have asked for each tree's statistics, as the broker's status shows them to people."""
         return {tid: _neighbours(tree.wanted_by) for tid, tree in self._trees.items()}
 
     def _begin(self, tid: TreeId) -> list[Send]:
