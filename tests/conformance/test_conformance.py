@@ -28,20 +28,20 @@ ON_REAL_BROKERS = (
     "a-broker-on-the-way-dies-and-comes-back",
     "a-subscription-withdrawn-while-a-broker-on-the-way-is-dead",
     "a-cut-link-delivers-what-it-held",
-    "one-client-widens-and-narrows",
+    "one-client-widens-and-narrows-its-subscription",
     "the-older-of-two-advertisements-is-withdrawn",
-    "all-withdrawn-all-said-again-three-times-over",
+    "all-withdrawn-and-declared-again-three-times",
     "composite-a-broker-on-the-way-dies-and-comes-back",
     "session-of-the-publisher-breaks-before-the-acknowledgement",
-    "withdrawn-subscription-draws-no-publication",
+    "withdrawn-subscription-attracts-no-publication",
 )
 """They have every operation between them, and two overlays, so that networks are made twice only."""
 
 
 CHANGING_ON_REAL_BROKERS = (
-    "semi-links-come-and-go",
+    "semi-links-appear-and-vanish",
     "semi-nothing-crosses-a-link-after-it-vanished",
-    "semi-a-link-that-was-down-begins-anew",
+    "semi-a-link-that-was-down-starts-without-subscriptions",
 )
 
 

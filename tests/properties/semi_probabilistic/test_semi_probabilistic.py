@@ -9,20 +9,20 @@ wrongly fail none; the distribution of choices catches them, or their independen
 | `RemembersNoEvents` | threshold-1-floods |
 | `NotifiesOnDuplicates` | threshold-1-floods |
 | `KnowsEventsByTheClientsName` | events-of-two-publishers-may-have-one-name |
-| `NotifiesAllLocalClients` | only-clients-that-want-an-event-are-notified |
-| `NotifiesEveryoneOnTheWay` | only-clients-that-want-an-event-are-notified |
-| `NotifiesNobody` | threshold-0-reaches-whom-subscribers-join |
+| `NotifiesAllLocalClients` | only-clients-with-matching-subscriptions-are-notified |
+| `NotifiesEveryoneOnTheWay` | only-clients-with-matching-subscriptions-are-notified |
+| `NotifiesNobody` | threshold-0-reaches-subscribers-connected-by-subscribers |
 | `PublishesWithoutEffectOnItself` | a-ttl-of-0-notifies-at-home |
-| `StopsMatchingAfterThreeHops` | ways-longer-than-the-horizon-match-at-every-broker |
+| `StopsMatchingAfterThreeHops` | flooding-reaches-subscribers-beyond-the-horizon |
 | `CeilingInFloatingPoint` | the-fanout-is-an-exact-ceiling |
-| `RoundsDown` | events-wait-for-nothing-that-is-down |
+| `RoundsDown` | events-do-not-wait-for-links-that-are-down |
 | `CountsOneLinkLessAtThePublisher` | random-hops-have-the-length-of-their-ttl |
 | `LimitsAdjacentSubscribers` | adjacent-subscribers-get-all-whatever-the-threshold |
-| `AddsRandomLinks` | adjacent-subscribers-do-not-make-room-for-more |
+| `AddsRandomLinks` | adjacent-subscribers-count-towards-the-fanout |
 | `IgnoresDistances` | nearer-subscribers-come-first |
 | `UsesEveryLinkToASubscriber` | nearer-subscribers-come-first |
-| `UsesTheNearestDistanceOnly` | further-distances-fill-up |
-| `ChoosesAtRandomOnly` | a-horizon-of-2-steers |
+| `UsesTheNearestDistanceOnly` | farther-subscribers-fill-up-the-fanout |
+| `ChoosesAtRandomOnly` | a-horizon-of-2-leads-to-the-subscriber |
 | `TakesTheFirstLinks` | the distribution of choices |
 | `DrawsOnceForAllEvents` | the distribution of choices |
 | `DrawsEveryLinkInTurn` | the independence of events |
@@ -30,20 +30,20 @@ wrongly fail none; the distribution of choices catches them, or their independen
 | `IgnoresThePreference` | the distribution of choices without a preference |
 | `HasATenthMoreThreshold` | the-fanout-is-an-exact-ceiling |
 | `DropsEveryThirdCopy` | adjacent-subscribers-get-all-whatever-the-threshold |
-| `SendsBack` | no-event-goes-back |
-| `CountsDeadLinks` | events-wait-for-nothing-that-is-down |
-| `SparesLeavesWithoutException` | a-leaf-gets-what-it-wants |
+| `SendsBack` | no-event-returns-over-its-link |
+| `CountsDeadLinks` | events-do-not-wait-for-links-that-are-down |
+| `SparesLeavesWithoutException` | a-spared-leaf-gets-matching-events-only |
 | `KeepsLeaves` | a-broker-that-gets-a-second-link-is-no-leaf |
-| `KeepsRoutesOfDeadLinks` | a-link-that-was-down-begins-anew |
-| `AnnouncesNothingToNewLinks` | links-come-and-go |
+| `KeepsRoutesOfDeadLinks` | a-link-that-was-down-starts-without-subscriptions |
+| `AnnouncesNothingToNewLinks` | links-appear-and-vanish |
 | `AnnouncesOnlyItsOwnToNewLinks` | subscriptions-of-others-travel-over-new-links |
-| `LeavesSubscriptionsInTheQueue` | a-link-that-was-down-begins-anew |
+| `LeavesSubscriptionsInTheQueue` | a-link-that-was-down-starts-without-subscriptions |
 | `SendsLaterWhatAVanishedLinkHeld` | nothing-crosses-a-link-after-it-vanished |
 | `WithdrawsAtOneHopOnly` | a-withdrawal-travels-as-far-as-its-subscription |
 | `PassesOnNoLossOfALink` | the-loss-of-a-link-is-passed-on |
-| `HorizonOneShort` | a-horizon-of-3-steers |
+| `HorizonOneShort` | a-horizon-of-3-leads-to-the-subscriber |
 | `HorizonOneLong` | horizon-0-keeps-subscriptions-at-home |
-| `TakesItsOwnSubscriptionsForRoutes` | a-route-round-a-cycle-is-no-way-home |
+| `TakesItsOwnSubscriptionsForRoutes` | a-subscription-that-returns-round-a-cycle-uses-no-link |
 | `DeterministicHopsAreFree` | deterministic-hops-end-by-their-own-ttl |
 | `EveryHopUsesBoth` | random-hops-end-by-their-own-ttl |
 | `OneHopTooFew` | a-ttl-counts-links-and-the-last-one-delivers |

@@ -78,7 +78,7 @@ def test_withdrawals_are_never_passed_on(protocol: str, router: type[Router], mo
         return ()
 
     monkeypatch.setattr(router, "unsubscribe", silent)
-    assert fails("withdrawn-subscription-draws-no-publication", protocol)
+    assert fails("withdrawn-subscription-attracts-no-publication", protocol)
 
 
 def _drop_one_of_200(dropped: type[Send | Deliver], monkeypatch: pytest.MonkeyPatch) -> None:
