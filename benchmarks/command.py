@@ -73,7 +73,7 @@ class Outcome:
 
     benchmark: Benchmark
     judgements: tuple[Judgement, ...] | None
-    """None if the benchmark failed before it had judged anything."""
+    """Judgement of each target; None if the benchmark failed before it had judged anything."""
 
 
 def main(arguments: Sequence[str]) -> int:

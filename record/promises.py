@@ -41,7 +41,7 @@ class Loss(enum.StrEnum):
     """The publications that a fault of one kind may cost, from the least to all of them."""
 
     NOTHING = "nothing"
-    """None. Publications are late at most."""
+    """Nothing is lost; publications are late at most."""
     UNACCEPTED = "unaccepted"
     """Notifications of the failed broker's own clients, and publications of these that it had not accepted. An accepted
     publication reaches all other clients, at the latest once the broker is back."""

@@ -55,7 +55,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     x: list[float | str]
     y: list[float | None]
-    """None where the run gives no number."""
+    """Value at each place of `x`; None where the run gives no number."""
 
 
 class DrawnFigure(msgspec.Struct, frozen=True, kw_only=True):

@@ -96,7 +96,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Further published numbers that belong to the claim, under names."""
     note: str = ""
     measured_by: Recipe | None = None
-    """None while no scenario measures the claim."""
+    """Scenario and measure; None while no scenario measures the claim."""
 
     @property
     def parts(self) -> tuple[str, ...]:

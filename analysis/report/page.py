@@ -72,7 +72,7 @@ class VariantView:
 
     @property
     def detections(self) -> DetectionFigures | None:
-        """None in a variant without composite subscriptions."""
+        """Figures of detections; None in a variant without composite subscriptions."""
         found = self.summary.delivery.detections
         return None if found is UNSET else found
 

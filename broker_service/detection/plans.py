@@ -45,7 +45,7 @@ class Plan:
     """All steps after a publication has filled one leaf."""
 
     first: Step | None
-    """None where the leaf fulfils the pattern by itself."""
+    """First step; None where the leaf fulfils the pattern by itself."""
     needed: tuple[AccessPath, ...]
     """Paths of later steps to leaves without which nothing can be complete."""
 

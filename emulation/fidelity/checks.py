@@ -52,7 +52,7 @@ class Measurements:
     """Share of all CPUs used by the run itself: brokers, clients, relay, prober, emulator."""
     logs: LogFindings = field(default_factory=LogFindings)
     relay: Relayed | None = None
-    """None when no relay ran."""
+    """Counters of the relay; None when no relay ran."""
     carried: list[CarriedDirection] = field(default_factory=list)
     """The frames of each direction whose properties were not to change in the run phase."""
     changed_logs: list[str] = field(default_factory=list)

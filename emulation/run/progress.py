@@ -41,7 +41,7 @@ class Snapshot:
     """Seconds of the run's time that one of the scenario's takes."""
     phase_begin: float = 0.0
     phase_end: float | None = None
-    """None when it is not known."""
+    """End of the phase; None when it is not known."""
     run_end: float | None = None
     """The expected end of the whole run."""
     brokers: int = 0

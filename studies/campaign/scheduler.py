@@ -56,7 +56,7 @@ class CampaignInterrupt:
     def __init__(self) -> None:
         self.asked = False
         self.end_orderly: Callable[[], None] | None = None
-        """None where the work may be left at any moment."""
+        """Asks for an orderly end; None where the work may be left at any moment."""
         self.end_at_once: Callable[[], None] = do_nothing
         """Ends work that runs outside of this process."""
 

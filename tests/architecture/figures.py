@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,8 +28,9 @@ SMALL = 40
 """Lines below which a module counts as small."""
 LONG_FUNCTION = 50
 """Lines above which a function counts as long."""
-QUESTIONS = frozenset(["What", "How", "Whether", "Where", "When", "Which", "Who", "Whose"])
-"""Words with which no docstring begins (CONTRIBUTING.md, prose)."""
+QUESTIONS = ("What", "How", "Whether", "Where", "When", "Which", "Who", "Whose")
+REFERENCES = ("Those", "That", "The same", "As", "By", "Of", "So", "In which", "None", "See the module")
+"""Words with which no docstring begins (CONTRIBUTING.md, prose), because it could not be read by itself."""
 REPEATED_STATEMENTS = 4
 """Statements from which on two functions with the same body count as a duplicate."""
 
@@ -75,7 +77,8 @@ def figures(root: Path, names: Iterable[str]) -> list[Figure]:
         *_small_modules(sources, arrows),
         *_duplicates(sources),
         Figure.count(
-            "docstrings that begin with a question word", chain.from_iterable(map(question_docstrings, sources))
+            "docstrings that begin with a question or a reference",
+            chain.from_iterable(map(unclear_docstrings, sources)),
         ),
     ]
 
@@ -179,15 +182,12 @@ def _bodies(source: Source) -> list[tuple[str, str]]:
     return found
 
 
-def question_docstrings(source: Source) -> list[str]:
-    """Docstrings of modules, classes, functions and attributes that begin with a question word instead of a noun."""
+def unclear_docstrings(source: Source, words: Iterable[str] = (*QUESTIONS, *REFERENCES)) -> list[str]:
+    """Docstrings of modules, classes, functions and attributes that begin with one of these words."""
     texts = (node.value for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     docstrings = ((node.value, node.lineno) for node in texts if isinstance(node, ast.Constant))
-    return [
-        f"{source.name}:{line}"
-        for text, line in docstrings
-        if isinstance(text, str) and text.split(maxsplit=1)[:1] and text.split(maxsplit=1)[0] in QUESTIONS
-    ]
+    begin = re.compile(rf"\s*({'|'.join(words)})\b")
+    return [f"{source.name}:{line}" for text, line in docstrings if isinstance(text, str) and begin.match(text)]
 
 
 def _repeated(found: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:

@@ -11,7 +11,7 @@ from tests.architecture.figures import figures, own_figures
 REPEATED = "def total(a):\n    b = a\n    b += 1\n    c = b\n    return c\n"
 TREE = {
     "hall/__init__.py": "from hall.door import Lock\n",
-    "hall/door.py": f"class Lock: ...\n{REPEATED}key = 1\n'How it turns.'\n'Turned how?'\n",
+    "hall/door.py": f"class Lock: ...\n{REPEATED}key = 1\n'By its turns.'\n'Turned how?'\n",
     "hall/floor.py": "from hall import door\nfrom attic import beam\n" + "x = 1\n" * 48,
     "attic/__init__.py": '"""What rooms have above."""\n',
     "attic/beam.py": f"import hall.window\nclass Lock: ...\n{REPEATED}" + "def long():\n" + "    pass\n" * 50,
@@ -49,7 +49,7 @@ def found(tmp_path: Path) -> dict[str, str]:
         ("modules under 40 lines with one importer", "2"),
         ("names of classes defined in several modules", "1"),
         ("functions of 4 statements or more that are repeated", "1"),
-        ("docstrings that begin with a question word", "2"),
+        ("docstrings that begin with a question or a reference", "2"),
     ],
 )
 def test_a_figure_is_what_was_counted_by_hand(found: dict[str, str], name: str, value: str) -> None:

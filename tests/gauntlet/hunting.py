@@ -54,7 +54,7 @@ class Found(msgspec.Struct, frozen=True):
     harm: str
     calm: Verdict
     during: Verdict | None
-    """None where no harm was done before the fault."""
+    """Verdict on a run with a fault; None where no harm was done before the fault."""
 
     @property
     def verdict(self) -> Verdict:

@@ -24,7 +24,7 @@ MOST_CLIENTS = 6
 DELAYS = ("0ms", "1ms", "2ms", "5ms", "20ms", "400ms")
 JITTERS = ("0ms", "0ms", "1ms", "10ms")
 WAITS = (None, None, "0ms", "1ms", "4ms", "15ms")
-"""None lets the overlay settle."""
+"""Times to wait after a step; with None, the overlay settles."""
 RECOVERED = "7s"
 """Long enough for a restarted broker's neighbours to find it, and to withdraw what it does not renew."""
 

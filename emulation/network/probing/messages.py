@@ -39,7 +39,7 @@ class ProbedDirection(msgspec.Struct, frozen=True, kw_only=True):
     """Number of small packets in a row, for loss."""
     volleys: int = 0
     responder: FarResponder | None = None
-    """None if the receiving end is on this host."""
+    """Responder of the host on which the receiving end is; None if it is on this host."""
 
 
 class ProbeTask(msgspec.Struct, frozen=True, kw_only=True):

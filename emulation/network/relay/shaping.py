@@ -71,7 +71,7 @@ class Shaper:
 
     def __init__(self, properties: LinkProperties, seed: str) -> None:
         self._seed: str | None = seed
-        """None once there is a generator, which takes 2.5 KB and most links never need."""
+        """Seed of the generator; None once there is one. It takes 2.5 KB, and most links never need it."""
         self._backlog: deque[int] | None = None
         """The times at which the frames that are not yet wholly on the wire will be; None until there is a rate."""
         self._free = 0  # when the last of them will be

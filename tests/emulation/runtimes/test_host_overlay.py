@@ -130,7 +130,7 @@ class Hosted:
         return done.stdout.strip()
 
     def status(self, broker: BrokerId, within: float = 1.0) -> pb.StatusReply | None:
-        """None where no answer comes."""
+        """Status that the broker reports; None where no answer comes."""
         with grpc.insecure_channel(self.addresses[broker]) as channel:
             try:
                 reply: pb.StatusReply = broker_pb2_grpc.BrokerControlStub(channel).Status(

@@ -44,7 +44,7 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
     base: int = 0
     """The digest of the vector from which `vector` differs; 0: from the empty one."""
     vector: bytes | None = None
-    """None when the sender has sent this vector over this link before."""
+    """The encoded vector; None when the sender has sent this vector over this link before."""
     hash: int = 0
     """The number by which brokers of nodes are chosen (`paths`)."""
 

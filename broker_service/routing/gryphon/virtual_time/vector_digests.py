@@ -25,7 +25,7 @@ class EncodedVector(NamedTuple):
     base: int = 0
     """Digest of the vector from which it differs."""
     elements: bytes | None = None
-    """None when the receiver has it."""
+    """Encoded elements that differ; None when the receiver has the vector."""
 
 
 _AT_THE_RECEIVER: Final = EncodedVector()
