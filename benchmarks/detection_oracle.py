@@ -62,7 +62,7 @@ class Trial:
 
     publications: int
     seconds: float
-    """Without the start of Spark."""
+    """Duration in seconds, without the start of Spark."""
     peak: Peak
 
 

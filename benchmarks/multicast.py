@@ -84,7 +84,7 @@ def _list(rng: np.random.Generator, size: int) -> Servers:
 
 
 def _median(function: Multicast, distances: Distances, lists: Sequence[Servers]) -> float:
-    """Milliseconds."""
+    """Median time of a decision, in milliseconds."""
     times = []
     for listed in lists:
         began = perf_counter_ns()

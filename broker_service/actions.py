@@ -51,7 +51,7 @@ class ActionExecutor:
     """Carries out the actions of one router on its broker's links, clients, timers, stable storage and publishers."""
 
     router: Router
-    """Set once it exists."""
+    """The router, set once it exists: it is made after the executor."""
     new_id: Callable[[], str]
     """Makes identifiers of subscriptions for the overlay; set once the router exists."""
 

@@ -49,7 +49,7 @@ INTERNAL: Final = "\0"
 
 COMPOSITE_SUBSCRIPTIONS: Final = "composite_subscriptions"
 PARTIAL_MATCHES: Final = "partial_matches"
-"""Names in `Composites.sizes`."""
+"""Names of the counts in `Composites.sizes`."""
 
 _DETECTION_WORD: Final = Kind.DETECTION.word
 _EXPIRY: Final = "expiry of partial matches"
@@ -78,7 +78,7 @@ class StandingComposite:
 
     client: ClientId
     name: str
-    """The client's name for it."""
+    """The client's name for the composite subscription."""
     parts: Sequence[RoutedPart]
     """The parts to which this broker has subscribed."""
     unit: CompositeUnit | None = None

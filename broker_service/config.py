@@ -73,7 +73,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     detections_at_once: int = 10_000
     """Detections of one composite subscription that one publication may complete."""
     candidates_at_once: int = 100_000
-    """Matches that may be tried for them."""
+    """Matches that may be tried for these detections."""
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for a bound or a time that is not above 0."""

@@ -11,7 +11,7 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     lose: float = 0.0
     """Share that is lost, 0 to 1, as are the other two."""
     repeat: float = 0.0
-    """Share that comes twice."""
+    """Share of the messages that comes twice."""
     hold: float = 0.0
     """Share that is held back, so that later messages overtake it."""
     held_for: float = 0.0

@@ -108,5 +108,5 @@ class LoadGauge:
         self._memory = memory
 
     def take(self) -> None:
-        """Logs both."""
+        """Logs the work and the memory."""
         self._recorder.note(Event.LOAD, count=self._incarnation, duration=self._work(), bytes=self._memory())

@@ -134,7 +134,7 @@ class StreamPosition(msgspec.Struct, frozen=True, gc=False):
 
     stream: str
     position: int
-    """From 1."""
+    """Number of the publication in the stream, from 1."""
 
 
 class ClientFrame(msgspec.Struct, frozen=True, gc=False):

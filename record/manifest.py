@@ -89,7 +89,7 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     planned: dict[str, PlannedPublications] | msgspec.UnsetType = msgspec.UNSET
     """The publications that the workload has, by client; not set before the workload begins."""
     planned_operations: dict[str, PlannedOperations] | msgspec.UnsetType = msgspec.UNSET
-    """Its other operations, likewise."""
+    """The other operations that the workload has, by client; not set before the workload begins."""
     undrained: bool = False
     """True where messages were still on their way when the drain phase ended."""
     interrupted: bool = False

@@ -15,7 +15,7 @@ import msgspec
 RELAY = "relay"
 """The node that stands for the relay of the userspace link driver."""
 INTERVAL = 5
-"""Numbers of an interval."""
+"""Number of integers that describe an interval."""
 
 
 class ProcessorBlock(msgspec.Struct, frozen=True, tag="intervals"):

@@ -23,7 +23,7 @@ class PublicationSample(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """A share of all publications, chosen by a hash of each one's id."""
 
     share: float
-    """More than 0, and less than 1."""
+    """Share of the publications, more than 0 and less than 1."""
     seed: int
 
     def holds(self, publication: str) -> bool:

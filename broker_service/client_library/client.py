@@ -66,7 +66,7 @@ class LostRange:
     stream: str
     start: int
     end: int
-    """Behind the last one."""
+    """Position behind the last lost one."""
 
 
 @dataclass(frozen=True, slots=True)

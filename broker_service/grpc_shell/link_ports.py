@@ -44,7 +44,7 @@ class LinkPorts:
         serve: ServeStream,
         report_refused: Callable[[str, str], None],
     ) -> None:
-        """`report_refused` is that of `RpcServer`."""
+        """`report_refused` is called with the name of a connection that is refused, and the reason."""
         self.servers: dict[str, RpcServer] = {}
         """Servers by the address on which they listen."""
         self._broker = broker

@@ -105,7 +105,7 @@ class LinkStream(Duplex):
         return frames
 
     def charge(self) -> int:
-        """The session has charged its own pace."""
+        """Returns the time from which the next write is allowed, because the session charges its own pace."""
         return self._session.write_at
 
     def end(self) -> None:

@@ -41,7 +41,7 @@ class MessageFrame(msgspec.Struct, frozen=True, gc=False):
     acknowledged: int = 0
     """Messages of the receiver's incarnation that the sender has handled so far."""
     probe: Probe | None = None
-    """On a heartbeat."""
+    """Probe of the round trip; on a heartbeat only."""
 
 
 LinkFrame = Hello | MessageFrame

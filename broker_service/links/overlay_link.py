@@ -132,7 +132,7 @@ class OverlayLink:
         self._clock = clock
         self._recorder = recorder
         self._waiting = _NOTHING
-        """Time of entering, size in bytes, message."""
+        """Messages that wait, each with the time of entering and its size in bytes."""
         self._ahead = 0
         """Messages at the front of those waiting that were put ahead of the others."""
         self._publication_bytes = 0

@@ -134,7 +134,7 @@ class LinkSession:
         """True when the next frame shall carry a probe."""
         self._streams = 0
         self._neighbour_hello: Hello | None = None
-        """On a stream that is yet to be answered."""
+        """Hello of the neighbour on a stream that is yet to be answered."""
         self._back_off = BackOff(limits.reconnect_first, limits.reconnect_last)
         self._pace = Pace(0)
 

@@ -80,9 +80,9 @@ class AnnounceLoss(msgspec.Struct, frozen=True, gc=False):
 
     clients: tuple[ClientId, ...]
     position: StreamPosition
-    """The first one."""
+    """First lost position."""
     end: int
-    """Behind the last one."""
+    """Position behind the last lost one."""
 
 
 class SetTimer(msgspec.Struct, frozen=True):
@@ -147,7 +147,7 @@ class CompositeUnit(msgspec.Struct, frozen=True):
     name: str
     """The client's own name for the whole composite subscription."""
     composite: CompositeSubscription
-    """With a window."""
+    """The composite subscription, which has a window."""
 
     @property
     def parent(self) -> str | None:

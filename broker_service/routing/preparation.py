@@ -20,9 +20,9 @@ class PlannedLink(NamedTuple):
     a: BrokerId
     b: BrokerId
     delay: float
-    """From a to b."""
+    """Delay from `a` to `b`."""
     reverse_delay: float
-    """From b to a."""
+    """Delay from `b` to `a`."""
 
 
 class PlannedMesh(Collection[PlannedLink]):

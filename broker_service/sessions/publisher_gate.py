@@ -18,7 +18,7 @@ class PublisherGate:
     def __init__(self) -> None:
         self.closed = False
         self.reason = ""
-        """The router's, for holding publishers."""
+        """Reason that the router gave for holding publishers."""
         self._holding: dict[Session, None] = {}
 
     @property

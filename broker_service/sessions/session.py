@@ -45,7 +45,7 @@ class Session:
         self.handled = 0
         """Greatest number of a publication that this stream has brought, repeats included, and that was handled."""
         self.acknowledged = 0
-        """The part of it that the client was told."""
+        """Greatest number up to which the client was told that publications were handled."""
         self.dropped = 0
         self._limit = limit
         self._most_bytes = most_bytes

@@ -61,7 +61,7 @@ class Duplex:
         self._write_at = 0
         """Time, in nanoseconds of the monotonic clock, from which the next write is allowed."""
         self._pausing: asyncio.TimerHandle | None = None
-        """Set while a write waits for that time."""
+        """Timer of a write that waits for the time from which it is allowed."""
         self._rested = asyncio.Event()
 
     def on_frame(self, data: bytes) -> None:

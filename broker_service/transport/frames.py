@@ -35,7 +35,7 @@ CONTINUATION = 0x9
 WINDOW_UPDATE = 0x8
 """Type of a frame that enlarges a window."""
 INCREMENT_BYTES = 4
-"""Length of its content."""
+"""Length of the content of a window update."""
 
 _STREAM_BITS = (1 << 31) - 1
 _HEADER = struct.Struct(">HBBBL")

@@ -35,7 +35,7 @@ class Hosts:
 
     @property
     def limit(self) -> str:
-        """For Ansible."""
+        """Names of the hosts as Ansible's option `--limit` takes them."""
         return ",".join(member.name for member in self.members)
 
 

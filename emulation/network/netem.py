@@ -150,7 +150,7 @@ class Shaping:
     rate: float
     """Bits per second."""
     limit: int
-    """Frames."""
+    """Frames that may wait."""
     corruption: float = 0.0
     """Share, 0 to 1."""
 

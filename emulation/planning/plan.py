@@ -72,7 +72,7 @@ class VariantPlan:
     """Settings of this variant only: path in the scenario to value."""
     scenario: Scenario
     overlay: Overlay
-    """At the start, if it changes."""
+    """The overlay; at the start of the run, if it changes."""
     workload: Workload
     evolution: Evolution | None = None
     """The changes of the overlay, in seconds since the start of the join phase; None where it stays as it is."""

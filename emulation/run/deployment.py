@@ -33,7 +33,7 @@ class Deployment(Protocol):
 
     @property
     def overlay(self) -> LiveOverlay:
-        """Available once `start` has returned."""
+        """The running overlay, once `start` has returned."""
 
     @property
     def drivers(self) -> list[str]:

@@ -75,9 +75,9 @@ class OverlayFiles:
 
     topology: str
     underlay: str | msgspec.UnsetType
-    """Not set for a topology without a network of routers."""
+    """File of the network of routers; not set for a topology without one."""
     movements: str | msgspec.UnsetType = msgspec.UNSET
-    """Not set where brokers stay in place."""
+    """File of the brokers' movements; not set where brokers stay in place."""
 
 
 def save_overlays(plan: Plan, paths: RunPaths) -> list[OverlayFiles]:

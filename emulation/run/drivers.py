@@ -63,7 +63,7 @@ class DriverProcess:
             raise HostError(self.exit_report()) from error
 
     def ask_to_end(self) -> None:
-        """It flushes its log and ends."""
+        """Has the process flush its log and end."""
         assert self._process.stdin is not None
         if not self._process.stdin.closed:
             try:

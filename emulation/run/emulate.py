@@ -42,7 +42,7 @@ ShareOf = Callable[[VariantPlan, HostRunContext], AbstractContextManager[HostSha
 
 
 def whole(variant: VariantPlan, _session: HostRunContext) -> AbstractContextManager[HostShare]:
-    """All of it."""
+    """A whole variant as the share of this host."""
     return nullcontext(HostShare.whole(variant.overlay))
 
 

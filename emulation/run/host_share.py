@@ -90,7 +90,7 @@ class HostShare:
 
     @classmethod
     def whole(cls, overlay: Overlay) -> HostShare:
-        """All of it."""
+        """The share of a host that runs the whole variant."""
         return cls(brokers=frozenset(broker.id for broker in overlay.brokers))
 
     @property

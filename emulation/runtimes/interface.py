@@ -39,7 +39,7 @@ class Resources:
     memory: int = 512 * 1024 * 1024
     """Bytes."""
     processes: int = 64
-    """Threads included."""
+    """Most processes, threads included."""
     log_bytes: int = 4 * 1024**3
     """Bytes that a file of the broker may have, its log above all."""
     cpu: float | None = None

@@ -52,7 +52,7 @@ class Rungs:
     runtime: RungChoice
     links: RungChoice
     docker: Docker | None
-    """Given for the container runtime."""
+    """Docker's client, for the container runtime only."""
 
     @property
     def driver(self) -> LinkDriver:

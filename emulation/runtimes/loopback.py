@@ -63,7 +63,7 @@ class LoopbackNetwork:
         return os.getpid()
 
     def check(self) -> None:
-        """Nothing of it can end."""
+        """Does nothing, because no part of the network can end."""
 
     def cut(self, source: BrokerId, target: BrokerId) -> None:
         raise _unchangeable(source, target)
@@ -75,7 +75,7 @@ class LoopbackNetwork:
         raise _unchangeable(source, target)
 
     def connect(self, link: Link) -> None:
-        """Every two addresses are connected."""
+        """Does nothing, because every two addresses are connected."""
 
     def disconnect(self, a: BrokerId, b: BrokerId) -> None:
         """Brokers without a link use none of its addresses."""

@@ -35,7 +35,7 @@ class StorageDirectories:
         os.chown(directory, user, user)
 
     def remove(self) -> None:
-        """Removes all of them."""
+        """Removes all directories."""
         parent = self._run_paths.storage
         if parent.exists():
             shutil.rmtree(parent, ignore_errors=True)

@@ -141,7 +141,7 @@ class SimulatedDeployment:
         return BackgroundLooks(verifier, self._events)
 
     def drained(self) -> None:
-        """No other host shares the variant."""
+        """Does nothing, because no other host shares the variant."""
 
     def leave(self, *nodes: str) -> None:
         for node in nodes:

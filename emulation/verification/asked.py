@@ -221,7 +221,7 @@ class _Unfolding:
         self._note(time, concerned)
 
     def lift(self, time: int) -> None:
-        """Heals everything."""
+        """Ends everything that is asked, at this time."""
         self._holding.clear()
         self._note(time, self._history)
 

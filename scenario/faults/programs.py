@@ -45,7 +45,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One after another."""
+    """Programs that run one after another."""
 
     parts: tuple[Program, ...]
 

@@ -110,7 +110,7 @@ LINK_ROLES: Mapping[str, Callable[[Overlay, Demand], list[LinkEnds]]] = {
 
 
 def overlay_order(overlay: Overlay) -> list[BrokerId]:
-    """All brokers."""
+    """Brokers in the order of the overlay."""
     return [broker.id for broker in overlay.brokers]
 
 

@@ -255,23 +255,23 @@ class FaultItem(Section):
     service_time: ServiceTimeField | None = None
     """For `slow`: work added to each message, instead of `brokers.service_time`."""
     down: Duration | None = None
-    """For `flap`."""
+    """For `flap`: time for which the link is down."""
     up: Duration | None = None
-    """For `flap`."""
+    """For `flap`: time for which the link is up."""
     times: Number | None = None
     """For `flap`: number of times that the link goes down."""
     delay: Duration | None = None
-    """For `degrade`: one way."""
+    """For `degrade`: one-way delay."""
     jitter: Duration | None = None
-    """For `degrade`."""
+    """For `degrade`: variation of the delay."""
     loss: Share | None = None
-    """For `degrade`."""
+    """For `degrade`: share of the frames that is lost."""
     bandwidth: BitRate | None = None
-    """For `degrade`."""
+    """For `degrade`: rate of the link."""
     send_time: SendTimeField | None = None
     """For `degrade`: time that a broker takes to send one message over the link."""
     share: Share | None = None
-    """For `corrupt`."""
+    """For `corrupt`: share of the frames that is damaged."""
     lose: Share | None = None
     """For `disturb`: share of messages that are lost."""
     repeat: Share | None = None

@@ -30,7 +30,7 @@ from scenario.workload.operations import PlannedOperation
 MOST_DETECTIONS = 10_000_000
 """Detections of all composite subscriptions of a run, because the analysis writes a row for each."""
 _SAMPLED = 2_000
-"""Publications."""
+"""Publications in a sample."""
 
 _Counts = NDArray[np.float64]
 """Numbers of combinations; place k holds those of k matches."""

@@ -160,7 +160,7 @@ class Case(Section):
 
     id: _NAME
     description: _REMARK = ""
-    """For readers."""
+    """Text for readers of the case."""
     brokers: Annotated[tuple[_NAME, ...], Field(min_length=1, max_length=MOST_BROKERS)]
     links: Annotated[tuple[Annotated[CaseLink, BeforeValidator(_pair_as_link)], ...], Field(max_length=MOST_LINKS)] = ()
     attributes: dict[_NAME, dict[_NAME, Attribute]] = Field(default_factory=dict)
@@ -244,10 +244,10 @@ class Relation(Section):
 
     id: _NAME = ""
     description: _REMARK = ""
-    """For readers."""
+    """Text for readers of the relation."""
     relation: Literal["matches", "covers", "intersects"]
     left_is: Literal["advertisement", "subscription"] = "advertisement"
-    """Used by `intersects` only."""
+    """Kind of the left side, for `intersects` only."""
     left: _TEXT
     right: _TEXT
     expect: Annotated[bool, Field(strict=True)]

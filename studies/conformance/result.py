@@ -67,12 +67,12 @@ class Result:
     problem: str = ""
     """Why it could not be brought to its end; or, of a relation, what differs."""
     note: str = ""
-    """Why it was skipped."""
+    """Reason for which the case was skipped."""
     refused: tuple[str, ...] = ()
     """Brokers' reasons for rejecting operations."""
     on_the_way: tuple[TablesOnTheWay, ...] = ()
     seconds: float = field(default=0.0, compare=False)
-    """Real ones."""
+    """Seconds of real time that the case took."""
 
 
 def differences(

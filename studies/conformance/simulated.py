@@ -15,7 +15,7 @@ from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol
 
 SETTLE_WITHIN = 60.0
-"""Virtual seconds."""
+"""Virtual seconds within which an overlay has to settle."""
 
 
 class SimulatedCaseRunner:

@@ -22,7 +22,7 @@ def write(case: AnyCase) -> str:
 
 
 def write_all(cases: Sequence[AnyCase]) -> str:
-    """A file's content."""
+    """Content of a file with these cases."""
     return "[\n" + ",\n".join(map(write, cases)) + "\n]\n"
 
 

@@ -32,7 +32,7 @@ class Contact:
     begin: float
     end: float
     a: int
-    """The lower number."""
+    """Number of one of the brokers, the lower one."""
     b: int
 
 

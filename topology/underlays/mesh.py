@@ -101,9 +101,9 @@ class Examination:
 
     missing: tuple[tuple[BrokerId, BrokerId], ...]
     asymmetric: tuple[Asymmetry, ...]
-    """The largest difference first."""
+    """Pairs whose latency differs by direction, the largest difference first."""
     violations: tuple[TriangleViolation, ...]
-    """The greatest gain first."""
+    """Violations of the triangle inequality, the greatest gain first."""
 
 
 def examine(mesh: Mesh) -> Examination:

@@ -30,7 +30,7 @@ Joined = Callable[[RoundTrips, RoundTrips, int, int], RoundTrips]
 """Distances of two joined groups, from the distances and the sizes of both."""
 
 REGION_LIMIT, SITE_LIMIT = 90.0, 2.0
-"""Milliseconds."""
+"""Largest round trips, in milliseconds, by which nodes are grouped into regions and into sites."""
 IN_UNITED_STATES, ELSEWHERE = 44, 12
 """Sites of a draw. (MEDYM, section 6)"""
 

@@ -19,7 +19,7 @@ class AnnouncementTimer(enum.Enum):
     """Keys of timers."""
 
     DUE = enum.auto()
-    """At its end gathered changes are announced."""
+    """Timer at whose end gathered changes are announced."""
 
 
 class Announcements(ABC):

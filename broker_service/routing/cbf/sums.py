@@ -20,7 +20,7 @@ class Entry(NamedTuple):
     id: str
     """Identifier of one subscription with this content, for logs."""
     body: bytes
-    """Its content, by which it is known."""
+    """Encoded predicates, by which the subscription is known."""
     subscription: Subscription
 
 
@@ -37,7 +37,7 @@ class Sum(ABC):
 
     def __init__(self) -> None:
         self.entries: dict[bytes, Entry] = {}
-        """All that it stands for, by content."""
+        """Subscriptions that the sum stands for, by content."""
 
     def __contains__(self, body: bytes) -> bool:
         return body in self.entries
@@ -53,7 +53,7 @@ class Sum(ABC):
 
     @abstractmethod
     def remove(self, body: bytes) -> list[Change]:
-        """Removes a subscription that it stands for."""
+        """Removes a subscription that the sum stands for."""
 
 
 class IdenticalSum(Sum):

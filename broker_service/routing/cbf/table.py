@@ -89,7 +89,7 @@ class ForwardingTable:
         return self._entries[entry.body]
 
     def remove(self, body: bytes, direction: BrokerId | None) -> None:
-        """A content stands in a direction no more."""
+        """Removes a direction of a content."""
         self._set(body, tuple([other for other in self._directions[body] if other != direction]))
 
     def forget(self, body: bytes) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PASSES = 20
-"""Forgy's passes."""
+"""Passes of Forgy's algorithm."""
 MOST_ROUNDS = 100
 """Rounds over all cells, one at a time."""
 

@@ -32,9 +32,9 @@ class EventSpace(msgspec.Struct, frozen=True, dict=True):
 
     attribute: str
     numbers: tuple[Number, ...] = ()
-    """Ascending."""
+    """Numbers that bound the intervals, ascending."""
     strings: tuple[str, ...] = ()
-    """Ascending."""
+    """Strings with a cell of their own, ascending."""
 
     def __len__(self) -> int:
         return 2 + 2 * len(self.numbers) + len(self.strings)

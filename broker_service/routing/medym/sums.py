@@ -49,7 +49,7 @@ class SubscriptionSum:
     __slots__ = ("__weakref__", "_following", "subscriptions")
 
     def __init__(self, subscriptions: Mapping[bytes, Subscription]) -> None:
-        """For `EMPTY` and `after` alone."""
+        """Called by `EMPTY` and `after` alone."""
         self.subscriptions = subscriptions
         """Subscriptions by their encoded predicates."""
         self._following: WeakValueDictionary[SumChange, SubscriptionSum] = WeakValueDictionary()

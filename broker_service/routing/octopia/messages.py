@@ -43,7 +43,7 @@ class Remaining(msgspec.Struct, frozen=True, array_like=True, tag=1):
     """In a publication's header: the receiver of this copy forwards it to these clusters, too."""
 
     civ: Vector
-    """CIV_p."""
+    """The remaining clusters (CIV_p of the paper)."""
 
 
 class Detour(msgspec.Struct, frozen=True, array_like=True, tag=2):
@@ -70,7 +70,7 @@ class Backtrack(msgspec.Struct, frozen=True, array_like=True, tag=3):
 
     civ: Vector
     origin: Name
-    """The region that it comes from."""
+    """Region that the copy comes back from."""
 
 
 class OwnClientsOnly(msgspec.Struct, frozen=True, array_like=True, tag=4):

@@ -257,7 +257,7 @@ class OctopiaRouter(DispatchingRouter):
     # Subscriptions of clients and neighbours
 
     def _add_subscription(self, row: SubscriptionRow, hops: int) -> Actions:
-        """Algorithm 2."""
+        """Adds a subscription by Algorithm 2."""
         self._subscriptions.add(row)
         onward = Message(Kind.SUBSCRIBE, row.id, row.body, hops=hops + 1)
         return [*self._broadcast(onward, row.last_hop), *self._set(row)]

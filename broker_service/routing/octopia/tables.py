@@ -47,7 +47,7 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
     def __init__(self, matcher: Matcher[SubscriptionRow]) -> None:
         super().__init__()
         self.matcher = matcher
-        """Holds every row of the table."""
+        """Matcher that holds every row of the table."""
         self._oldest_first: list[SubscriptionRow] = []
         self._sequence = count()
 

@@ -28,9 +28,9 @@ class EventHeader(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_f
     ttl: _Left | None = None
     """Hops left to this copy; None where the options do not limit them."""
     deterministic_ttl: _Left | None = None
-    """Deterministic hops left to it."""
+    """Deterministic hops left to this copy; None where the options do not limit them."""
     probabilistic_ttl: _Left | None = None
-    """Random hops left to it."""
+    """Random hops left to this copy; None where the options do not limit them."""
 
     @property
     def spent(self) -> bool:

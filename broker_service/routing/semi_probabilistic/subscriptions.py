@@ -91,7 +91,7 @@ class Pattern:
         return self._nearest
 
     def note_change(self) -> None:
-        """Its rows have changed."""
+        """Notes that rows of the pattern have changed."""
         self._clients = self._nearest = None
 
 
@@ -230,7 +230,7 @@ class SubscriptionTable:
         return changes
 
     def _changes_for(self, neighbours: Iterable[BrokerId], row: Row) -> list[Change]:
-        """Rule 2 for these neighbours."""
+        """Changes of a subscription's distance to announce to these neighbours (rule 2)."""
         changes: list[Change] = []
         least, over, second = row.distances_to_announce()
         for neighbour in neighbours:

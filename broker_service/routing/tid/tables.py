@@ -26,7 +26,7 @@ class AdvertisementRow:
     """A row of the subscription routing table: an advertisement and the neighbour it came from."""
 
     id: TreeId
-    """The TID."""
+    """Identifier of the advertisement's tree (TID)."""
     body: bytes
     last_hop: BrokerId | None
     """The neighbour towards the publisher; None when the publisher is a client of this broker."""
@@ -108,7 +108,7 @@ class SubscriptionRow:
     rooted: dict[TreeId, None] = field(default_factory=dict)
     """Trees of `tids` that are rooted at this broker."""
     routes: Routes = NO_ROUTES
-    """Empty when the subscriber is local."""
+    """Routes to the subscriber; empty when it is local."""
     home_name: str = field(init=False)
     """`home` in the form that identifiers have."""
     _subscription: Subscription | None = None

@@ -62,7 +62,7 @@ class DirectionSamples(msgspec.Struct, frozen=True, kw_only=True):
     rates: list[float]
     """Bits per second of Ethernet frames, one value for each train that was long enough."""
     sent: int
-    """Small packets, as is `received`."""
+    """Number of small packets that were sent; `received` counts those that arrived."""
     received: int
     clock_error: float = 0.0
     """Greatest error of all delays in seconds, because the receiving end has another clock."""

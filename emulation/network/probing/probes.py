@@ -172,7 +172,7 @@ class _Budget:
     seconds: float
     """Least duration of the train."""
     packets: float
-    """For the loss; 0 for none."""
+    """Packets by which the loss is measured; 0 for none."""
     volley: int
     """Packets that are sent at once."""
     jitters: int

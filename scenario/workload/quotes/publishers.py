@@ -26,7 +26,7 @@ class PublicationBurst:
     """Seconds into the run phase."""
     publications: int
     rate: float
-    """Per second."""
+    """Publications a second."""
 
     def within(self, start: float, end: float) -> int:
         """Approximate number of its publications between two times, in seconds of the run phase."""

@@ -37,7 +37,7 @@ from studies.campaign.execution import run_cell
 STOP = "stop"
 """The file that asks a cell to end."""
 _POLL_MILLISECONDS = 300
-"""Between two looks for that file."""
+"""Milliseconds between two looks for that file."""
 
 
 def watch(directory: Path, owner: ProcessIdentity | None) -> None:

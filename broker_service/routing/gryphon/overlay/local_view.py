@@ -18,7 +18,7 @@ class LocalView:
     broker: BrokerId
     node: NodeNumber
     leaf: NodeNumber
-    """The broker's own."""
+    """Leaf of the broker itself."""
     peers: Mapping[BrokerId, NodeNumber]
     """Leaves of the other brokers of the node."""
     members: Mapping[NodeNumber, tuple[BrokerId, ...]]

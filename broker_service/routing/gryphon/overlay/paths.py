@@ -19,7 +19,7 @@ Path = Callable[[Links, Sequence[BrokerId], int, int], BrokerId | None]
 """The broker for a hash and a position, of a node's brokers; None when no link to them works."""
 
 MOST_HASH = 1 << 32
-"""Hashes are below."""
+"""Number above all hashes."""
 
 
 def hash_of(value: Value | None) -> int:

@@ -94,9 +94,9 @@ class Propagation:
         """`ask_after` is in seconds, the wait for a state besides round trips; `is_up` tells whether a neighbour can be
         reached, and `round_trip` in how many seconds."""
         self.known: dict[Leaf, VirtualTime] = {}
-        """V_b."""
+        """The broker's vector V_b: the virtual time up to which it knows the changes of each leaf."""
         self.version = 0
-        """Grows whenever V_b does."""
+        """Number that grows whenever V_b does."""
         self._view = view
         self._roots = roots
         self._ask_after = ask_after

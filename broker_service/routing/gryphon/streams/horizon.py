@@ -29,7 +29,7 @@ class Lost(NamedTuple):
 
     start: int
     end: int
-    """Behind the last one."""
+    """Position behind the last lost one."""
 
 
 class Horizon:
@@ -163,7 +163,7 @@ class Horizon:
 
 
 class UnorderedHorizon(Horizon):
-    """See rule 6."""
+    """A horizon without order: publications are processed when they arrive (rule 6)."""
 
     def publication(self, held: Held) -> None:
         if held.position not in self._silent:

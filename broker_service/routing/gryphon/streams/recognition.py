@@ -23,7 +23,7 @@ from broker_service.routing.interface import Erase, Store
 BLOCKS: Final = "recognised "
 """Beginning of the keys of blocks in stable storage."""
 _IN_BLOCK: Final = 16
-"""Ids."""
+"""Ids in one block."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_block: Final = msgspec.msgpack.Decoder(tuple[int, list[str]]).decode
@@ -46,7 +46,7 @@ class _Latest:
         self.accepted = 0
         """Publications so far; the number of the next one."""
         self.ids: dict[str, None] = {}
-        """In the order of their numbers."""
+        """Ids in the order of their numbers."""
         self.position = 0
         """Position of the client's latest publication in the log."""
         self.sizes: dict[int, int] = {}
@@ -72,7 +72,7 @@ class Recognition:
         self._most_bytes = most_bytes
         self._slots = 1 + -(-most // _IN_BLOCK)
         self._latest: dict[ClientId, _Latest] = {}
-        """In the order of their latest publications."""
+        """Clients in the order of their latest publications."""
         self._open: dict[ClientId, int] = {}
         """Clients with a block that is not stored as it is, and the position of the first publication that it lacks;
         in the order of these positions."""

@@ -30,7 +30,7 @@ class StreamState:
         horizon: Horizon,
         requests: GapRequests,
     ) -> None:
-        """`leaf` is that of the broker."""
+        """`leaf` is the broker's own leaf."""
         self.stream = stream
         """The number of the stream."""
         self.upstream = upstream

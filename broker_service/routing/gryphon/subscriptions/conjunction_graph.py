@@ -30,11 +30,11 @@ class Node(Generic[Payload]):
 
     conjunction: Conjunction
     payload: Payload
-    """Belongs to the user of the graph."""
+    """Data of the graph's user."""
     parents: dict[bytes, Node[Payload]] = field(default_factory=dict)
-    """Immediately covering ones, by content."""
+    """Nodes that cover this one immediately, by content."""
     children: dict[bytes, Node[Payload]] = field(default_factory=dict)
-    """Immediately covered ones, by content."""
+    """Nodes that this one covers immediately, by content."""
 
 
 class ConjunctionGraph(Generic[Payload]):

@@ -15,7 +15,7 @@ TICKS_BITS: Final = 32
 MOST_TIME: Final = (1 << 63) - 1
 
 VirtualTime = int
-"""0 is before every subscription."""
+"""Virtual time of a leaf; 0 is before every subscription."""
 
 
 class VirtualClock:

@@ -23,7 +23,7 @@ Vector = Mapping[Leaf, VirtualTime]
 """Times by leaf, none of them 0; a leaf that is missing has the time 0."""
 
 MOST_LEAVES: Final = 1 << 17
-"""Numbers of leaves are below."""
+"""Number above all leaves' numbers."""
 _LOW_TICKS: Final = (1 << TICKS_BITS) - 1
 _VARINT_BYTES: Final = 5
 """Bytes of the largest number in a vector: one of 32 bits."""

@@ -91,7 +91,7 @@ class Relay:
             self._upwards.append(announcement)
 
     def bundles(self) -> Iterator[Addressed]:
-        """All that waits; nothing waits any more."""
+        """Takes all waiting announcements, in bundles with the neighbours that they go to."""
         waiting, upwards = self._waiting, self._upwards
         self._waiting, self._upwards = [], []
         above, neighbours = self._parent, self.neighbours

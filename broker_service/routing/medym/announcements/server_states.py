@@ -18,7 +18,7 @@ from broker_service.routing.medym.subscriptions.exchange import AnnouncedSums
 from broker_service.routing.medym.sums import SumChange, joint
 
 _UNKNOWN: Final = Version(0, 0)
-"""Lower than every version."""
+"""A version that is lower than every other."""
 
 
 class Applied(enum.Enum):

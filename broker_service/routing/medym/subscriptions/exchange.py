@@ -50,7 +50,7 @@ class Exchange(ABC):
 
     @abstractmethod
     def unadvertise(self, id: str) -> None:
-        """It withdraws its advertisement."""
+        """A client here withdraws its advertisement."""
 
     @abstractmethod
     def subscribe(self, id: str, subscription: Subscription) -> None:
@@ -58,7 +58,7 @@ class Exchange(ABC):
 
     @abstractmethod
     def unsubscribe(self, id: str) -> None:
-        """It withdraws its subscription."""
+        """A client here withdraws its subscription."""
 
     @abstractmethod
     def announced(self, change: SumChange) -> None:
@@ -114,10 +114,10 @@ class SubscriptionBroadcast(Exchange):
         self._subscriptions: dict[str, bytes] = {}
 
     def advertise(self, id: str, advertisement: Advertisement) -> None:
-        """Advertisements decide nothing."""
+        """Does nothing, because subscriptions go to all servers whatever is advertised."""
 
     def unadvertise(self, id: str) -> None:
-        """They decide nothing."""
+        """Does nothing, because subscriptions go to all servers whatever is advertised."""
 
     def subscribe(self, id: str, subscription: Subscription) -> None:
         self._subscriptions[id] = encode_predicates(subscription.predicates)
@@ -130,7 +130,7 @@ class SubscriptionBroadcast(Exchange):
         self._sums.change(self._number, change)
 
     def begin(self, server: int, incarnation: int) -> None:
-        """Announcements say the same."""
+        """Does nothing, because announcements name the incarnation."""
 
     def due(self) -> Sequence[Send]:
         return ()
