@@ -196,7 +196,7 @@ class HostRecord(msgspec.Struct, kw_only=True):
 
 
 class ChargedCosts(msgspec.Struct, frozen=True, kw_only=True):
-    """The calibration of a simulated run, as far as it changes times between brokers. Nanoseconds."""
+    """The calibration of a run. Nanoseconds."""
 
     frame: int
     """Work for a frame, of a broker without a service time."""
@@ -204,6 +204,10 @@ class ChargedCosts(msgspec.Struct, frozen=True, kw_only=True):
     """Work for a message of each kind."""
     link: list[int]
     """The equally likely times that a frame takes besides its link."""
+    submit: list[int] = []
+    """Times of a publication from its intended time to its client's broker."""
+    notify: list[int] = []
+    """Times of a notification from a broker to its client."""
 
 
 class Manifest(msgspec.Struct, kw_only=True):
@@ -234,6 +238,9 @@ class Manifest(msgspec.Struct, kw_only=True):
     variants: list[VariantRecord] = []
     calibration: ChargedCosts | msgspec.UnsetType = msgspec.UNSET
     """Costs charged to simulated brokers; not set for other runs."""
+    at_rest: ChargedCosts | msgspec.UnsetType = msgspec.UNSET
+    """The calibration by which the analysis models what a message takes where nothing else goes on; of real brokers
+    only."""
     calibration_origin: str | msgspec.UnsetType = msgspec.UNSET
     """The host and the day on which the calibration was measured, in words. It is stated and judged by nobody: a
     simulated run means the same on every host."""

@@ -23,8 +23,8 @@ from record.processors import INTERVAL, ProcessorBlock, ProcessorLine
 Numbers = NDArray[np.int64]
 Shares = NDArray[np.float64]
 _MICROSECOND = 1000
-_NODE, _BEGIN, _END, _WAITING, _RUNNING = range(INTERVAL)
-_TIMES = slice(_BEGIN, _RUNNING)
+_NODE, _BEGIN = 0, 1
+_TIMES = slice(_BEGIN, INTERVAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,16 @@ class ProcessorTimes:
     ends: Numbers
     ended: Numbers
     """Waiting of all intervals up to that end, after a zero."""
+    running: ProcessorTimes | None = None
+    """The same of the time for which the node ran, where that is known."""
 
     @classmethod
-    def of(cls, begin: Numbers, end: Numbers, waiting: Numbers) -> ProcessorTimes:
+    def of(cls, begin: Numbers, end: Numbers, waiting: Numbers, running: Numbers | None = None) -> ProcessorTimes:
         """The columns of some intervals in any order."""
+        ran = None if running is None else cls.of(begin, end, running)
         begin = np.minimum(begin, end - waiting)
         by_begin, by_end = np.argsort(begin, kind="stable"), np.argsort(end, kind="stable")
-        return cls(begin[by_begin], _sums(waiting[by_begin]), end[by_end], _sums(waiting[by_end]))
+        return cls(begin[by_begin], _sums(waiting[by_begin]), end[by_end], _sums(waiting[by_end]), ran)
 
     @property
     def waited(self) -> int:
@@ -122,7 +125,7 @@ def _times(blocks: list[Numbers], dilation: float) -> ProcessorTimes:
     rows = np.concatenate(blocks)
     if dilation != 1:
         rows = np.rint(rows / dilation).astype(np.int64)
-    return ProcessorTimes.of(rows[:, 0], rows[:, 1], rows[:, 2])
+    return ProcessorTimes.of(*rows.T)
 
 
 def _sums(numbers: Numbers) -> Numbers:

@@ -19,6 +19,7 @@ import msgspec
 from broker_service.messages import KIND_WORDS
 from record.errors import BadInputError
 from record.files import replace_file
+from record.manifest import ChargedCosts
 
 DEFAULT_FILE = "default-calibration.json"
 """In this package: what was measured on the host that its `origin` names."""
@@ -121,6 +122,14 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def free(cls) -> Calibration:
         """Brokers that take no time at all, beyond what the scenario gives them."""
         return cls()
+
+
+def charged_costs(calibration: Calibration) -> ChargedCosts:
+    """The costs as a manifest states them."""
+    submit, link, notify = (
+        list(latency.groups) for latency in (calibration.submit, calibration.link, calibration.notify)
+    )
+    return ChargedCosts(frame=calibration.frame, work=dict(calibration.work), link=link, submit=submit, notify=notify)
 
 
 def load_calibration(path: Path | None = None) -> Calibration:

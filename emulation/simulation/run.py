@@ -14,10 +14,10 @@ from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, sa
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import RunDisplay, Snapshot, no_display
 from emulation.run.variants import run_variants
-from emulation.simulation.calibration import Calibration, load_calibration
+from emulation.simulation.calibration import Calibration, charged_costs, load_calibration
 from emulation.simulation.deployment import SimulatedDeployment
 from emulation.simulation.memory import rare_collections
-from record.manifest import MODELLED, ChargedCosts, RungChoice
+from record.manifest import MODELLED, RungChoice
 
 CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
 ASKED_FOR = RungChoice("simulated", "asked for")
@@ -51,7 +51,7 @@ def simulate(
         log = open_log(paths)
         overlays = save_overlays(plan, paths)
         manifest = write_manifest(plan, paths, runtime, MODELLED, clock=CLOCK)
-        manifest.calibration = ChargedCosts(frame=costs.frame, work=costs.work, link=list(costs.link.groups))
+        manifest.calibration = charged_costs(costs)
         manifest.calibration_origin = costs.source
         context = RunContext(
             paths=paths,

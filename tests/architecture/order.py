@@ -81,6 +81,7 @@ ROOMS: Mapping[str, Floors] = {
         "compare reading",
         "judging",
         "auditing",
+        "budget",
         "claims pipeline query report",
     ),
     "studies": _floors(

@@ -39,7 +39,7 @@ def link_reading(direction: Direction, sent: Numbers, received: Numbers, asked: 
     hops = paired(sent, received)
     struck = asked.struck_on_link(direction.source, direction.target)
     free = untouched(hops.left, hops.arrived, struck)
-    frames = _Frames(hops, free, properties, asked.costs.longest)
+    frames = Frames(hops, free, properties, asked.costs.longest)
     opposite = asked.links.get((direction.target, direction.source), properties)
     idle = frames.idle() if asked.whole_log else np.zeros(len(frames.arrived), dtype=np.bool_)
     travelled = frames.travelled()
@@ -66,7 +66,7 @@ def link_reading(direction: Direction, sent: Numbers, received: Numbers, asked: 
         late_expected=float(again.sum()),
         queued=queued,
         queued_stretch=stretch,
-        acknowledgement=0.0 if properties.rate is None else 8 * SECOND * (_FRAME + _PACKET) / properties.rate,
+        acknowledgement=frames.acknowledgement,
         sending=spread_of(took.astype(np.float64)),
         overlapping=int(np.count_nonzero(_overlaps(hops, free, asked.processors.get(direction.source)))),
     )
@@ -95,7 +95,7 @@ def spread_of(times: Times) -> Spread:
     return Spread(len(times), float(times.min()), low, median, high, float(times.mean()))
 
 
-class _Frames:
+class Frames:
     """The frames of a direction, in the order of writing."""
 
     def __init__(self, hops: Hops, free: NDArray[np.bool_], properties: LinkProperties, latency: int) -> None:
@@ -109,6 +109,10 @@ class _Frames:
         self.written, self.arrived, self._free = hops.written[first], hops.arrived[first], free[first]
         self.segments = -(-payload // _SEGMENT)
         self._jitter = properties.jitter
+        self.acknowledgement = 0.0 if properties.rate is None else 8 * SECOND * (_FRAME + _PACKET) / properties.rate
+        """Nanoseconds for which the rate serialises a frame without messages."""
+        self._of = np.cumsum(new) - 1
+        """The frame of each message."""
         self._latency = latency
         self._serialised = (
             np.zeros(len(first))
@@ -134,13 +138,20 @@ class _Frames:
         """
         if self._jitter or not self._serialised.any() or len(self.written) < 2:
             return 0, 1.0
-        # Lindley's recursion: a frame has left when the rate has served it and all that came before it.
-        served = np.cumsum(self._serialised)
-        begun = np.maximum.accumulate(self.written - np.concatenate(([0.0], served[:-1])))
-        starts = begun + np.concatenate(([0.0], served[:-1]))
+        starts = self._starts()
         waits = (starts - self.written)[1:] > self._serialised[1:]
         waits &= self._free[1:] & self._free[:-1] & ~disturbed[1:] & ~disturbed[:-1]
         if not waits.any():
             return 0, 1.0
         gaps = np.diff(self.arrived)[waits]
         return int(np.count_nonzero(waits)), float(gaps.sum() / self._serialised[1:][waits].sum())
+
+    def through(self) -> Times:
+        """The time that the rate takes for the frame of each message and for what is ahead of that, from writing on."""
+        return np.asarray((self._starts() - self.written + self._serialised)[self._of])
+
+    def _starts(self) -> Times:
+        """The time from which the rate serves each frame, by Lindley's recursion: when it is written, and all that
+        came before it has been served."""
+        before = np.concatenate(([0.0], np.cumsum(self._serialised)[:-1]))[: len(self.written)]
+        return np.asarray(np.maximum.accumulate(self.written - before) + before)

@@ -61,18 +61,19 @@ class HopTable:
     """The messages of one bucket, by direction and by broker."""
 
     def __init__(self, parts: Iterable[bytes]) -> None:
-        self._places: list[HopPlace] = []
+        self.places: list[HopPlace] = []
         found: list[Numbers] = [np.empty((0, len(HopColumn)), dtype=np.int64)]
         for encoded in parts:
             part = _decoder.decode(encoded)
             rows = np.frombuffer(part.rows, dtype=np.int64).reshape(-1, len(HopColumn)).copy()
-            rows[:, HopColumn.PLACE] += len(self._places)
-            self._places += part.places
+            rows[:, HopColumn.PLACE] += len(self.places)
+            self.places += part.places
             found.append(rows)
         rows = np.concatenate(found)
         order = np.argsort(rows[:, HopColumn.PLACE], kind="stable")
-        self._rows = rows[order]
-        counts = np.bincount(self._rows[:, HopColumn.PLACE], minlength=len(self._places))
+        self.rows = rows[order]
+        """In the order of their places."""
+        counts = np.bincount(self.rows[:, HopColumn.PLACE], minlength=len(self.places))
         self._ends = np.cumsum(counts)
 
     def directions(self) -> Iterator[tuple[Direction, Numbers, Numbers]]:
@@ -85,7 +86,7 @@ class HopTable:
     def brokers(self) -> Iterator[tuple[int, str, Turns]]:
         """Variant, name and turns of each receiving broker."""
         by_broker: dict[tuple[int, str], list[int]] = {}
-        for number, place in enumerate(self._places):
+        for number, place in enumerate(self.places):
             if place.event is Event.RECEIVED:
                 by_broker.setdefault((place.variant, place.node), []).append(number)
         for (variant, broker), numbers in sorted(by_broker.items()):
@@ -93,12 +94,12 @@ class HopTable:
 
     def _of(self, place: int) -> Numbers:
         end = int(self._ends[place])
-        return self._rows[int(self._ends[place - 1]) if place else 0 : end]
+        return self.rows[int(self._ends[place - 1]) if place else 0 : end]
 
     def _by_direction(self) -> tuple[Mapping[Direction, Numbers], Mapping[Direction, Numbers]]:
         sent: dict[Direction, list[Numbers]] = {}
         received: dict[Direction, list[Numbers]] = {}
-        for number, place in enumerate(self._places):
+        for number, place in enumerate(self.places):
             if place.peer is None:
                 continue
             if place.event is Event.SENT:
@@ -115,7 +116,7 @@ class HopTable:
         sources: dict[str | None, int] = {}
         blocks = []
         for number in places:
-            place, rows = self._places[number], self._of(number)
+            place, rows = self.places[number], self._of(number)
             kind = kinds.setdefault(place.kind, len(kinds))
             source = sources.setdefault(place.peer, len(sources))
             time, link_time = rows[:, HopColumn.TIME], rows[:, HopColumn.LINK_TIME]

@@ -89,13 +89,17 @@ class Journeys:
             )
         )
         self._table = table
-        self._arrivals = arrivals
+        self.arrivals = arrivals
+        self.notified = notified
+        """In the order of journey, client and time."""
         self._matched = events.of(Event.MATCHED)
         self._sent = events.of(Event.SENT)
-        self._paths = Paths(
+        self.paths = Paths(
             arrivals, self._sent, table.names, np.array([longest[variant] for _, variant in table.journeys], np.int64)
         )
-        self._receipts = _receipts(notified, self._paths, table.names)
+        self.led = self.paths.of(notified)
+        """The arrival that led to each notification; `NO_ARRIVAL` where the log does not hold its path."""
+        self._receipts = _receipts(notified, self.led, self.paths, table.names)
         self._clients = [table.names[client] for client in notified.client.tolist()]
         self._arrived_from, self._matched_from, self._notified_from = (
             self._starts(found) for found in (arrivals, self._matched, notified)
@@ -119,15 +123,15 @@ class Journeys:
             yield Journey(
                 publication=publication,
                 variant=variant,
-                published=publishings[0] if len(publishings) == 1 else _first(publishings),
+                published=publishings[0] if len(publishings) == 1 else first_published(publishings),
                 rejected=rejected[number],
                 accepted=accepted[number],
                 refused=refused[number],
                 compared=compared[number],
                 matched_last=matched_last[number],
                 reached=tuple(self._reached[begin:end]),
-                arrived=self._arrivals.time[begin:end],
-                travelled=self._arrivals.hops[begin:end],
+                arrived=self.arrivals.time[begin:end],
+                travelled=self.arrivals.hops[begin:end],
                 receipts=self._received(number),
                 dropped=self._drops.get(number, ()),
                 seen_last=max([seen_last[number], *[publishing.time for publishing in publishings]]),
@@ -137,12 +141,12 @@ class Journeys:
     def longest_paths(self, journey: Journey) -> list[tuple[str, ...]]:
         """The paths that the publication took and that are not the beginning of another one."""
         begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
-        return sorted(self._paths.brokers(arrival) for arrival in self._paths.ends(begin, end))
+        return sorted(self.paths.brokers(arrival) for arrival in self.paths.ends(begin, end))
 
     def steps(self, journey: Journey) -> list[Step]:
         """The records of the publication's copies, in order of time."""
         names, number = self._table.names, journey.number
-        arrivals, sent = self._arrivals, self._sent
+        arrivals, sent = self.arrivals, self._sent
         begin, end = self._arrived_from[number], self._arrived_from[number + 1]
         steps = [
             Step(StepKind.ARRIVED, time, names[broker], None if source == NOBODY else names[source])
@@ -172,9 +176,9 @@ class Journeys:
         """The first arrival of the publication at each broker, in order of time."""
         begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
         arrivals = zip(
-            self._arrivals.time[begin:end].tolist(),
+            self.arrivals.time[begin:end].tolist(),
             journey.reached,
-            self._arrivals.hops[begin:end].tolist(),
+            self.arrivals.hops[begin:end].tolist(),
             strict=True,
         )
         first: dict[str, Visit] = {}
@@ -185,7 +189,7 @@ class Journeys:
     def work(self, journey: Journey) -> tuple[list[Arrival], list[Comparison]]:
         """The arrivals of the publication and the comparisons of its content, each with the router's work."""
         begin, end = self._arrived_from[journey.number], self._arrived_from[journey.number + 1]
-        arrivals = self._arrivals
+        arrivals = self.arrivals
         worked = zip(
             journey.reached, arrivals.time[begin:end].tolist(), arrivals.duration[begin:end].tolist(), strict=True
         )
@@ -248,9 +252,8 @@ def arrival(journey: Journey, broker: str | None) -> list[Step]:
     return [Step(StepKind.ARRIVED, time, at)]
 
 
-def _receipts(notified: Events, paths: Paths, names: Sequence[str]) -> list[Receipt]:
-    """The receipt of each notification."""
-    arrivals = paths.of(notified)
+def _receipts(notified: Events, arrivals: NDArray[np.int64], paths: Paths, names: Sequence[str]) -> list[Receipt]:
+    """The receipt of each notification, given the arrival that led to it."""
     known = arrivals != NO_ARRIVAL
     hops, waited = notified.hops.copy(), np.full(len(notified), UNKNOWN)
     unstated = known & (hops == UNKNOWN)
@@ -277,5 +280,6 @@ def _receipts(notified: Events, paths: Paths, names: Sequence[str]) -> list[Rece
     ]
 
 
-def _first(publishings: Sequence[Published]) -> Published | None:
+def first_published(publishings: Sequence[Published]) -> Published | None:
+    """The first publishing, by the first client of those that made it at the same time."""
     return min(publishings, key=lambda published: (published.time, published.client or ""), default=None)

@@ -35,7 +35,7 @@ class Paths:
         self._levels, self._level = np.unique(arrivals.hops, return_inverse=True)
         """The numbers of links travelled, in ascending order, and the number of each arrival's in it."""
         first = arrivals.neighbour == NOBODY
-        self._before = np.full(len(arrivals), NO_ARRIVAL)
+        self.before = np.full(len(arrivals), NO_ARRIVAL)
         """The arrival at the neighbour."""
         self.hops = arrivals.hops
         self.known = first
@@ -75,7 +75,7 @@ class Paths:
 
     @cached_property
     def _sources(self) -> list[int]:
-        before: list[int] = self._before.tolist()
+        before: list[int] = self.before.tolist()
         return before
 
     @cached_property
@@ -133,7 +133,7 @@ class Paths:
             found = last != NO_ARRIVAL
             found[found] = self._length[there[last[found]]] < self._longest[arrivals.journey[asking[found]]]
             reached, source, wait = asking[found], there[last[found]], sent.duration[left[found]]
-            self.known[reached], self._before[reached] = True, source
+            self.known[reached], self.before[reached] = True, source
             self._length[reached] = self._length[source] + 1
             unknown = (self.waited[source] == UNKNOWN) | (wait == UNKNOWN)
             self.waited[reached] = np.where(unknown, UNKNOWN, self.waited[source] + wait)

@@ -1,0 +1,132 @@
+"""The intervals of ways that are not over a link: from the publisher, inside of brokers, and to the client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.auditing.hops.table import Numbers
+from analysis.budget.parts import Part
+from analysis.budget.shares import Cut, NodeShare
+from analysis.budget.variant import BudgetedVariant
+from analysis.budget.waits import Waits, at_most, likely
+from analysis.reading.event_table import Truths
+from broker_service.messages import Kind
+
+_PUBLISH = Kind.PUBLISH.word
+
+
+@dataclass(frozen=True, slots=True)
+class Publishings:
+    """Publications on their way from clients to their brokers."""
+
+    driver: Numbers
+    intended: Numbers
+    published: Numbers
+    broker: Numbers
+    turn: Numbers
+    before: Numbers
+    """The broker's turn before; `UNKNOWN` for none."""
+    cost: Numbers
+    """Modelled work of its handling."""
+    struck: Truths
+    """True while a fault was on the broker."""
+
+
+def from_publisher(made: Publishings, variant: BudgetedVariant, waits: Waits) -> Cut:
+    """From the intended time to the turn at the publisher's broker."""
+    cut = Cut.of(len(made.turn))
+    parts = cut.parts
+    begun = np.clip(made.before, made.published, np.maximum(made.published, made.turn))
+    earlier = waits.of(likely, made.broker, made.published, begun)
+    own = made.turn - begun
+    parts[:, Part.WORK] = made.cost
+    parts[:, Part.PLATFORM] = variant.rest.submit.beyond(begun - made.published)
+    stopped = waits.stopped(made.broker, begun, made.turn)
+    service = variant.served(own - made.cost - parts[:, Part.PLATFORM] - stopped)
+    late = made.published - made.intended
+    beyond = late + own - made.cost - parts[:, Part.PLATFORM] - service
+    faulty = np.where(made.struck, np.maximum(beyond, 0), 0)
+    idle = waits.not_working(variant.service, made.broker, made.published, begun, earlier)
+    idle[made.struck] = 0
+    parts[:, Part.WAITING_AT_BROKERS] = begun - made.published - earlier - idle + service + faulty
+    beyond -= faulty
+    left = np.maximum(beyond, 0)
+    lateness = np.minimum(left, waits.of(at_most, made.driver, made.intended, made.published))
+    left -= lateness
+    by_broker = np.minimum(left, waits.of(at_most, made.broker, begun, made.turn))
+    left -= by_broker
+    handing_over = np.minimum(left, waits.of(at_most, made.driver, made.published, made.turn))
+    left -= handing_over
+    by_driver = lateness + handing_over
+    parts[:, Part.CONTENTION] = earlier + by_broker + by_driver
+    parts[:, Part.UNEXPLAINED] = idle + beyond - by_broker - by_driver
+    of_driver = np.clip(late - lateness, 0, left)
+    cut.shares.append(NodeShare(made.driver, by_driver, of_driver))
+    cut.shares.append(NodeShare(made.broker, earlier + by_broker, parts[:, Part.UNEXPLAINED] - of_driver))
+    return cut
+
+
+@dataclass(frozen=True, slots=True)
+class Stays:
+    """Publications at brokers, from their turns on."""
+
+    broker: Numbers
+    turn: Numbers
+    routing: Numbers
+    """Time that the router took."""
+    end: Numbers
+    """The time at which they came into an output queue, or to the client."""
+
+    def routed(self, waits: Waits) -> tuple[Numbers, Numbers, Numbers]:
+        """The time at which the router was done with each, its work, and the broker's contention meanwhile."""
+        done = np.clip(self.turn + self.routing, self.turn, np.maximum(self.turn, self.end))
+        waited = waits.of(likely, self.broker, self.turn, done)
+        return done, done - self.turn - waited, waited
+
+
+def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, waits: Waits) -> Cut:
+    """From the turn to the output queue.
+
+    What passes beyond the router's time is the broker's work, up to a handling at rest, or else the router held it
+    back.
+    """
+    cut = Cut.of(len(stays.turn))
+    parts = cut.parts
+    done, work, waited = stays.routed(waits)
+    held = stays.end - done
+    rest_waited = waits.of(likely, stays.broker, done, stays.end)
+    left = np.maximum(held - rest_waited, 0)
+    at_rest = 0 if variant.simulated else variant.rest.frame + variant.rest.work.get(_PUBLISH, 0)
+    stopped = np.minimum(waits.stopped(stays.broker, done, stays.end), left)
+    stopped[struck] = 0
+    left -= stopped
+    parts[:, Part.WORK] = work + np.where(left <= at_rest, left, 0)
+    parts[:, Part.WAITING_AT_BROKERS] = np.where(left <= at_rest, 0, left)
+    parts[:, Part.CONTENTION] = waited + rest_waited
+    parts[:, Part.UNEXPLAINED] = stopped + np.minimum(held, 0)
+    cut.shares.append(NodeShare(stays.broker, parts[:, Part.CONTENTION], parts[:, Part.UNEXPLAINED]))
+    return cut
+
+
+def to_client(stays: Stays, driver: Numbers, struck: Truths, variant: BudgetedVariant, waits: Waits) -> Cut:
+    """From the turn at the last broker to the client."""
+    cut = Cut.of(len(stays.turn))
+    parts = cut.parts
+    done, work, waited = stays.routed(waits)
+    parts[:, Part.WORK] = work
+    parts[:, Part.PLATFORM] = variant.rest.notify.beyond(np.zeros_like(done))
+    beyond = stays.end - done - parts[:, Part.PLATFORM]
+    faulty = np.where(struck, np.maximum(beyond, 0), 0)
+    parts[:, Part.WAITING_AT_BROKERS] = faulty
+    beyond -= faulty
+    left = np.maximum(beyond, 0)
+    by_driver = np.minimum(left, waits.of(at_most, driver, done, stays.end))
+    left -= by_driver
+    by_broker = np.minimum(left, waits.of(at_most, stays.broker, done, np.minimum(done + left, stays.end)))
+    parts[:, Part.CONTENTION] = waited + by_driver + by_broker
+    parts[:, Part.UNEXPLAINED] = beyond - by_driver - by_broker
+    cut.shares.append(NodeShare(driver, by_driver, parts[:, Part.UNEXPLAINED]))
+    cut.shares.append(NodeShare(stays.broker, waited + by_broker, np.zeros_like(done)))
+    return cut

@@ -1,0 +1,75 @@
+"""The time that a link as asked may take for each message, from being written to having left the link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.auditing.hops.asked import AskedVariant
+from analysis.auditing.hops.links import Frames
+from analysis.auditing.hops.table import Hops, Numbers
+from analysis.budget.records import Records
+from analysis.reading.event_table import Truths
+from analysis.reading.publication_events import UNKNOWN
+from record.service_time import Distribution
+from record.time_units import SECOND
+from topology.link_properties import JitterDistribution
+
+_FURTHEST = {
+    JitterDistribution.NORMAL: (-4.0, 4.0),
+    JitterDistribution.UNIFORM: (-1.0, 1.0),
+    JitterDistribution.PARETO: (-0.6, 22.0),
+}
+"""The bounds of some thousand draws of a frame's jitter, in units of the link's."""
+_ACKNOWLEDGEMENTS = 2
+"""Frames without messages, which no log has, that may be ahead of one on a link with a rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The shortest and the longest time of each message, nanoseconds."""
+
+    shortest: NDArray[np.float64]
+    longest: NDArray[np.float64]
+    """Without end where TCP may have to repeat a frame."""
+    send_time: Numbers
+    """Of its link; `UNKNOWN` where it is drawn anew for each message."""
+
+    def take(self, chosen: Numbers) -> Range:
+        return Range(self.shortest[chosen], self.longest[chosen], self.send_time[chosen])
+
+    def nearest(self, took: Numbers) -> Numbers:
+        """The part of what each took that the link explains; more than it took where that was quicker than it can."""
+        return np.rint(np.clip(took.astype(np.float64), self.shortest, self.longest)).astype(np.int64)
+
+
+def ranges_of(sent: Records, asked: AskedVariant, nodes: Sequence[str]) -> tuple[Range, Truths]:
+    """The times of all messages, in the order of directions and times, and True for those over links that the overlay
+    had at the start: of others it is not known what was asked for."""
+    known = np.zeros(len(sent), dtype=np.bool_)
+    shortest, longest = np.zeros(len(sent)), np.zeros(len(sent))
+    send_time = np.zeros(len(sent), dtype=np.int64)
+    for source, target, places in sent.directions(nodes):
+        properties = asked.links.get((source, target))
+        if properties is None:
+            continue
+        opposite = asked.links.get((target, source), properties)
+        least, most = (bound * properties.jitter * SECOND for bound in _FURTHEST[properties.distribution])
+        delay = properties.delay * SECOND
+        known[places] = True
+        shortest[places] = max(delay + least, 0.0)
+        longest[places] = inf if properties.loss or opposite.loss else delay + most
+        drawn = properties.send_time.distribution is not Distribution.CONSTANT
+        send_time[places] = UNKNOWN if drawn else round(properties.send_time.mean * SECOND)
+        if properties.rate is not None:
+            own = sent.take(places)
+            hops = Hops(own.time, own.link_time, own.link_time, own.bytes)
+            frames = Frames(hops, np.ones(len(own), dtype=np.bool_), properties, asked.costs.longest)
+            through = frames.through()
+            shortest[places] += through
+            longest[places] += through + _ACKNOWLEDGEMENTS * frames.acknowledgement
+    return Range(shortest, longest, send_time), known

@@ -1,0 +1,62 @@
+"""The parts of a delay, and the rows in which they travel. All are whole nanoseconds, so that they add up exactly."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Part(IntEnum):
+    """A part of a delay. Parts are disjoint intervals of time, and all of them together are the delay."""
+
+    LINKS = 0
+    """Delay, jitter, transmission and queueing of links, as asked; of links that lose, TCP's repeats."""
+    WAITING_FOR_LINKS = 1
+    """In output queues, and while a link's send time passes."""
+    WAITING_AT_BROKERS = 2
+    """Behind a broker's own earlier work, for modelled service, in a router that holds it back, and for faults."""
+    WORK = 3
+    """Processor time of its handling: as charged by a simulated run, and of real brokers as the calibration has it, or
+    the router's as logged where that is more."""
+    PLATFORM = 4
+    """Wake-ups, system calls and gRPC, modelled: the mean by the calibration."""
+    CONTENTION = 5
+    """Waiting for a processor, as the kernel counts it."""
+    UNEXPLAINED = 6
+    """The rest, positive or negative."""
+
+
+class PassageColumn(IntEnum):
+    """The columns of a publication's passage: from the output queue of a broker to its turn at the next, or from a
+    client to its turn at the client's broker."""
+
+    MESSAGE = 0
+    """As in `HopColumn`."""
+    VARIANT = 1
+    BROKER = 2
+    """The receiver. Nodes are numbers."""
+    TIME = 3
+    """Of the turn."""
+    BEGIN = 4
+    """The time at which it came into the output queue; of a client's, the broker's turn before, which may have been
+    long ago."""
+    SENDER = 5
+    """`NOBODY` for a client."""
+    COST = 6
+    """Of a client's: modelled work of its handling."""
+    BY_SENDER = 7
+    """The sender's share of the contention."""
+    BY_RELAY = 8
+    """The relay's; what is left is the receiver's."""
+    RELAY = 9
+    """The relay's number."""
+    REST_OF_SENDER = 10
+    """The sender's share of the unexplained."""
+    REST_OF_RELAY = 11
+    """The relay's; what is left is the receiver's."""
+    PARTS = 12
+    """The first of the parts."""
+
+
+PARTS = len(Part)
+PASSAGE = PassageColumn.PARTS + PARTS
+"""Numbers of a passage."""

@@ -1,0 +1,219 @@
+"""The parts of every passage of a publication over a link, by bucket of receiving brokers.
+
+A passage is the time from the output queue of one broker (Q) to the turn at the next (R). The message left the queue
+(L), was written to the link (W), came out of it (A, which real brokers log when their event loop has it), and had its
+turn. Its time is cut at these instants, and at two more: when the link as asked was through with it, and at the
+receiver's turn before.
+
+1. Q to L is waiting for the link; what the kernel counts since the link was free is contention.
+2. L to W is the link's send time.
+3. W to the end of what the link as asked may take is the link.
+4. From there to the receiver's turn before is waiting for the broker's earlier work, less what the kernel counts;
+   unexplained where the broker did not work.
+5. From there to R are modelled service, work and platform, as they are at rest. What remains is contention as far as
+   receiver, sender or relay waited for a processor meanwhile, and else unexplained. During faults it is waiting.
+
+In 1 and 4 there is an explanation without the host, so waits count where they are likely to have been; in 5 there is
+none, so they count up to the time that is to be explained. No time is counted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.auditing.hops.asked import AskedVariant, untouched
+from analysis.auditing.hops.table import HopTable, Numbers
+from analysis.budget.links import Range, ranges_of
+from analysis.budget.parts import PASSAGE, Part, PassageColumn
+from analysis.budget.records import Records, costs_of, earlier_turns, matched
+from analysis.budget.variant import BudgetedVariant
+from analysis.budget.waits import Waits, at_most, likely
+from analysis.reading.event_table import NOBODY
+from analysis.reading.publication_events import UNKNOWN
+from broker_service.messages import Kind
+from record.processors import RELAY
+from record.time_units import MILLISECOND
+
+_PUBLISH = Kind.PUBLISH.word
+_CLOSE = MILLISECOND
+"""Real nanoseconds before writing in which a wait made a drawn send time longer."""
+_encoder = msgspec.msgpack.Encoder()
+
+
+class PassagePart(msgspec.Struct, array_like=True, tag="passages"):
+    """Passages of publications, as rows of eight-byte integers."""
+
+    rows: bytes
+
+
+@dataclass(frozen=True)
+class PassageStage:
+    """See the module. The rows of a publication go to the bucket that its ways go to."""
+
+    variants: Sequence[BudgetedVariant]
+    nodes: Sequence[str]
+    buckets: int
+
+    def __call__(self, table: HopTable) -> dict[int, bytes]:
+        found = [rows for rows in self._passages(table) if len(rows)]
+        if not found:
+            return {}
+        rows = np.concatenate(found)
+        bucket = rows[:, PassageColumn.MESSAGE] % self.buckets
+        return {
+            number: _encoder.encode(PassagePart(rows[bucket == number].tobytes()))
+            for number in np.unique(bucket).tolist()
+        }
+
+    def _passages(self, table: HopTable) -> Iterator[Numbers]:
+        kinds = list(dict.fromkeys(place.kind for place in table.places))
+        records = Records.of(table, self.nodes, kinds)
+        for number, variant in enumerate(self.variants):
+            if variant.asked.whole_log:
+                yield _rows_of(number, variant, self.nodes, records.take(records.variant == number), kinds)
+
+
+def _rows_of(
+    number: int, variant: BudgetedVariant, nodes: Sequence[str], records: Records, kinds: Sequence[str]
+) -> Numbers:
+    """The passages of one variant in a bucket."""
+    received = records.take(~records.sent)
+    received = received.take(np.lexsort((received.peer, received.time, received.node)))
+    before, cost = earlier_turns(received), costs_of(received, variant, kinds)
+    publications = received.is_kind(_PUBLISH, kinds)
+    from_clients = publications & (received.peer == NOBODY)
+    clients = np.zeros((int(from_clients.sum()), PASSAGE), dtype=np.int64)
+    clients[:, PassageColumn.MESSAGE] = received.message[from_clients]
+    clients[:, PassageColumn.BROKER] = received.node[from_clients]
+    clients[:, PassageColumn.TIME] = received.time[from_clients]
+    clients[:, PassageColumn.BEGIN] = before[from_clients]
+    clients[:, PassageColumn.SENDER] = NOBODY
+    clients[:, PassageColumn.COST] = cost[from_clients]
+    sent = records.take(records.sent)
+    sent = sent.take(np.lexsort((sent.time, sent.peer, sent.node)))
+    ranges, known = ranges_of(sent, variant.asked, nodes)
+    choice = sent.is_kind(_PUBLISH, kinds) & known
+    over_links = np.flatnonzero(publications & (received.peer != NOBODY))
+    departures, arrivals = matched(sent.take(choice), received.take(over_links), len(nodes))
+    departed, arrived = np.flatnonzero(choice)[departures], over_links[arrivals]
+    cut = _Cut(
+        variant,
+        Waits(variant.asked.processors, (*nodes, RELAY), variant.asked.time_dilation),
+        sent.take(departed),
+        sent.free_before()[departed],
+        ranges.take(departed),
+        received.take(arrived),
+        before[arrived],
+        cost[arrived],
+        _struck(sent.take(departed), received.time[arrived], variant.asked, nodes),
+    )
+    rows = np.concatenate((cut.rows(len(nodes)), clients))
+    rows[:, PassageColumn.VARIANT] = number
+    return rows
+
+
+def _struck(sent: Records, until: Numbers, asked: AskedVariant, nodes: Sequence[str]) -> NDArray[np.bool_]:
+    """True for each message during whose passage a fault was on the link or on a broker at its ends."""
+    struck = np.zeros(len(sent), dtype=np.bool_)
+    if asked.struck:
+        for source, target, chosen in sent.directions(nodes):
+            times = asked.struck_on_link(source, target)
+            struck[chosen] = ~untouched(sent.time[chosen], until[chosen], times)
+    return struck
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Passages over links, each cut into its parts."""
+
+    variant: BudgetedVariant
+    waits: Waits
+    sent: Records
+    free: Numbers
+    """The time at which the message ahead had been written; `UNKNOWN` for none."""
+    ranges: Range
+    received: Records
+    before: Numbers
+    """The receiver's turn before."""
+    cost: Numbers
+    struck: NDArray[np.bool_]
+
+    def rows(self, relay: int) -> Numbers:
+        """The rows, without the variant's number. `relay` is the relay's number."""
+        sent, received, waits = self.sent, self.received, self.waits
+        rows = np.zeros((len(sent), PASSAGE), dtype=np.int64)
+        parts = rows[:, PassageColumn.PARTS :]
+        begin, written, turn = sent.entered, sent.link_time, received.time
+        # 1 and 2: with the sender
+        queued = waits.of(likely, sent.node, np.maximum(begin, self.free), sent.time)
+        late, unexplained = self._sending()
+        stopped = waits.stopped(sent.node, begin, sent.time)
+        unexplained += np.where(self.struck, 0, np.minimum(stopped, sent.time - begin - queued))
+        parts[:, Part.WAITING_FOR_LINKS] = written - begin - queued - late - unexplained
+        by_sender = queued + late
+        # 3 and 4: over the link, and behind the receiver's earlier work
+        parts[:, Part.LINKS] = self.ranges.nearest(received.link_time - written)
+        due = written + parts[:, Part.LINKS]
+        begun = np.clip(self.before, due, np.maximum(due, turn))
+        earlier = waits.of(likely, received.node, due, begun)
+        idle = waits.not_working(self.variant.service, received.node, due, begun, earlier)
+        idle[self.struck] = 0
+        parts[:, Part.WAITING_AT_BROKERS] = begun - due - earlier - idle
+        # 5: service, work and platform as at rest, and what is beyond
+        own = turn - begun
+        parts[:, Part.WORK] = self.cost
+        parts[:, Part.PLATFORM] = self.variant.rest.link.beyond(begun - due)
+        served = own - self.cost - parts[:, Part.PLATFORM] - waits.stopped(received.node, begun, turn)
+        service = self.variant.served(served)
+        beyond = own - self.cost - parts[:, Part.PLATFORM] - service
+        faulty = np.where(self.struck, np.maximum(beyond, 0), 0)
+        parts[:, Part.WAITING_AT_BROKERS] += service + faulty
+        beyond -= faulty
+        excess = np.maximum(beyond, 0)
+        by_receiver = np.minimum(excess, waits.of(at_most, received.node, begun, turn))
+        left = excess - by_receiver
+        after_writing = np.minimum(left, waits.of(at_most, sent.node, written, np.minimum(written + left, turn)))
+        left -= after_writing
+        by_relay = np.minimum(left, waits.of(at_most, np.full(len(sent), relay), written, turn))
+        parts[:, Part.CONTENTION] = by_sender + earlier + by_receiver + after_writing + by_relay
+        parts[:, Part.UNEXPLAINED] = unexplained + idle + beyond - by_receiver - after_writing - by_relay
+        rest = left - by_relay + idle
+        rest -= np.minimum(rest, waits.stopped(received.node, due, turn))
+        rest_of_sender = np.minimum(rest, waits.stopped(sent.node, written, np.minimum(written + rest, turn)))
+        rest_of_relay = np.minimum(rest - rest_of_sender, waits.stopped(np.full(len(sent), relay), written, turn))
+        for column, numbers in (
+            (PassageColumn.MESSAGE, received.message),
+            (PassageColumn.BROKER, received.node),
+            (PassageColumn.TIME, turn),
+            (PassageColumn.BEGIN, begin),
+            (PassageColumn.SENDER, sent.node),
+            (PassageColumn.BY_SENDER, by_sender + after_writing),
+            (PassageColumn.BY_RELAY, by_relay),
+            (PassageColumn.RELAY, np.full(len(sent), relay)),
+            (PassageColumn.REST_OF_SENDER, unexplained + rest_of_sender),
+            (PassageColumn.REST_OF_RELAY, rest_of_relay),
+        ):
+            rows[:, column] = numbers
+        return rows
+
+    def _sending(self) -> tuple[Numbers, Numbers]:
+        """Contention and the unexplained in the time from leaving the queue to writing.
+
+        A constant send time shows what is beyond it. A drawn one does not: of it, only what the kernel counts next to
+        writing is told apart.
+        """
+        sent = self.sent
+        took = sent.link_time - sent.time
+        constant = self.ranges.send_time
+        close = round(_CLOSE / self.variant.asked.time_dilation)
+        drawn = constant == UNKNOWN
+        due = np.where(drawn, np.maximum(sent.link_time - close, sent.time), sent.time + np.minimum(constant, took))
+        waited = self.waits.of(at_most, sent.node, due, sent.link_time)
+        stopped = self.waits.stopped(sent.node, sent.time, sent.link_time)
+        rest = np.where(drawn, np.minimum(stopped, took - waited), took - constant - waited)
+        return waited, np.where((took > 0) & ~self.struck, rest, 0)

@@ -1,0 +1,155 @@
+"""Records of messages at the ends of links, of many directions at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.auditing.hops.table import HopTable, Numbers
+from analysis.budget.variant import BudgetedVariant
+from analysis.reading.event_table import NOBODY, Truths
+from analysis.reading.hop_events import HopColumn
+from analysis.reading.publication_events import UNKNOWN
+from record.log import Event
+
+_MIXED = 0x5DEECE66D
+"""An odd number, by which the numbers of directions differ in all bits of a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records by column. Nodes and kinds are numbers; times in nanoseconds."""
+
+    variant: Numbers
+    sent: Truths
+    """True for those of a sender."""
+    node: Numbers
+    peer: Numbers
+    kind: Numbers
+    message: Numbers
+    time: Numbers
+    link_time: Numbers
+    """Of writing or arrival; `time` where the record states none."""
+    duration: Numbers
+    """0 where it is not known."""
+    bytes: Numbers
+
+    @classmethod
+    def of(cls, table: HopTable, nodes: Sequence[str], kinds: Sequence[str]) -> Self:
+        """The records of a bucket."""
+        numbers: dict[str | None, int] = {name: number for number, name in enumerate(nodes)}
+        of_kind = {kind: number for number, kind in enumerate(kinds)}
+        facts = [
+            (
+                place.variant,
+                place.event is Event.SENT,
+                numbers.get(place.node, NOBODY),
+                numbers.get(place.peer, NOBODY),
+                of_kind[place.kind],
+            )
+            for place in table.places
+        ]
+        rows = table.rows
+        variant, sent, node, peer, kind = np.array(facts, dtype=np.int64).reshape(-1, 5)[rows[:, HopColumn.PLACE]].T
+        time, link_time, duration = (rows[:, column] for column in _TIMES)
+        return cls(
+            variant,
+            sent == 1,
+            node,
+            peer,
+            kind,
+            rows[:, HopColumn.MESSAGE],
+            time,
+            np.where(link_time == UNKNOWN, time, link_time),
+            np.where(duration == UNKNOWN, 0, duration),
+            rows[:, HopColumn.BYTES],
+        )
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def take(self, chosen: Numbers | Truths) -> Self:
+        """The chosen records, in the order chosen."""
+        return type(self)(*(getattr(self, column.name)[chosen] for column in fields(self)))
+
+    def is_kind(self, kind: str, kinds: Sequence[str]) -> Truths:
+        if kind not in kinds:
+            return np.zeros(len(self), dtype=np.bool_)
+        return np.asarray(self.kind == kinds.index(kind))
+
+    @property
+    def entered(self) -> Numbers:
+        """The time at which each message that was sent came into the output queue."""
+        return self.time - self.duration
+
+    def directions(self, nodes: Sequence[str]) -> Iterator[tuple[str, str, Numbers]]:
+        """Source and target of each direction of what was sent, and the places of its records."""
+        code = self.node * len(nodes) + self.peer
+        order = np.argsort(code, kind="stable")
+        found, first = np.unique(code[order], return_index=True)
+        for number, places in zip(found.tolist(), np.split(order, first[1:]), strict=True):
+            source, target = divmod(number, len(nodes))
+            yield nodes[source], nodes[target], places
+
+    def free_before(self) -> Numbers:
+        """The time at which the message ahead on the same link had been written, of records in the order of directions
+        and times; `UNKNOWN` where there was none. Messages that left together have the same one ahead."""
+        same = (np.diff(self.node) == 0) & (np.diff(self.peer) == 0)
+        return _last_of_former_group(same, self.time, self.link_time)
+
+
+_TIMES = (HopColumn.TIME, HopColumn.LINK_TIME, HopColumn.DURATION)
+
+
+def earlier_turns(received: Records) -> Numbers:
+    """The time of each receiver's turn before, of records in the order of receivers and turns; `UNKNOWN` for none."""
+    return _last_of_former_group(np.diff(received.node) == 0, received.time, received.time)
+
+
+def costs_of(received: Records, variant: BudgetedVariant, kinds: Sequence[str]) -> Numbers:
+    """Work before the turn of each message, of records in the order of receivers, turns and sources.
+
+    A simulated broker handles a frame as a whole, or a message at a time where these take a service time. A real one
+    takes a frame in, and then its messages one by one; what the router takes comes after the turn.
+    """
+    rest = variant.rest
+    work = np.array([rest.work.get(kind, 0) for kind in kinds], dtype=np.int64)[received.kind]
+    if not len(work) or (variant.simulated and variant.service):
+        return work
+    divided = (np.diff(received.node) != 0) | (np.diff(received.peer) != 0)
+    if not variant.simulated:
+        begins = np.concatenate(([True], divided | (np.diff(received.link_time) != 0)))
+        return np.asarray(np.maximum(work + np.where(begins, rest.frame, 0) - received.duration, 0))
+    begins = np.concatenate(([True], divided | (np.diff(received.time) != 0)))
+    return np.asarray((rest.frame + np.add.reduceat(work, np.flatnonzero(begins)))[np.cumsum(begins) - 1])
+
+
+def matched(sent: Records, received: Records, nodes: int) -> tuple[Numbers, Numbers]:
+    """The places of messages that left and arrived once each or equally often, in the order of time."""
+    keys = np.concatenate(
+        (
+            sent.message ^ ((sent.node * nodes + sent.peer) * _MIXED),
+            received.message ^ ((received.peer * nodes + received.node) * _MIXED),
+        )
+    )
+    order = np.argsort(keys, kind="stable")
+    arrived = order >= len(sent)
+    group = np.cumsum(np.diff(keys[order], prepend=keys[order[:1]]) != 0)
+    of_group = np.bincount(group, minlength=1), np.bincount(group, arrived, minlength=1).astype(np.int64)
+    often = of_group[1][group]
+    places = np.flatnonzero(arrived & (of_group[0][group] == 2 * often))
+    return order[places - often[places]], order[places] - len(sent)
+
+
+def _last_of_former_group(same: NDArray[np.bool_], time: Numbers, value: Numbers) -> Numbers:
+    """The value of the last record of an earlier time, while `same` says that a record belongs to the one before."""
+    if not len(time):
+        return time
+    begins = np.concatenate(([True], ~same | (np.diff(time) != 0)))
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(time)), 0))
+    has_former = np.concatenate(([False], same))[first]
+    return np.where(has_former, value[first - 1], UNKNOWN)

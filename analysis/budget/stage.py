@@ -1,0 +1,200 @@
+"""The stage that puts passages and ways together, by bucket of publications: the parts of every delay, summed.
+
+The parts of a notification's way are those of its passages over links, and three more intervals:
+
+1. from the intended time to the turn at the publisher's broker: the driver, the session and the broker's earlier work;
+2. at each broker, from the turn to the output queue of the next link: the router's work, and what it holds back;
+3. from the turn at the last broker to the client: the router's work, the session and the driver.
+
+What ways have in common is computed once, for each arrival at a broker, and added up along the ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.auditing.hops.asked import untouched
+from analysis.auditing.hops.table import Numbers
+from analysis.budget.ends import Publishings, Stays, from_publisher, inside_of_brokers, to_client
+from analysis.budget.joining import JoinedWays, joined
+from analysis.budget.parts import PARTS, Part, PassageColumn
+from analysis.budget.shares import Cut, NodeShare, NodeTotals
+from analysis.budget.tally import BudgetTally, Grouping, Unknown, add_nodes, add_sums
+from analysis.budget.variant import BudgetedVariant
+from analysis.budget.waits import Waits
+from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn
+from analysis.judging.journeys.paths import NO_ARRIVAL
+from analysis.reading.event_table import Truths
+from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS
+from record.processors import RELAY
+from record.time_units import MILLISECOND, SECOND
+
+CLIENTS = "clients"
+"""Stands for a driver that is not known."""
+
+
+@dataclass(frozen=True)
+class BudgetStage:
+    """See the module."""
+
+    variants: Sequence[BudgetedVariant]
+    nodes: Sequence[str]
+    """Brokers and drivers, by number."""
+    subscribers: int
+    """The driver of clients that are notified."""
+
+    def __call__(self, parts: Iterable[bytes]) -> BudgetTally:
+        tally = BudgetTally()
+        ways = joined(parts)
+        for number, variant in enumerate(self.variants):
+            self._add(number, variant, ways.of_variant(number), tally)
+        return tally
+
+    def _add(self, number: int, variant: BudgetedVariant, ways: JoinedWays, tally: BudgetTally) -> None:
+        levels = _levels(ways.arrivals[:, ArrivalColumn.BEFORE])
+        known = _known(ways, levels)
+        if unknown := int(np.count_nonzero(~known)):
+            tally.unknown.add(Unknown(number, unknown))
+        if not known.any():
+            return
+        names = (*self.nodes, RELAY, CLIENTS)
+        totals = NodeTotals(len(names))
+        found = _Budget(variant, ways, levels, ways.notices[known], self, totals).parts()
+        add_nodes(tally, number, names, totals.sums)
+        intended = ways.notices[known, NoticeColumn.INTENDED]
+        delay = np.maximum(found.sum(axis=1) / MILLISECOND, SMALLEST_MS)
+        add_sums(tally, number, Grouping.ALL, np.zeros_like(intended), found)
+        add_sums(tally, number, Grouping.DELAY, np.floor(np.log10(delay) * CLASSES_PER_DECADE).astype(np.int64), found)
+        if variant.run_start is not None:
+            second = (intended - variant.run_start) // SECOND
+            add_sums(tally, number, Grouping.SECOND, np.where(second == -1, 0, second), found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Budget:
+    """The parts of the delays of one variant's notifications, whose ways are known."""
+
+    variant: BudgetedVariant
+    ways: JoinedWays
+    levels: Sequence[Numbers]
+    notices: Numbers
+    stage: BudgetStage
+    totals: NodeTotals
+    """Filled by `parts`."""
+
+    def parts(self) -> Numbers:
+        """The parts of each notification, in the order of `Part`."""
+        arrivals, before = self.ways.arrivals, self.ways.arrivals[:, ArrivalColumn.BEFORE]
+        asked = self.variant.asked
+        waits = Waits(asked.processors, (*self.stage.nodes, RELAY), asked.time_dilation)
+        ended = self.notices[:, NoticeColumn.ARRIVAL]
+        weights = np.bincount(ended, minlength=len(arrivals))
+        for level in reversed(self.levels[1:]):
+            np.add.at(weights, before[level], weights[level])
+        sums = np.zeros((len(arrivals), PARTS), dtype=np.int64)
+        first = self.levels[0][weights[self.levels[0]] > 0]
+        made = self._from_publishers(first, ended, waits)
+        sums[first] = made.parts
+        self.totals.add(made, weights[first])
+        onward = np.flatnonzero((before != NO_ARRIVAL) & (weights > 0))
+        passed = _passed(self.ways.passages[onward])
+        stays = self._stays(before[onward], self.ways.passages[onward, PassageColumn.BEGIN])
+        stayed = inside_of_brokers(stays, self._struck(stays.broker, stays.turn, stays.end), self.variant, waits)
+        for cut in (passed, stayed):
+            sums[onward] += cut.parts
+            self.totals.add(cut, weights[onward])
+        for level in self.levels[1:]:
+            sums[level] += sums[before[level]]
+        last = self._stays(ended, self.notices[:, NoticeColumn.NOTIFIED])
+        drivers = np.full(len(ended), self.stage.subscribers)
+        told = to_client(last, drivers, self._struck(last.broker, last.turn, last.end), self.variant, waits)
+        self.totals.add(told, np.ones(len(ended), dtype=np.int64))
+        return np.asarray(sums[ended] + told.parts)
+
+    def _stays(self, arrivals: Numbers, end: Numbers) -> Stays:
+        rows = self.ways.arrivals[arrivals]
+        return Stays(rows[:, ArrivalColumn.BROKER], rows[:, ArrivalColumn.TIME], rows[:, ArrivalColumn.ROUTING], end)
+
+    def _from_publishers(self, first: Numbers, ended: Numbers, waits: Waits) -> Cut:
+        """The ways to the publishers' brokers; all notifications of one publication have the publishing in common."""
+        origin = np.arange(len(self.ways.arrivals))
+        before = self.ways.arrivals[:, ArrivalColumn.BEFORE]
+        for level in self.levels[1:]:
+            origin[level] = origin[before[level]]
+        notice = np.zeros(len(origin), dtype=np.int64)
+        notice[origin[ended]] = np.arange(len(ended))
+        made, arrivals, passages = self.notices[notice[first]], self.ways.arrivals[first], self.ways.passages[first]
+        broker, turn = arrivals[:, ArrivalColumn.BROKER], arrivals[:, ArrivalColumn.TIME]
+        published = made[:, NoticeColumn.PUBLISHED]
+        return from_publisher(
+            Publishings(
+                made[:, NoticeColumn.PUBLISHER],
+                made[:, NoticeColumn.INTENDED],
+                published,
+                broker,
+                turn,
+                passages[:, PassageColumn.BEGIN],
+                passages[:, PassageColumn.COST],
+                self._struck(broker, published, turn),
+            ),
+            self.variant,
+            waits,
+        )
+
+    def _struck(self, brokers: Numbers, begin: Numbers, end: Numbers) -> Truths:
+        struck = np.zeros(len(brokers), dtype=np.bool_)
+        for number in np.unique(brokers).tolist():
+            times = self.variant.asked.struck.get(self.stage.nodes[number], ())
+            own = brokers == number
+            struck[own] = ~untouched(begin[own], end[own], times)
+        return struck
+
+
+def _passed(passages: Numbers) -> Cut:
+    """Passages over links, which were cut where the receivers' messages were at hand."""
+    parts = passages[:, PassageColumn.PARTS :]
+    sender, by_sender, rest_of_sender, relay, by_relay, rest_of_relay = (
+        passages[:, column]
+        for column in (
+            PassageColumn.SENDER,
+            PassageColumn.BY_SENDER,
+            PassageColumn.REST_OF_SENDER,
+            PassageColumn.RELAY,
+            PassageColumn.BY_RELAY,
+            PassageColumn.REST_OF_RELAY,
+        )
+    )
+    by_receiver = parts[:, Part.CONTENTION] - by_sender - by_relay
+    rest = parts[:, Part.UNEXPLAINED] - rest_of_sender - rest_of_relay
+    return Cut(
+        parts,
+        [
+            NodeShare(sender, by_sender, rest_of_sender),
+            NodeShare(relay, by_relay, rest_of_relay),
+            NodeShare(passages[:, PassageColumn.BROKER], by_receiver, rest),
+        ],
+    )
+
+
+def _known(ways: JoinedWays, levels: Sequence[Numbers]) -> Truths:
+    """True for the notifications whose whole way is known."""
+    known = ways.known.copy()
+    for level in levels[1:]:
+        known[level] &= known[ways.arrivals[level, ArrivalColumn.BEFORE]]
+    ended = ways.notices[:, NoticeColumn.ARRIVAL]
+    found = ended != NO_ARRIVAL
+    found[found] = known[ended[found]]
+    return np.asarray(found)
+
+
+def _levels(before: Numbers) -> list[Numbers]:
+    """The arrivals by the number of those before them on the way."""
+    depth = np.zeros(len(before), dtype=np.int64)
+    at = before
+    while (deeper := at != NO_ARRIVAL).any():
+        depth += deeper
+        at = np.where(deeper, before[at], NO_ARRIVAL)
+    return [np.flatnonzero(depth == number) for number in range(int(depth.max(initial=0)) + 1)]

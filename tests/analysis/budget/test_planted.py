@@ -1,0 +1,131 @@
+"""Delays that are planted into logs appear in the right part and at the right node, and parts add up to delays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from analysis.budget.tally import BudgetTally
+from analysis.run_files.processor_times import NodeTimes
+from record.log import Event
+from record.processors import RELAY
+from record.time_units import MILLISECOND, SECOND
+from tests.analysis.budget.made import (
+    COUNT,
+    DELAY,
+    EVERY,
+    PUBLISHERS,
+    SUBSCRIBERS,
+    Delays,
+    asked,
+    budget_of,
+    by_node,
+    line,
+    read,
+    total,
+    waits,
+)
+
+BROKERS = ("A", "B")
+HELD_UP = [round(wait) for wait in np.random.default_rng(3).exponential(3 * MILLISECOND, COUNT)]
+"""Nanoseconds for which each publication is held up at one place."""
+
+
+def planted(delays: Delays, processors: NodeTimes) -> BudgetTally:
+    records = line(delays)
+    tally = budget_of(read(records, ["base"], BROKERS), [asked(processors)], BROKERS)
+    notified = sum(record.time for record in records if record.event is Event.NOTIFIED)
+    intended = sum(record.intended or 0 for record in records if record.event is Event.PUBLISH)
+    assert total(tally).delay == notified - intended, "the parts are the whole delay"
+    return tally
+
+
+def ends(offset: int, held_up: Sequence[int]) -> list[tuple[int, int]]:
+    """End and length of the waits of publications that were due at a node `offset` after their intended time."""
+    return [(SECOND + number * EVERY + offset + wait, wait) for number, wait in enumerate(held_up)]
+
+
+@pytest.mark.parametrize(
+    ("place", "node", "offset"),
+    [
+        ("publishing", PUBLISHERS, 0),
+        ("to_broker", "A", 0),
+        ("sending", "A", 0),
+        ("sending", RELAY, 5 * MILLISECOND),
+        ("arriving", "B", DELAY),
+        ("notifying", "B", DELAY),
+        ("notifying", SUBSCRIBERS, DELAY),
+    ],
+)
+def test_waiting_for_a_processor_is_contention_at_the_node_that_waited(place: str, node: str, offset: int) -> None:
+    tally = planted(Delays(**{place: HELD_UP}), {node: waits(ends(offset, HELD_UP))})
+    sums, nodes = total(tally), by_node(tally)
+    assert sums.links == COUNT * DELAY
+    assert nodes[node].contention == pytest.approx(sum(HELD_UP), rel=0.1)
+    assert sums.contention == sum(of_node.contention for of_node in nodes.values())
+    assert abs(sums.unexplained) <= 0.1 * sum(HELD_UP)
+
+
+def test_waits_of_both_ends_at_the_same_time_count_once() -> None:
+    waited = waits(ends(DELAY, HELD_UP))
+    both = planted(Delays(arriving=HELD_UP), {"A": waited, "B": waited})
+    assert total(both).contention == pytest.approx(sum(HELD_UP), rel=0.1)
+    assert by_node(both)["B"].contention == total(both).contention
+
+
+def test_waits_that_held_nothing_up_are_no_contention() -> None:
+    idle = {node: waits(ends(EVERY // 2, HELD_UP)) for node in ("A", "B", PUBLISHERS, SUBSCRIBERS, RELAY)}
+    sums = total(planted(Delays(), idle))
+    assert (sums.contention, sums.unexplained) == (0, 0)
+
+
+BEGIN, END = SECOND + 20 * EVERY, SECOND + 40 * EVERY
+"""The time for which a node is stopped."""
+
+
+def stopped(offset: int) -> list[int]:
+    """The time for which each publication is held up at a node to which it comes `offset` after it was due."""
+    come = [SECOND + number * EVERY + offset for number in range(COUNT)]
+    return [END - time if BEGIN <= time < END else 0 for time in come]
+
+
+@pytest.mark.parametrize(
+    ("place", "node", "offset"),
+    [
+        ("publishing", PUBLISHERS, 0),
+        ("to_broker", "A", 0),
+        ("sending", "A", 0),
+        ("sending", RELAY, DELAY),
+        ("arriving", "B", DELAY),
+        ("notifying", SUBSCRIBERS, DELAY),
+    ],
+)
+def test_a_silent_stop_is_unexplained_at_the_node_that_stopped(place: str, node: str, offset: int) -> None:
+    """A process that is stopped waits for no processor. What came meanwhile is handled at once when it continues, one
+    after another."""
+    held_up = stopped(offset)
+    processors = {name: waits([]) for name in ("A", "B", PUBLISHERS, SUBSCRIBERS, RELAY)}
+    processors[node] = waits([], (BEGIN, END))
+    tally = planted(Delays(**{place: held_up}), processors)
+    sums, nodes = total(tally), by_node(tally)
+    assert sums.contention == 0
+    assert sums.unexplained == pytest.approx(sum(held_up), rel=0.1), "it is hidden in no other part"
+    assert nodes[node].unexplained == pytest.approx(sum(held_up), rel=0.1)
+
+
+def test_a_link_that_is_slower_than_asked_is_unexplained() -> None:
+    sums = total(planted(Delays(sending=[MILLISECOND] * COUNT), {"B": waits([])}))
+    assert (sums.links, sums.contention, sums.unexplained) == (COUNT * DELAY, 0, COUNT * MILLISECOND)
+
+
+def test_a_link_that_is_faster_than_asked_is_unexplained_and_negative() -> None:
+    sums = total(planted(Delays(sending=[-MILLISECOND] * COUNT), {}))
+    assert (sums.unexplained, sums.unexplained_absolute) == (-COUNT * MILLISECOND, COUNT * MILLISECOND)
+
+
+def test_absolute_values_do_not_cancel() -> None:
+    odd = [MILLISECOND if number % 2 else -MILLISECOND for number in range(COUNT)]
+    sums = total(planted(Delays(sending=odd), {}))
+    assert (sums.unexplained, sums.unexplained_absolute) == (0, COUNT * MILLISECOND)

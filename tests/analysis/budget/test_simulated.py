@@ -1,0 +1,107 @@
+"""The budget of simulated runs: no contention, nothing unexplained, and every part what the run was asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.auditing.request import asked_of
+from analysis.budget.request import budgeted
+from analysis.budget.tally import BudgetTally, Grouping, Sums
+from analysis.run_files.run_directory import RunDirectory, open_run
+from emulation.planning.plan import make_plan
+from emulation.simulation.run import simulate
+from record.time_units import MILLISECOND, SECOND
+from scenario.loading import load_text
+from studies.calibration.latency import read_logs
+from tests.analysis.budget.made import budget_of, read, total
+
+SCENARIO = """
+name: budgeted
+topology: {{kind: line, brokers: 4, link: {link}}}
+routing: {{protocol: tid}}
+workload:
+  publications: {{source: stocks, publishers: 3, rate: {rate}}}
+  subscriptions: {{subscribers: 6, selectivity: 40%}}
+timeline: {{join: 4s, run: 10s, drain: 6s}}
+brokers: {{service_time: {service}}}
+seed: 3
+"""
+
+
+def simulated(directory: Path, link: str, service: str = "0s", rate: str = "20/s", more: str = "") -> RunDirectory:
+    scenario = load_text(SCENARIO.format(link=link, service=service, rate=rate) + more, "budgeted")
+    return open_run(simulate(make_plan(scenario), directory).directory)
+
+
+def budgeted_run(run: RunDirectory, buckets: int = 2) -> BudgetTally:
+    names = [variant.name for variant in run.manifest.variants]
+    reader = read(read_logs(run.logs), names, run.brokers)
+    logs = reader.tally()
+    variants = [budgeted(run.manifest, number, asked_of(run, number, logs)) for number in range(len(names))]
+    return budget_of(reader, variants, run.brokers, buckets)
+
+
+def mean_ms(sums: Sums, part: str) -> float:
+    return float(getattr(sums, part)) / sums.notifications / MILLISECOND
+
+
+@pytest.mark.parametrize(
+    ("link", "service", "rate"),
+    [
+        ("{delay: 20ms}", "0s", "20/s"),
+        ("{delay: 20ms, jitter: 3ms}", "0s", "20/s"),
+        ("{delay: 5ms, jitter: 3ms, distribution: pareto}", "0s", "20/s"),
+        ("{delay: 5ms, bandwidth: 200kbit}", "0s", "20/s"),
+        ("{delay: 5ms, loss: 2%}", "0s", "20/s"),
+        ("{delay: 5ms, send_time: 4ms}", "0s", "40/s"),
+        ("{delay: 5ms, send_time: {mean: 4ms, distribution: exponential}}", "0s", "40/s"),
+        ("{delay: 5ms}", "4ms", "40/s"),
+        ("{delay: 5ms}", "{mean: 4ms, distribution: exponential}", "40/s"),
+        ("{delay: 5ms}", "0s", "400/s"),
+    ],
+)
+def test_nothing_of_a_simulated_run_is_contention_or_unexplained(
+    tmp_path: Path, link: str, service: str, rate: str
+) -> None:
+    tally = budgeted_run(simulated(tmp_path, link, service, rate))
+    sums = total(tally)
+    assert sums.notifications > 100
+    assert not list(tally.unknown), "every way is known"
+    assert sums.contention == 0
+    assert all(of_node.contention == 0 for of_node in tally.nodes)
+    assert abs(mean_ms(sums, "unexplained")) < 0.03
+
+
+def test_the_parts_are_what_was_asked_for(tmp_path: Path) -> None:
+    sums = total(budgeted_run(simulated(tmp_path, "{delay: 20ms, send_time: 4ms}", "2ms")))
+    links = mean_ms(sums, "links") / 20
+    assert links == pytest.approx(round(links * sums.notifications) / sums.notifications), "20 ms for each link"
+    assert mean_ms(sums, "waiting_for_links") == pytest.approx(4 * links, rel=0.2)
+    assert mean_ms(sums, "waiting_at_brokers") == pytest.approx(2 * (links + 1), rel=0.2)
+    assert mean_ms(sums, "work") == pytest.approx(0.0107 * (links + 1), rel=0.01), "the calibration's for a publication"
+
+
+def test_sums_of_classes_and_seconds_are_the_sum_of_all_however_publications_are_divided(tmp_path: Path) -> None:
+    run = simulated(tmp_path, "{delay: 20ms}")
+    tally = budgeted_run(run)
+    for grouping in (Grouping.DELAY, Grouping.SECOND):
+        groups = [sums for sums in tally.sums if sums.grouping is grouping]
+        assert len(groups) > 5
+        assert [sum(parts) for parts in zip(*(sums.parts for sums in groups), strict=True)] == total(tally).parts
+    assert list(budgeted_run(run, 5).sums) == list(tally.sums)
+    assert list(budgeted_run(run, 5).nodes) == list(tally.nodes)
+    assert sum(sums.unexplained for sums in tally.nodes) == total(tally).unexplained
+
+
+def test_a_fault_that_holds_messages_up_is_waiting(tmp_path: Path) -> None:
+    paused = "faults: [{at: run+4s, pause: B2, for: 2s}]\n"
+    calm, struck = (
+        total(budgeted_run(simulated(tmp_path / name, "{delay: 5ms}", more=more)))
+        for name, more in (("calm", ""), ("struck", paused))
+    )
+    held_up = struck.delay - calm.delay
+    assert held_up > SECOND
+    assert struck.waiting_at_brokers - calm.waiting_at_brokers == pytest.approx(held_up, rel=0.1)
+    assert abs(struck.unexplained) < 0.01 * held_up
