@@ -43,8 +43,8 @@ class DefectReports:
 
 
 class Handling:
-    """See `DefectReports.handling`. The occasion is put into words only when something is raised, because brokers enter
-    such a context at every timer and every stream."""
+    """The context that `DefectReports.handling` returns. The occasion is put into words only when something is raised,
+    because brokers enter such a context at every timer and every stream."""
 
     __slots__ = ("_about", "_occasion", "_reports")
 

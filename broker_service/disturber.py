@@ -44,7 +44,8 @@ class Disturber:
         """True while any link is disturbed."""
         self._disturbances: dict[BrokerId, tuple[Disturbance, random.Random]] = {}
         self._held: dict[TimerKey, tuple[Message, OverlayLink, int, int | None]] = {}
-        """Each with the link and with the incarnation of the neighbour from which it came, and when it arrived."""
+        """Messages that are held back, each with the link and the incarnation of the neighbour from which it came, and
+        when it arrived."""
         self._numbers = 0
 
     @property

@@ -57,10 +57,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """In `unit`; None when this host could not measure it, which does not count against the run."""
     unit: str
     limit: float | None
-    """Beyond this the run is DEGRADED; None for a check that only informs."""
+    """Value beyond which the run is DEGRADED, in `unit`; None for a check that only informs."""
     verdict: FidelityVerdict
     detail: str
-    """For people: what was measured, where it was worst, and what it means."""
+    """Text for people: what was measured, where it was worst, and what it means."""
 
 
 class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -174,7 +174,7 @@ class BrokerLimits(Section):
     partial_matches: Count = _DEFAULTS.partial_matches
     """Largest number of partial matches that are kept for composite subscriptions; the oldest are dropped."""
     partial_match_bytes: Size = _DEFAULTS.partial_match_bytes
-    """Largest size of the publications in them."""
+    """Largest size of the publications in partial matches that are kept, all together; the oldest are dropped."""
     detections_at_once: Count = _DEFAULTS.detections_at_once
     """Largest number of detections that one publication completes for one composite subscription."""
     candidates_at_once: Count = _DEFAULTS.candidates_at_once

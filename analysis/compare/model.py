@@ -20,7 +20,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     seed: int
     runtime: str
-    """With the link driver, as `container, userspace`."""
+    """Runtime and link driver, as `container, userspace`."""
     fidelity: str
     publications_logged: str = "all"
     """Share of the publications that brokers logged: `all`, or the shares of the variants. Counts of messages and of

@@ -59,7 +59,7 @@ class FirstScreen:
     log_losses: list[str]
     """Damaged and missing logs, a sentence each."""
     verdicts: list[VerdictRow]
-    """All of a few variants; of many, those that are not good before the others."""
+    """Verdicts to show: all of a few variants; of many, those that are not good before the others."""
     more_verdicts: int
     """Variants without a row."""
     course: Course

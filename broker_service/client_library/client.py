@@ -78,7 +78,7 @@ class Notification:
     hops: int
     """Overlay links it travelled."""
     position: StreamPosition | None = None
-    """Its place in a stream, where the routing protocol keeps the order of one."""
+    """Place of the publication in a stream, where the routing protocol keeps the order of one."""
     lost_before: tuple[LostRange, ...] = ()
     """Ranges that were lost between the former notification and this one."""
 
@@ -208,7 +208,7 @@ class Session:
 
 
 def _detection(event: ClientEvent) -> Detection:
-    """Raises `ContentError` for content that cannot be read."""
+    """The detection that an event brings. Raises `ContentError` for content that cannot be read."""
     constituents = [Constituent(read.id, decode_publication(read.body)) for read in event.publications]
     return Detection(event.id, tuple(constituents))
 

@@ -29,7 +29,7 @@ class Arrival:
         self.time = time
         """Time of the arrival by the detector's clock, in nanoseconds."""
         self.matches: tuple[Match, ...] = ()
-        """Its matches in all composite subscriptions; empty when it is not kept."""
+        """Matches of the publication in all composite subscriptions; empty when it is not kept."""
 
     @property
     def stamp(self) -> int:

@@ -72,7 +72,7 @@ def _write_predicate(wire: OpenPredicate, predicate: Predicate | VariablePredica
 
 
 def _read(wire: WirePattern, levels: int) -> Composite:
-    """`levels` are those that this pattern may have."""
+    """Reads a pattern that may have this many levels. Raises `ContentError`."""
     if levels == 0:
         raise ContentError(f"nested deeper than {MAX_DEPTH} levels")
     kind = wire.WhichOneof("kind")

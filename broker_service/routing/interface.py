@@ -59,7 +59,7 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
     clients: tuple[ClientId, ...]
     message: Message
     position: StreamPosition | None = None
-    """Its place in a stream, which clients are told and which is logged."""
+    """Place of the publication in a stream, which clients are told and which is logged."""
 
 
 class AnnounceStart(msgspec.Struct, frozen=True, gc=False):
@@ -142,7 +142,7 @@ class CompositeUnit(msgspec.Struct, frozen=True):
     """A composite subscription that the protocol routes as a whole."""
 
     id: str
-    """Its name in the whole overlay; for a part of a unit that is a unit itself, `<that unit>/<name>`."""
+    """Name of the unit in the whole overlay; for a part of a unit that is a unit itself, `<that unit>/<name>`."""
     client: ClientId
     name: str
     """The client's own name for the whole composite subscription."""

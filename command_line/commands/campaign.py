@@ -52,7 +52,7 @@ class CampaignRequest:
     """The Spark master."""
     keep: Keep
     chosen: tuple[str, ...]
-    """Only these cells; all of them where it is empty."""
+    """Cells to run; all cells where it is empty."""
     fresh: bool
     shrink: bool
     shrink_on: str | None

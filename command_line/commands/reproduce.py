@@ -233,7 +233,7 @@ def show_plan(request: ReproductionRequest) -> ExitCode:
 
 
 def show_table(judged: Sequence[JudgedClaim], found: Sequence[CellResult]) -> None:
-    """For people; in a file as wide as it takes, on a terminal as wide as that is."""
+    """Prints a table for people; in a file as wide as it takes, on a terminal as wide as that is."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     console.print(table(judged))
     for judgement in judged:
@@ -248,7 +248,7 @@ def show_table(judged: Sequence[JudgedClaim], found: Sequence[CellResult]) -> No
 
 
 def show_json(judged: Sequence[JudgedClaim], found: Sequence[CellResult]) -> None:
-    """For scripts: one JSON list on standard output."""
+    """Prints one JSON list for scripts on standard output."""
     lines = msgspec.json.format(msgspec.json.encode([reported(judgement) for judgement in judged]), indent=2)
     sys.stdout.write(lines.decode() + "\n")
     for line in closing_lines(judged, found):

@@ -31,7 +31,7 @@ class Vote(enum.IntEnum):
     MOVED = 0
     UNMOVED = 1
     GIVEN_UP = 2
-    """Its time is over. The other hosts end with it, because they cannot agree without it."""
+    """The host's time is over. The other hosts end with it, because they cannot agree without it."""
 
 
 class QuietLooks(Protocol):

@@ -32,9 +32,9 @@ class DriverProcess:
         self.name = name
         self.status = DriverStatus()
         self.connecting = Connecting()
-        """Its latest report while it connects."""
+        """Latest report of the driver while it connects."""
         self.ready = threading.Event()
-        """Set when it has connected to its brokers, or has ended."""
+        """Event that is set when the driver has connected to its brokers, or has ended."""
         self._journal = journal
         self._errors = config.with_suffix(".stderr.log")
         self._resource = f"driver {config}"

@@ -30,7 +30,7 @@ class _Turn:
 
     variant: VariantPlan
     number: int
-    """Its place, from 1."""
+    """Place of the variant in the run, from 1."""
     files: OverlayFiles
     left: float
     """Seconds that it and the variants after it are expected to take."""

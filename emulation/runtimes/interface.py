@@ -51,7 +51,7 @@ class Launch:
     """One start of one broker."""
 
     config: BrokerConfig
-    """With the paths the broker itself will see."""
+    """Configuration with the paths that the broker itself will see."""
     config_directory: Path
     """Directory of `broker.json`, one for each broker and variant."""
     resources: Resources = Resources()

@@ -46,7 +46,7 @@ class LinkChange:
 
 @dataclass(frozen=True, slots=True)
 class Down:
-    """The broker's process has ended, by a crash or in order."""
+    """A broker whose process has ended, by a crash or in order."""
 
     target: BrokerId
     how: FaultKind
@@ -56,7 +56,7 @@ class Down:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The broker does nothing, and its sockets stay open."""
+    """A broker that does nothing, and whose sockets stay open."""
 
     target: BrokerId
     begins_by: ClassVar[FaultKind] = FaultKind.PAUSE
@@ -65,7 +65,7 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """The broker may use that many cores."""
+    """A broker that may use this many cores at most."""
 
     target: BrokerId
     cores: float
@@ -75,7 +75,7 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True)
 class Slowed:
-    """The broker's service time is this one instead of its own."""
+    """A broker with a service time other than its own."""
 
     target: BrokerId
     service_time: ServiceTime
@@ -85,7 +85,7 @@ class Slowed:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """This direction carries nothing."""
+    """A direction that carries nothing."""
 
     target: LinkDirection
     begins_by: ClassVar[FaultKind] = FaultKind.LINK_DOWN
@@ -94,7 +94,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """This direction has other properties than its own."""
+    """A direction whose properties differ from its own."""
 
     target: LinkDirection
     change: LinkChange
@@ -104,7 +104,7 @@ class Degraded:
 
 @dataclass(frozen=True, slots=True)
 class Corrupted:
-    """This share of the frames arrives damaged."""
+    """A direction on which a share of the frames arrives damaged."""
 
     target: LinkDirection
     share: float

@@ -49,7 +49,7 @@ class ScheduledFault:
     start: int | CountReached
     program: Program
     name: str
-    """Its place in the scenario: `faults[2].kill`."""
+    """Place of the fault in the scenario: `faults[2].kill`."""
 
 
 @dataclass(frozen=True, slots=True)

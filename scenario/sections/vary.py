@@ -30,7 +30,7 @@ class Choice:
     """One choice of an axis."""
 
     name: str
-    """Its part of a variant's name."""
+    """Part of a variant's name that stands for the choice."""
     settings: Mapping[str, Any]
     """Values by the dotted paths of their fields."""
     places: Mapping[str, FieldPath]

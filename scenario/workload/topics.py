@@ -50,7 +50,7 @@ class TopicSubscriber:
     """Seconds from its first subscription in the run phase, or from the phase's start, to its first unsubscription."""
 
     def operation(self, kind: OperationKind, number: int, at: int = 0) -> PlannedOperation:
-        """It makes, or withdraws, its subscription with this number, from 1."""
+        """The operation that makes, or withdraws, its subscription with this number, from 1."""
         wanted = None
         if kind is OperationKind.SUBSCRIBE:
             bounds = [(Operator.GREATER_OR_EQUAL, self.first), (Operator.LESS_OR_EQUAL, self.last)]

@@ -61,7 +61,7 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     p99_ms: float | None
     faults: list[FaultResult]
     delivery_ratio: float | msgspec.UnsetType | None = msgspec.UNSET
-    """Only of a protocol that promises best effort; null where nothing was due."""
+    """Share of the due notifications that came, of a protocol that promises best effort; null where nothing was due."""
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     """Hash of the scenario that was run."""
     runtime: str
     delivery: list[str]
-    """Only `correct`, only `unjudged`, or the defects of all variants."""
+    """`correct` or `unjudged` alone, or the defects of all variants."""
     fidelity: str
     """The worst verdict of the variants."""
     variants: list[VariantResult]

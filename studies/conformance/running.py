@@ -130,7 +130,7 @@ class _Course:
         settle(run)
 
     def tables_on_the_way(self, found: tuple[Difference, ...]) -> Iterator[TablesOnTheWay]:
-        """For the first publications that went wrong."""
+        """Routing tables of the brokers on the way of the first publications that went wrong."""
         overlay = self._case.overlay() if found else None
         wrong = [
             (difference.client, id)

@@ -15,7 +15,7 @@ from studies.reproduction.plan import Cell, Experiment
 from studies.reproduction.recorded import Recorded
 
 WHOLE_SECONDS = 2.75 * 3600
-"""Below three hours, because costs differ by some percent from run to run."""
+"""Processor time of a reproduction at most; below three hours, because costs differ by some percent from run to run."""
 QUICK_SECONDS = 2 * 17 * 60
 """Processor time of a quick reproduction at most: 17 minutes of two processors, which leaves some for the
 last run and the page."""

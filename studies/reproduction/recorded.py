@@ -88,7 +88,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         judged: Iterable[JudgedClaim],
         machine: str,
     ) -> Recorded:
-        """With the costs and verdicts of a reproduction in place of earlier ones.
+        """Recorded outcomes with the costs and verdicts of a reproduction in place of earlier ones.
 
         A verdict from fewer seeds than the recorded one does not replace it. A verdict from a smaller form of a
         scenario is not recorded.

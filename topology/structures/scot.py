@@ -107,7 +107,7 @@ class Scot:
             raise KeyError((region, cluster)) from None
 
     def primary_neighbours(self, broker: BrokerId) -> tuple[BrokerId, ...]:
-        """Its neighbours in its own cluster."""
+        """Neighbours of a broker in its own cluster."""
         return tuple(other for other in self.overlay.neighbours(broker) if self.is_a_link(broker, other))
 
 

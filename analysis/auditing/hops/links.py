@@ -82,7 +82,7 @@ def _overlaps(hops: Hops, free: NDArray[np.bool_], sender: ProcessorTimes | None
 
 
 def _undisturbed(frames: NDArray[np.bool_], waits: Waits) -> NDArray[np.bool_]:
-    """The frames that show the link alone, or all of them where these are too few to tell."""
+    """Frames that did not wait for a processor, or all frames where these are too few for figures."""
     alone = frames & ~waits.disturbed
     return alone if np.count_nonzero(alone) >= FEWEST_UNDISTURBED else frames
 

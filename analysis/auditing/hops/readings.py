@@ -37,8 +37,8 @@ class LinkReading(msgspec.Struct, frozen=True, kw_only=True):
     sent: int
     paired: int
     delay: Spread
-    """From writing to arrival, less the time for which the rate serialises, over frames that found the link idle and
-    were not sent again by TCP. Where enough of them were undisturbed by waits for a processor, over those alone."""
+    """Time from writing to arrival, less the time for which the rate serialises, over frames that found the link idle
+    and were not sent again by TCP. Where enough of them were undisturbed by waits for a processor, over those alone."""
     disturbed: int
     """Frames that found the link idle and were disturbed by such waits."""
     cleared: Spread
@@ -56,23 +56,23 @@ class LinkReading(msgspec.Struct, frozen=True, kw_only=True):
     acknowledgement: float
     """Nanoseconds for which the rate serialises a frame without messages, which no log has."""
     sending: Spread
-    """From leaving the queue to writing, of messages whose sending took time."""
+    """Time from leaving the queue to writing, of messages whose sending took time."""
     overlapping: int
     """Messages that left the queue before the one ahead was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnTimes:
-    """From arrival to the router's turn, in nanoseconds of all messages from neighbours together."""
+    """Nanoseconds from arrival to the router's turn, of all messages from neighbours together."""
 
     messages: int = 0
     whole: float = 0.0
     earlier: float = 0.0
-    """Behind the broker's own earlier work."""
+    """Nanoseconds behind the broker's own earlier work."""
     service: float = 0.0
-    """The modelled service of the message itself."""
+    """Nanoseconds of the modelled service of the message itself."""
     waiting: float = 0.0
-    """For a processor, as the kernel counts it."""
+    """Nanoseconds of waiting for a processor, as the kernel counts it."""
 
     def __add__(self, other: TurnTimes) -> TurnTimes:
         return TurnTimes(

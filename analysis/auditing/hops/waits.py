@@ -21,7 +21,8 @@ from record.time_units import MILLISECOND
 _CLOSE = MILLISECOND
 """Real nanoseconds around writing and arrival in which sender, relay and receiver have to do with a message."""
 _NEXT_TO_NOTHING = MILLISECOND // 10
-"""Real nanoseconds that may be waited for there, of a tolerance of 1 ms."""
+"""Real nanoseconds of waiting close to writing or arrival up to which a message counts as undisturbed; the tolerance of
+a delay is 1 ms."""
 
 
 @dataclass(frozen=True, slots=True)

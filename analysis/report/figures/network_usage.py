@@ -28,9 +28,9 @@ class UsagePoint:
     """Publications with the same matching ratio, or with a similar one."""
 
     ratio: float
-    """Mean of their matching ratios."""
+    """Mean of the publications' matching ratios."""
     normalized: float
-    """Their NRU."""
+    """Normalised resource usage (NRU) of the publications."""
     publications: int
 
 

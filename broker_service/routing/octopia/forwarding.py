@@ -31,7 +31,7 @@ class Copy(msgspec.Struct, frozen=True):
     civ: ClusterIndexVector = 0
     """CIV_p: the clusters that the receiver of this copy must take care of; none in static routing."""
     role: RelayHeader | OwnClientsOnly | None = None
-    """Set when the receiver must not route the copy in the ordinary way."""
+    """Header for a receiver that must not route the copy in the ordinary way; None for any other."""
 
     @property
     def header(self) -> bytes:

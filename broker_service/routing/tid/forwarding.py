@@ -148,8 +148,8 @@ class Copies:
         self._arrival = arrival
         self._copies: dict[BrokerId, PublishHeader] = {}
         self._chosen: dict[Routes, dict[str, list[Group]] | None] = {}
-        """For routes that were chosen among before: the destinations of the copy that takes the choice; None where no
-        route can be taken."""
+        """Destinations of the copy that takes the choice, for routes that were chosen among before; None where no route
+        can be taken."""
 
     def add(self, routes: Routes, home: str, group: Group) -> bool:
         """Adds a group of subscriptions of one home to the copy that takes their best route.

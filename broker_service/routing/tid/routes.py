@@ -30,7 +30,7 @@ class Routes:
         """Equal for equal routes, whatever their order. It changes with each route in constant time."""
 
     def along(self, tids: Collection[TreeId], route: Route) -> Routes:
-        """These routes, and this one along some trees."""
+        """These routes, with `route` along these trees."""
         by_tid, digest = dict(self.by_tid), self.digest
         for tid in tids:
             if (former := by_tid.get(tid)) is not None:

@@ -39,7 +39,7 @@ class Horizon:
         self.next: int | None = None
         """The first position that is not processed; None while the leaf does not follow the stream."""
         self.end = 0
-        """Behind the last position that is known to have been given."""
+        """Position behind the last one that is known to have been given."""
         self._held: dict[int, Held] = {}
         self._early = RangeSet()
         """Positions of the publications that are held back, because in these ranges gaps are found without looking at

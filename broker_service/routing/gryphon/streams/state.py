@@ -61,7 +61,7 @@ class StreamState:
         self.acknowledged: dict[Leaf, int] = {}
         """Acknowledgements on their way to the publishers' broker."""
         self.end = 0
-        """Behind the last position that is known to have been given, and whose vector is known not to be above the
+        """Position behind the last one that is known to have been given, and whose vector is known not to be above the
         latest one here."""
         self.first = 1
         """Positions before are not kept at the publishers' broker."""

@@ -23,7 +23,7 @@ class Conjunction(msgspec.Struct, frozen=True):
     """A conjunction of predicates."""
 
     body: bytes
-    """Its content, by which it is known; empty for the one that matches every publication."""
+    """Encoded predicates, by which the conjunction is known; empty for the one that matches every publication."""
     subscription: Subscription
 
     @classmethod

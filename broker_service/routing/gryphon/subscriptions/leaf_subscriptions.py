@@ -49,7 +49,8 @@ class LeafSubscriptions(Generic[Subscriber]):
         self._conjunctions: dict[Subscriber, tuple[Conjunction, ...]] = {}
         self._starts: dict[Subscriber, VirtualTime] = {}
         self._first_start: VirtualTime | None = None
-        """Kept, because every publication of a stream that the leaf does not follow asks for it."""
+        """The earliest start of a subscription, kept because every publication of a stream that the leaf does not
+        follow asks for it."""
         self._announced = ConjunctionSet()
         self._begun = False
         """True when a conjunction starts at the present time."""

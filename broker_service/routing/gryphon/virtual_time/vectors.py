@@ -36,12 +36,12 @@ def dominates(vector: Vector, other: Vector) -> bool:
 
 
 def part_of(vector: Vector, leaves: Iterable[Leaf]) -> dict[Leaf, VirtualTime]:
-    """The elements of these leaves."""
+    """The part of a vector with the elements of these leaves."""
     return {leaf: vector[leaf] for leaf in leaves if leaf in vector}
 
 
 def maximum(vector: Vector, other: Vector) -> dict[Leaf, VirtualTime]:
-    """The greater element of each leaf."""
+    """A vector with the greater of two vectors' elements for each leaf."""
     result = dict(vector)
     raise_to(result, other)
     return result

@@ -28,7 +28,7 @@ class RoundTripLocations:
         self._servers = mesh.servers
         self._own = own
         self._round_trips = np.full((0, 0) if mesh.given else (count, count), np.nan, np.float32)
-        """Announced ones; a row for each server. Not used where distances are given."""
+        """Round trips that servers announced, in a row for each server. Not used where distances are given."""
         self._distances = mesh.given
 
     def unmeasured(self, links: Mapping[BrokerId, LinkStatus]) -> Iterator[BrokerId]:

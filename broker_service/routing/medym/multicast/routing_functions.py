@@ -30,7 +30,7 @@ class Branch(NamedTuple):
 
     next_hop: int
     destinations: Servers
-    """With the next hop itself, in ascending order if the list that was split is."""
+    """Destinations over the next hop, itself included, in ascending order if the list that was split is."""
 
 
 class Hop(NamedTuple):

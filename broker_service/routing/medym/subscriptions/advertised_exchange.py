@@ -80,7 +80,7 @@ class AdvertisedExchange(Exchange):
         self._told.remove(self._contents.pop(id))
 
     def announced(self, change: SumChange) -> None:
-        """This server's advertisements concern others alone."""
+        """Does nothing, because this server's advertisements concern others alone."""
 
     def begin(self, server: int, incarnation: int) -> None:
         self._telling.begin(server, incarnation)

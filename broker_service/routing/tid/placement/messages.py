@@ -48,7 +48,7 @@ class ContributionHeader(DetectionHeader, frozen=True, array_like=True):
     """Header of publications that a sub-unit passes on: of a set that it has detected, those not sent before."""
 
     stamps: Annotated[tuple[int, ...], msgspec.Meta(max_length=MAX_PARTS)]
-    """Their times of publication, in nanoseconds."""
+    """Times at which the publications were published, in nanoseconds."""
 
 
 class UnitWithdrawn(msgspec.Struct, frozen=True, array_like=True, tag=True):

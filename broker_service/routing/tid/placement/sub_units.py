@@ -34,7 +34,7 @@ class SubUnit:
 
     pattern: Composite
     parts: tuple[int, ...]
-    """Its parts, in the order of its own pattern, by their numbers in the unit, which begin with 0."""
+    """Parts of the sub-unit, in the order of its own pattern, by their numbers in the unit, which begin with 0."""
     destination: BrokerId
 
 

@@ -71,7 +71,7 @@ class Candidates:
     """A node whose operands have different destinations."""
 
     places: Sequence[BrokerId]
-    """This broker first, then the others in ascending order."""
+    """Places to weigh: this broker first, then the others in ascending order."""
     flows: Flows
     detections: float
     surroundings: Surroundings
