@@ -69,11 +69,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     partial_matches: int = 100_000
     """Matches of publications and parts of composite subscriptions that may be kept; then the oldest are dropped."""
     partial_match_bytes: int = 64 << 20
-    """Bytes of the contents of those publications."""
+    """Bytes of the contents of publications in matches that are kept, at most; then the oldest are dropped."""
     detections_at_once: int = 10_000
     """Detections of one composite subscription that one publication may complete."""
     candidates_at_once: int = 100_000
-    """Matches that may be tried for these detections."""
+    """Matches that may be tried for one publication and one composite subscription."""
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for a bound or a time that is not above 0."""

@@ -33,7 +33,8 @@ routing protocol must survive (`record.promises`)."""
 
 
 VANISHED_LINKS = "vanished links"
-"""Links that vanish, with whatever they hold, from an overlay that changes. No fault by itself, as above."""
+"""Links that vanish, with whatever they hold, from an overlay that changes. Not a fault by itself, but a condition that
+a routing protocol must survive (`record.promises`)."""
 
 
 class FaultKind(enum.StrEnum):

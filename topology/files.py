@@ -65,7 +65,7 @@ class _OverlayRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
 class _LinksAsWritten(msgspec.Struct):
     schema: Any = None
     links: list[Any] = []
-    """With their unknown fields, which `Link` ignores."""
+    """Links with their unknown fields, which `Link` ignores."""
 
 
 def save(overlay: Overlay, path: Path) -> None:

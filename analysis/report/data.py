@@ -48,34 +48,35 @@ class ReportData:
     """Fidelity of each variant, with its audit; empty for a run without `fidelity.json` whose audit is not INVALID."""
     summary: Summary
     delivery: list[DeliveryOverTime]
-    """Empty for protocols that promise every delivery."""
+    """Delivery ratio over time; empty for protocols that promise every delivery."""
     receivers: list[DeliveryByReceivers]
-    """Empty for a run without a best-effort protocol, as the next."""
+    """Delivery ratio by number of receivers; empty for a run without a best-effort protocol."""
     routes: list[RouteLength]
     network_usage: list[NetworkUsage]
-    """Empty for a run that is over no network of routers."""
+    """Usage of the routers' network; empty for a run that is over none."""
     delays: list[DelayOverTime]
     distribution: list[DelayDistribution]
     detection_delays: list[DetectionDelays]
-    """Empty for a run without composite subscriptions."""
+    """Delays of detections; empty for a run without composite subscriptions."""
     placements: list[Placement]
-    """Empty for a run that routes none as units; in the order in which join points began."""
+    """Join points, in the order in which they began; empty for a run that routes no composite subscriptions as
+    units."""
     starts: list[Start]
-    """Empty for a run whose protocol announces no starts of subscriptions."""
+    """Announced starts of subscriptions; empty for a run whose protocol announces none."""
     messages: list[BrokerMessages]
     labels: list[LabelledMessages]
-    """Empty where no message carries a label."""
+    """Messages with a label; empty where no message carries one."""
     load: list[BrokerLoad]
     links: list[LinkLoad]
     queues: list[QueueLength]
     buffers: list[BufferSize]
-    """Empty for a run whose routers have no buffers."""
+    """Buffers of routers over time; empty for a run whose routers have none."""
     connectivity: list[Connectivity]
-    """Empty where no overlay changed, as the next."""
+    """Connectedness over time; empty where no overlay changed."""
     degrees: list[DegreeOverTime]
     lifetimes: list[LinkLifetime]
     spread: list[Spread]
-    """In order of time."""
+    """Spread of a sample of publications, in order of time."""
     movements: Mapping[str, Mapping[str, Trajectory]]
     """The trajectories of brokers, in seconds since the start of the join phase, of variants in which they move."""
     phases: list[PhaseTimes]

@@ -80,7 +80,8 @@ class LinkUser(Protocol):
 
 
 class LinkSession:
-    """One end of a link; see the module. All times are nanoseconds of one clock that never runs backwards."""
+    """One end of a link's streams, one stream at a time. All times are nanoseconds of one clock that never runs
+    backwards."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 
 
 class State(enum.Enum):
-    """The state of a session; see the module."""
+    """The state of a link session."""
 
     CLOSED = enum.auto()
     DIALLING = enum.auto()
@@ -34,7 +34,7 @@ class State(enum.Enum):
 
 
 class Input(enum.Enum):
-    """Something that changes the state; see the module."""
+    """Event that changes the state of a link session."""
 
     DIAL = enum.auto()
     ACCEPT = enum.auto()

@@ -48,7 +48,7 @@ class ExpectedOverlay:
 
 
 class QuietDetector:
-    """Takes one look after another; see the module."""
+    """Finds out, one look after another, that nothing moves in an overlay."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds."""

@@ -65,7 +65,7 @@ def _end_at_once() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs one cell; see the module."""
+    """Runs one cell. Returns the exit code of the process."""
     directory = Path(arguments[0]).absolute()
     owner = ProcessIdentity(int(arguments[1]), int(arguments[2])) if len(arguments) > 1 else None
     request = CellRequest.decode(sys.stdin.buffer.read())

@@ -52,8 +52,8 @@ def publisher_brokers(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def subscriber_broker(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Text on figure 4(b), margins of: the subscriber broker's load is constant under propagation, linear in the number
-    of publishers under flooding, and the same for the fewest publishers."""
+    """Margins of the text on figure 4(b): the subscriber broker's load is constant under propagation, linear in the
+    number of publishers under flooding, and the same for the fewest publishers."""
     vectors, flooding = (_by_publishers(run, filtering, _OF_SUBSCRIBERS) for filtering in (_VECTORS, _FLOODING))
     least = min(vectors)
     return Measurement(
@@ -66,7 +66,7 @@ def subscriber_broker(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def growth(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Text on figure 4(b), margins of: the load of publisher brokers is linear in the number of publishers under
+    """Margins of the text on figure 4(b): the load of publisher brokers is linear in the number of publishers under
     propagation, under flooding, and steeper under flooding."""
     vectors, flooding = (_by_publishers(run, filtering, _OF_PUBLISHERS) for filtering in (_VECTORS, _FLOODING))
     slopes = [linear_regression(list(loads), list(loads.values())).slope for loads in (vectors, flooding)]
@@ -80,7 +80,7 @@ def growth(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def by_leaves(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Figure 6, margins of: under propagation, the load of the publisher broker and that of a subscriber broker are the
+    """Margins of figure 6: under propagation, the load of the publisher broker and that of a subscriber broker are the
     same for the most leaves as for the fewest; propagation costs the publisher broker at most 3 points more than
     flooding, and other brokers at most 1; bytes of a publication behind the publisher broker are the same."""
     vectors, flooding = _by_leaves(run, _VECTORS), _by_leaves(run, _FLOODING)

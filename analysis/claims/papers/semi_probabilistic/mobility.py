@@ -57,8 +57,8 @@ def mobile(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def mobile_order(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Text on figure 11, margins of: at 0.25, horizon 1 delivers more than 0, 2 and 3; at 0.5, the horizons 1, 2 and 3
-    deliver more than 0."""
+    """Margins of the text on figure 11: at 0.25, horizon 1 delivers more than 0, 2 and 3; at 0.5, the horizons 1, 2 and
+    3 deliver more than 0."""
     low, high = ([variant.delivery_ratio for variant in by_horizon(run, point)] for point in (LOW, HIGH))
     return Measurement(
         values=(

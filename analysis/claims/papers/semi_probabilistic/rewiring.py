@@ -30,7 +30,7 @@ _UNLIMITED = "unlimited"
 
 
 def reconfigured(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Figure 7, margins of: fast reconfiguration does not reduce the delivery of the horizons 2 and 3; it improves that
+    """Margins of figure 7: fast reconfiguration does not reduce the delivery of the horizons 2 and 3; it improves that
     of 0 and 1."""
     pairs = zip(by_horizon(run, "fast"), by_horizon(run, "static"), strict=True)
     zero, one, two, three = (excess(fast.delivery_ratio, static.delivery_ratio) for fast, static in pairs)
@@ -38,7 +38,7 @@ def reconfigured(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def slowly_reconfigured(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Text on figure 7, margins of: delivery under slow reconfiguration lies above that of the static overlay, and
+    """Margins of the text on figure 7: delivery under slow reconfiguration lies above that of the static overlay, and
     below that under fast reconfiguration; the least over the horizons."""
     points = [[variant.delivery_ratio for variant in by_horizon(run, point)] for point in ("static", "slow", "fast")]
     static, slow, fast = points
@@ -46,7 +46,7 @@ def slowly_reconfigured(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def nearest_first(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Section 3, margins of: links to nearer subscribers first deliver more than any links, with horizons 3 and 4."""
+    """Margins of section 3: links to nearer subscribers first deliver more than any links, with horizons 3 and 4."""
     pairs = ((named(run, "nearest", horizon), named(run, "none", horizon)) for horizon in ("phi-3", "phi-4"))
     return Measurement(values=tuple(excess(near.delivery_ratio, far.delivery_ratio) for near, far in pairs))
 
@@ -87,7 +87,7 @@ def two_limits(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def delivery_of_two_limits(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Text on figure 9, margins of: two TTLs deliver more than one, with the horizons 1, 2 and 3."""
+    """Margins of the text on figure 9: two TTLs deliver more than one, with the horizons 1, 2 and 3."""
     pairs = zip(_two(run)[1:], _one(run)[1:], strict=True)
     return Measurement(values=tuple(excess(two.delivery_ratio, one.delivery_ratio) for two, one in pairs))
 
@@ -98,14 +98,14 @@ def messages_of_two_limits(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def steadiness(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Text on figure 9, margins of: with horizons above 0, the delivery of the best and the worst second differ by less
-    than `STEADY`; from an overlay of equal degrees on, and after 20 s of reconfiguration."""
+    """Margins of the text on figure 9: with horizons above 0, the delivery of the best and the worst second differ by
+    less than `STEADY`; from an overlay of equal degrees on, and after 20 s of reconfiguration."""
     points = (by_horizon(run, point)[1:] for point in ("ttls-10-8", "later"))
     return Measurement(values=tuple(least([_steadiness(variant) for variant in variants]) for variants in points))
 
 
 def density(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Figure 10, margins of statements on 50 to 400 brokers, the least of all horizons and sizes:
+    """Margins of figure 10: statements on 50 to 400 brokers, the least of all horizons and sizes:
 
     1. at a threshold of 0.5, delivery is above 95%;
     2. copies at 0.5 grow linearly: with an exponent between 0.9 and 1.1 (the distance to the nearer of these);

@@ -19,7 +19,7 @@ SMALL, LARGE, FLOODING = "n-50", "n-150", "flooding"
 
 
 def routes(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Figure 6, margins of: routes of the horizons 2 and 3 are shorter than those of 0 and 1, for the larger overlay;
+    """Margins of figure 6: routes of the horizons 2 and 3 are shorter than those of 0 and 1, for the larger overlay;
     flooding has the shortest; deterministic hops rise with the size for 2 and 3; they fall for 1."""
     hops = [named(run, LARGE, horizon).mean_route for horizon in HORIZONS]
     flooding = named(run, LARGE, FLOODING).mean_route
@@ -38,7 +38,7 @@ def routes(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def delivery_by_size(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Text on figure 3, margins of: the smaller overlay has the higher delivery, by horizon."""
+    """Margins of the text on figure 3: the smaller overlay has the higher delivery, by horizon."""
     return Measurement(
         values=tuple(
             excess(named(run, SMALL, horizon).delivery_ratio, named(run, LARGE, horizon).delivery_ratio)

@@ -78,7 +78,8 @@ def delivery_by_threshold(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def without_limit(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Text on figure 3, margins of: links to all known subscribers deliver more, and take at least twice the copies."""
+    """Margins of the text on figure 3: links to all known subscribers deliver more, and take at least twice the
+    copies."""
     horizons = HORIZONS[2:]
     pairs = [(named(run, "unlimited", horizon), named(run, "limited", horizon)) for horizon in horizons]
     more = [excess(free.delivery_ratio, bound.delivery_ratio) for free, bound in pairs]
@@ -87,7 +88,7 @@ def without_limit(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 
 def table_sizes(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Section 1, margins of: brokers with a horizon of 1, 2 and 3 have fewer entries than with subscription forwarding.
+    """Margins of section 1: brokers with a horizon of 1, 2 and 3 have fewer entries than with subscription forwarding.
 
     Subscription forwarding stores every subscription at every broker. An entry is a subscription together with the link
     that it came by, or with the client that made it.

@@ -47,7 +47,8 @@ def decode_conjunction(body: bytes) -> Conjunction:
 
 
 def is_above(general: Conjunction, special: Conjunction) -> bool:
-    """True when one conjunction covers another, different one, which does not come first (see the module)."""
+    """True when one conjunction covers another, different one. Of two that match the same publications, the one whose
+    content comes first covers the other."""
     if not covers(general.subscription, special.subscription):
         return False
     return general.body < special.body or not covers(special.subscription, general.subscription)
