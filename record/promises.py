@@ -88,9 +88,9 @@ class Promises(msgspec.Struct, frozen=True, kw_only=True):
     session. Not set where nothing is announced, and true otherwise."""
 
     gives_up: bool | msgspec.UnsetType = msgspec.UNSET
-    """True when publications may be given up for the clients of a broker while it is cut off from the publisher's: none
-    that a later one follows is missing then without a lost range that the client is notified of. Not set where nothing
-    is given up, and true otherwise."""
+    """True when publications may be given up for clients of a broker that is cut off from the publisher's broker: then
+    none that a later one follows is missing without a lost range that the client is notified of. Not set where nothing
+    is given up."""
 
     def loss(self, kind: str) -> Loss:
         """The cost of a fault of this kind."""

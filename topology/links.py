@@ -39,7 +39,7 @@ class SendTimes:
     mean: Range = Range(0.0, 0.0)
     distribution: Distribution = Distribution.CONSTANT
     deviation: float = 0.0
-    """Seconds, as `ServiceTime.deviation`."""
+    """Spread of single messages' times in seconds (`ServiceTime.deviation`)."""
 
     def around(self, mean: float) -> ServiceTime:
         """The send time of a link with this mean. Raises `OverlayError` for one that no link can have."""

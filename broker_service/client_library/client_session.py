@@ -62,7 +62,7 @@ class ClientSession:
         self.on_up: Callable[[], None] = do_nothing
         """Called when a stream has been opened."""
         self.on_down: Callable[[], None] = do_nothing
-        """Called when it has ended."""
+        """Called when a stream has ended."""
         self._limits = limits or SessionLimits()
         self._due_writes = due_writes or DueWrites()
         self._requests = ClientRequests(address, on_event, self._limits, on_acknowledged)

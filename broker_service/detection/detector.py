@@ -45,7 +45,7 @@ class Detection(NamedTuple):
 
     composite: str
     publications: tuple[Arrival, ...]
-    """In the order of stamps, and of identifiers where stamps are equal."""
+    """Publications of the set in the order of stamps, and of identifiers where stamps are equal."""
 
 
 class Detector:

@@ -79,7 +79,7 @@ def _escapes_prefix(conditions: Sequence[Condition], prefix: str) -> bool:
 
 
 def _escapes_part(conditions: Sequence[Condition], condition: Condition) -> bool:
-    """`escapable` for an ending or a part."""
+    """The answer of `escapable` where the condition is on a string's ending or on a part of it."""
     operator, value = condition
     interval = _interval(conditions)
     ending = _ending(conditions)

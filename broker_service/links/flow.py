@@ -14,9 +14,9 @@ class Flow(NamedTuple):
     """The messages that entered an output queue and those that left it, in one interval."""
 
     entered: int
-    """Q_in, messages."""
+    """Messages that entered the queue (Q_in of the paper)."""
     left: int
-    """Q_out, messages."""
+    """Messages that left the queue (Q_out of the paper)."""
 
 
 IDLE = Flow(0, 0)

@@ -37,7 +37,7 @@ class NoPreparation(PlainEngine):
     """Plain Python: nothing to check and nothing to start."""
 
     def check(self) -> None:
-        """Works anywhere."""
+        """Does nothing, because plain Python works on every host."""
 
     def begin(self) -> None:
         """Has nothing to begin."""

@@ -60,7 +60,7 @@ class Journal:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def creating(self, resource: Resource, name: str) -> None:
-        """To be called before the change."""
+        """Notes that a resource is about to be made. To be called before the change."""
         self._append(Change.CREATE, resource, name)
 
     def started(self, name: str, pid: int) -> None:

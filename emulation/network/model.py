@@ -39,13 +39,13 @@ class ChangeJournal(Protocol):
     """The record of every change to the host, which is written before the change. See `emulation.host.journal`."""
 
     def creating(self, resource: Resource, name: str) -> None:
-        """To be called before the change."""
+        """Notes that a resource is about to be made. To be called before the change."""
 
     def started(self, name: str, pid: int) -> None:
         """Completes `creating` for a process."""
 
     def removed(self, resource: Resource, name: str) -> None:
-        """To be called once the resource is gone."""
+        """Notes that a resource is gone. To be called afterwards."""
 
 
 @dataclass(frozen=True, slots=True)

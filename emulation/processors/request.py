@@ -12,7 +12,7 @@ class SamplingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """`NAME=VALUE`, which every process of the run has in its environment."""
     variant: str
     file: str
-    """Lines are added to its end."""
+    """Path of the file to whose end lines are added."""
     brokers: dict[int, str]
     """Brokers by the number of their network namespace."""
     broker_program: str

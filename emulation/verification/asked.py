@@ -56,9 +56,9 @@ class BrokerState:
     """`KILL` or `STOP`; None for a broker that should run."""
     paused: bool = False
     cores: float | None = None
-    """The quota that a fault gives it; None: as it was started."""
+    """Quota of processors that a fault gives the broker; None for the quota that it was started with."""
     service_time: ServiceTime | None = None
-    """The service time that a fault gives it; None: its own."""
+    """Service time that a fault gives the broker; None for its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class CaseLink(Section):
 
     between: tuple[_NAME, _NAME]
     delay: Duration = 0.0
-    """One-way, in both directions alike."""
+    """One-way delay, the same in both directions."""
     jitter: Duration = 0.0
     """Variation of the delay, as `LinkProperties.jitter`; frames of one link keep their order nevertheless."""
 

@@ -48,7 +48,8 @@ class LinkReading(msgspec.Struct, frozen=True, kw_only=True):
     late: int
     """Frames that found the link idle and that TCP sent again."""
     late_expected: float
-    """Number of such frames to expect, by the loss that was asked for."""
+    """Number of frames that TCP should have sent again, of those that found the link idle, by the loss that was asked
+    for."""
     queued: int
     """Frames that had to wait for the frame before them by the rate."""
     queued_stretch: float

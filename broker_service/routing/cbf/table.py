@@ -57,11 +57,11 @@ class ForwardingTable:
         return iter(self._entries.values())
 
     def entry(self, body: bytes) -> Entry:
-        """The entry of a content that stands somewhere."""
+        """The entry of a content in the table."""
         return self._entries[body]
 
     def directions(self, body: bytes) -> Directions:
-        """The directions of a content, none if it stands nowhere."""
+        """The directions of a content; none if it is not in the table."""
         return self._directions.get(body, ())
 
     def add_client(self, client: ClientId, entry: Entry) -> Entry:
@@ -93,7 +93,7 @@ class ForwardingTable:
         self._set(body, tuple([other for other in self._directions[body] if other != direction]))
 
     def forget(self, body: bytes) -> None:
-        """A content that stands nowhere any more leaves the table."""
+        """Removes a content that no client or neighbour wants any more."""
         del self._directions[body], self._entries[body]
         self._unindexed[body] = None
 

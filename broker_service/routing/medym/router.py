@@ -76,22 +76,22 @@ _LABELS: Mapping[type[Control], str] = {Bundle: "announcements", Versions: "vers
 
 class _Timer(enum.Enum):
     ANNOUNCEMENT = enum.auto()
-    """Further changes of this server's state are announced when it runs out."""
+    """Timer at whose end further changes of this server's state are announced."""
     PASSING_ON = enum.auto()
-    """Further announcements are sent when it runs out."""
+    """Timer at whose end further announcements are sent."""
     STATUS = enum.auto()
-    """Round trips and load are looked at when it runs out."""
+    """Timer at whose end round trips and load are looked at."""
     EXCHANGE = enum.auto()
-    """Further subscriptions and confirmations are sent when it runs out."""
+    """Timer at whose end further subscriptions and confirmations are sent."""
     REPETITION = enum.auto()
-    """Subscriptions that have not been confirmed are sent again when it runs out."""
+    """Timer at whose end subscriptions that have not been confirmed are sent again."""
 
     # The inherited hash is a Python call on every look whether a timer runs.
     __hash__ = object.__hash__
 
 
 class _Asking(NamedTuple):
-    """A timer: a neighbour is asked for states when it runs out."""
+    """Timer at whose end a neighbour is asked for states."""
 
     neighbour: BrokerId
 

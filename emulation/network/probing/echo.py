@@ -63,7 +63,7 @@ class EchoKind(enum.IntEnum):
 
 
 class EchoTimes(NamedTuple):
-    """The times of one request and its reply, in nanoseconds: t1 to t4 above."""
+    """The times of one request and its reply, in nanoseconds: t1 to t4 of the module's estimate."""
 
     requested: int
     received: int

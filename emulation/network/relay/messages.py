@@ -110,4 +110,4 @@ Reply = LinkCounters | Punctuality | Done | Refused
 
 LATENESS_UNIT = 10_000
 LATENESS_BUCKETS = 2_000
-"""The last one holds everything later: 20 ms."""
+"""Number of classes of lateness, up to 20 ms; the last one holds everything later."""

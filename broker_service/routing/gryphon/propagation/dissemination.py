@@ -38,7 +38,8 @@ class Request:
     """News that are to be acknowledged once this broker and the parties have them."""
 
     requester: BrokerId
-    """Empty for news of the own leaf, and when the requester cannot be reached any more."""
+    """Broker that awaits the acknowledgement; empty for news of the own leaf, and when that broker cannot be reached
+    any more."""
     needed: Vector
     parties: tuple[Party, ...]
 

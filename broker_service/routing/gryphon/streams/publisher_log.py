@@ -71,12 +71,12 @@ class PublisherLog:
         self._kept = RangeSet()
         """Positions of the publications in the log."""
         self._sizes: deque[int] = deque()
-        """Bytes of each of them in stable storage, in the order of their positions."""
+        """Bytes of each publication in the log, in the order of their positions."""
         self._debts = Debts(forget_after)
         self._slowest: Leaf | None = None
         """The leaf that was owed most when the log was trimmed last."""
         self._trimmed = 0
-        """The first position that it was owed then."""
+        """The first position that the slowest leaf was owed when the log was trimmed last."""
         self.lost: dict[Leaf, int] = {}
         """The first lost position of each leaf for which something was given up. The last one is before `first`."""
         self._vector_sizes: dict[int, int] = {}

@@ -37,7 +37,8 @@ from broker_service.routing.medym.multicast.routing_functions import Multicast, 
 from broker_service.routing.medym.options import MedymOptions
 
 Split = Callable[[Distances, int, Servers], Iterable[tuple[int, bytes]]]
-"""From distances, a server and the destinations that it is responsible for to next hops and the headers they get."""
+"""Function that splits a list: it takes distances, a server and the destinations that the server is responsible for,
+and returns next hops and the headers that they get."""
 
 
 class Copy(NamedTuple):
