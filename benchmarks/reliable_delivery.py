@@ -30,8 +30,8 @@ from benchmarks.support.growth import growth_of
 from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.messages import Kind
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.files import LOGS, log_files
 from record.log import Event, TraceRecord

@@ -34,8 +34,8 @@ from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerId, ClientRequest, Message, Operation
 from broker_service.routing.interface import SetTimer
 from broker_service.tracing.trace_writer import FileTrace
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.files import LOGS, log_file
 from record.log import Event, TraceRecord

@@ -9,9 +9,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from emulation.planning.calibration import save_calibration
 from emulation.run.interrupt import Interrupted, QuickStop
 from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
-from emulation.simulation.calibration import save_calibration
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.fidelity import FidelityVerdict

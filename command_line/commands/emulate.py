@@ -23,12 +23,12 @@ from command_line.commands.verdicts import (
     print_verdicts,
     write_verdicts,
 )
+from emulation.planning.calibration import load_calibration
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import RunOutcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
 from emulation.run.progress import display
 from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
-from emulation.simulation.calibration import load_calibration
 from emulation.simulation.run import simulate
 from emulation.upkeep.clean import clean
 from record.errors import BadInputError

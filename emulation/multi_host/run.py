@@ -31,6 +31,7 @@ from emulation.multi_host.placement import links_between_hosts, place_brokers
 from emulation.multi_host.product import pack
 from emulation.multi_host.progress import HostsProgress
 from emulation.network.probing.echo import TOKEN_BYTES
+from emulation.planning.calibration import charged_costs, load_calibration
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import open_log
 from emulation.run.directory import RunOutcome, save_overlays, write_manifest
@@ -209,8 +210,9 @@ class HostsRun:
         self._announce(runtime, links)
         save_overlays(self._plan, self._paths)  # hosts use the same file names
         record = write_manifest(
-            self._plan, self._paths, runtime, links, clock=provenance.CLOCK, program=program_digest()
-        )
+            self._plan, self._paths, runtime, links, clock=provenance.CLOCK, program=program_digest(),
+            at_rest=charged_costs(load_calibration()),
+        )  # fmt: skip
         self._write_share_requests(runtime.name, links.name)
         return record
 

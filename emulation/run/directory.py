@@ -19,7 +19,7 @@ from record import fidelity, manifest
 from record.errors import DISK_IS_FULL, unusable_directory
 from record.fidelity import Fidelity, VariantFidelity, worst
 from record.files import MOVEMENTS, TOPOLOGY, UNDERLAY, log_files
-from record.manifest import Manifest, PhaseName, RungChoice, VariantRecord
+from record.manifest import ChargedCosts, Manifest, PhaseName, RungChoice, VariantRecord
 from topology.files import save as save_overlay
 from topology.mobility.movement_files import to_bonnmotion
 from topology.model import Overlay
@@ -48,6 +48,7 @@ def write_manifest(
     clock: str,
     image: str | None = None,
     program: str | msgspec.UnsetType = msgspec.UNSET,
+    at_rest: ChargedCosts | msgspec.UnsetType = msgspec.UNSET,
 ) -> Manifest:
     """Writes the manifest of a run that is about to begin, and returns it."""
     record = Manifest(
@@ -60,6 +61,7 @@ def write_manifest(
         versions=provenance.versions(),
         image=image,
         program=program,
+        at_rest=at_rest,
         kernel=provenance.kernel(),
         git_revision=provenance.git_revision(),
         clock=clock,

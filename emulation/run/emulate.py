@@ -18,6 +18,7 @@ from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
 from emulation.network.model import NetworkError
+from emulation.planning.calibration import charged_costs, load_calibration
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import HostRunContext, open_log
 from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest
@@ -72,6 +73,7 @@ def emulate(
             clock=provenance.CLOCK,
             image=rungs.image,
             program=program_digest(),
+            at_rest=charged_costs(load_calibration()),
         )
         runtime = stack.enter_context(runtime_on(rungs, paths, journal))
         context = HostRunContext(

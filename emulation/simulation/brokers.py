@@ -23,7 +23,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.interface import SetTimer
 from broker_service.tracing.sampled_trace import long_waits, recorder_of
 from broker_service.tracing.trace import Trace
-from emulation.simulation.calibration import Calibration
+from emulation.planning.calibration import Calibration
 from emulation.simulation.charging import sampler
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import LinkEnd

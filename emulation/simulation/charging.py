@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from broker_service.messages import KIND_WORDS, OPERATION_KINDS, ClientRequest, Kind, Message
-from emulation.simulation.calibration import GROUP_BITS, Calibration, Latency
+from emulation.planning.calibration import GROUP_BITS, Calibration, Latency
 
 Cost = Callable[[Message | ClientRequest], int]
 """Nanoseconds of a broker's work."""

@@ -10,10 +10,10 @@ from broker_service.tracing.trace import Trace
 from emulation.drivers.driver_operations import SharedPredicates, ready
 from emulation.drivers.status import ClientCounts
 from emulation.live_overlay import Tables, UnsettledError
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
 from emulation.run.directory import full_disk_in_words
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.fault_observer import BackgroundLooks, SimulatedObserver

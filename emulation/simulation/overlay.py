@@ -14,8 +14,8 @@ from broker_service.messages import ClientEvent, ClientRequest
 from broker_service.tracing.trace import Trace
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, MeshConfigs, Tables
 from emulation.live_overlay.status import status_of
+from emulation.planning.calibration import Calibration
 from emulation.simulation.brokers import Mesh, SimulatedBroker
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.charging import sampler
 from emulation.simulation.contents import Contents
 from emulation.simulation.event_queue import EventQueue

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from emulation.fidelity import Measurements, judge_modelled
 from emulation.host.run_paths import RunPaths
+from emulation.planning.calibration import Calibration, charged_costs, load_calibration
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import RunContext, open_log
 from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import RunDisplay, Snapshot, no_display
 from emulation.run.variants import run_variants
-from emulation.simulation.calibration import Calibration, charged_costs, load_calibration
 from emulation.simulation.deployment import SimulatedDeployment
 from emulation.simulation.memory import rare_collections
 from record.manifest import MODELLED, RungChoice

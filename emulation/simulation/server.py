@@ -19,7 +19,7 @@ from broker_service.service import (
     single_messages,
     whole_frames,
 )
-from emulation.simulation.calibration import Calibration
+from emulation.planning.calibration import Calibration
 from emulation.simulation.charging import Cost, work_cost
 from emulation.simulation.event_queue import EventQueue
 from record.service_time import ServiceTime

@@ -22,11 +22,11 @@ from rich.console import Console
 
 from broker_service.messages import Kind
 from emulation.host import provenance
+from emulation.planning.calibration import Calibration, Latency, Origin
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, Plan, make_plan
 from emulation.run import emulate
 from emulation.run.interrupt import Interrupted
 from emulation.runtimes.ladder import AUTO, Simulated, choose
-from emulation.simulation.calibration import Calibration, Latency, Origin
 from record.callbacks import do_nothing
 from record.errors import HostError
 from record.fidelity import FidelityVerdict

@@ -18,8 +18,8 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.deliveries import Notification
 from broker_service.messages import Kind
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.files import replace_file
 from scenario.loading import load

@@ -18,9 +18,9 @@ from analysis.claims.measured_run import MeasuredRun, open_measured
 from analysis.claims.shipped import MEASURES, TIMED
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import RunOutcome
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.errors import UserError
 from record.exit_codes import ExitCode

@@ -12,8 +12,8 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from scenario.model import Scenario
 

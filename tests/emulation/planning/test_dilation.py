@@ -19,9 +19,9 @@ from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from analysis.tables.timeline import PhaseTimes
 from broker_service.routing.registry import PROTOCOLS
+from emulation.planning.calibration import Calibration, Latency
 from emulation.planning.dilation import dilate
 from emulation.planning.plan import VariantPlan, make_plan
-from emulation.simulation.calibration import Calibration, Latency
 from emulation.simulation.run import simulate
 from record.service_time import Distribution, ServiceTime
 from scenario.faults import plan as plan_faults

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulation.simulation.calibration import GROUPS, Calibration, Latency
+from emulation.planning.calibration import GROUPS, Calibration, Latency
 from record.log import Event, TraceRecord
 from record.service_time import ServiceTime
 from tests.emulation.simulation.test_overlay import B12, MILLISECOND, Trial

@@ -20,8 +20,8 @@ from broker_service.messages import (
     Outcome,
 )
 from emulation.live_overlay import BrokerSettings
+from emulation.planning.calibration import Calibration
 from emulation.simulation import SimulatedOverlay, SimulatedSession
-from emulation.simulation.calibration import Calibration
 from record.log import Event
 from tests.broker_service.overlay import ListTrace
 from topology.link_properties import Link, LinkDirection, LinkProperties

@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.interrupt import Interrupt, Interrupted
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.logs import BUFFERED_BYTES, ENCODED_AT_ONCE, LogDirectory
 from emulation.simulation.run import simulate
 from record import fidelity, manifest

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import Plan, make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record import manifest
 from record.errors import HostError

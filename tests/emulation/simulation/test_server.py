@@ -8,8 +8,8 @@ from typing import Any
 from broker_service.config import BrokerConfig
 from broker_service.messages import Kind, Message
 from emulation.live_overlay import BrokerSettings
+from emulation.planning.calibration import GROUPS, Calibration, Latency
 from emulation.simulation import EventQueue, SimulatedOverlay
-from emulation.simulation.calibration import GROUPS, Calibration, Latency
 from emulation.simulation.server import SimulatedServer, work_of
 from record.service_time import Distribution, ServiceTime
 from tests.emulation.simulation.test_overlay import ListTrace, Trial, line

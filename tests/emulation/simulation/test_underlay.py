@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from analysis.run_files.run_directory import RunDirectory, open_run
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from scenario.loading import load
 

@@ -9,7 +9,7 @@ import pytest
 from broker_service.links.frames import LinkFrame, MessageFrame
 from broker_service.messages import Kind
 from broker_service.transport.wire import decode_link_frame
-from emulation.simulation.calibration import load_calibration
+from emulation.planning.calibration import load_calibration
 from studies.calibration import control
 from studies.calibration.control import FRAME, FRAMES, surplus_of_control
 from studies.calibration.measure import with_control

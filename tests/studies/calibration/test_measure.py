@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulation.simulation.calibration import Calibration, Origin
+from emulation.planning.calibration import Calibration, Origin
 from studies.calibration.latency import LatencySamples
 from studies.calibration.measure import assemble
 from studies.calibration.work import MeasuredWork

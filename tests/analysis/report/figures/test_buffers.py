@@ -10,8 +10,8 @@ from analysis.report.data import read_report_data
 from analysis.report.figures.buffers import buffers_figure, horizon_figure
 from analysis.report.page import render
 from analysis.tables.buffers import BufferSize
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from scenario.loading import load
 

@@ -22,8 +22,8 @@ from analysis.report.figures.burst_recovery import (
 from analysis.report.page import render
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.time_units import SECOND
 from scenario.loading import load

@@ -12,8 +12,8 @@ from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
 from analysis.report.figures.delay_penalty import POINTS, PenaltyDistribution, delay_penalties, penalty_figure
 from analysis.report.page import render
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from scenario.loading import load
 from topology.link_properties import Link, LinkProperties

@@ -13,8 +13,8 @@ from analysis.report.data import read_report_data
 from analysis.report.figures.group_rates import group_rates, rates_figure
 from analysis.report.page import render
 from analysis.tables.timeline import PhaseTimes
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.time_units import SECOND
 from scenario.loading import load

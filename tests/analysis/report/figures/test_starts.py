@@ -10,8 +10,8 @@ from analysis.report.data import read_report_data
 from analysis.report.figures.starts import StartRow, start_rows, starts_figure
 from analysis.report.page import render
 from analysis.tables.starts import Start
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from scenario.loading import load
 

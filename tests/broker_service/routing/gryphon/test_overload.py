@@ -13,8 +13,8 @@ import pytest
 
 from broker_service.messages import Kind
 from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
-from emulation.simulation.calibration import Calibration
 from emulation.simulation.run import simulate
 from record.files import LOGS, log_files
 from record.log import Event, TraceRecord

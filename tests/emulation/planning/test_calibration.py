@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.messages import ClientRequest, Kind, Message, Operation
-from emulation.simulation.calibration import GROUPS, Calibration, Latency, load_calibration, save_calibration
+from emulation.planning.calibration import GROUPS, Calibration, Latency, load_calibration, save_calibration
 from emulation.simulation.charging import sampler, work_cost
 from record.errors import BadInputError
 
