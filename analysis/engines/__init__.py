@@ -1,6 +1,6 @@
 """The engines that run the analysis: plain Python and Spark."""
 
-from analysis.engines.interface import Engine
+from analysis.engines.frames import Engine
 from analysis.engines.plain import PlainEngine
 from analysis.engines.spark import RunningSpark, SparkEngine
 

@@ -1,32 +1,121 @@
-"""Arrays between Arrow and NumPy, without Arrow's own conversions, which load pandas wherever that is installed."""
+"""Arrays between Arrow, NumPy and Python, without Arrow's own conversions, which load pandas where it is installed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+LARGEST = (1 << 31) - 1
+"""The most elements or bytes that the lists, texts or binaries of one array may have together."""
+
 
 def numbers_of(column: pa.ChunkedArray) -> NDArray[Any]:
     """The integers of a column without nulls."""
     kind = np.dtype(str(column.type))
-    chunks = [np.frombuffer(c.buffers()[1], kind, len(c), c.offset * kind.itemsize) for c in column.chunks if len(c)]
+    chunks = [_numbers(chunk, kind) for chunk in column.chunks if len(chunk)]
     return np.concatenate(chunks) if chunks else np.empty(0, kind)
 
 
+def lengths_of(column: pa.ChunkedArray) -> NDArray[np.int32]:
+    """The number of elements of each list in a column of lists, none of which is null."""
+    ends = [_numbers(chunk.offsets, np.dtype(np.int32)) for chunk in column.chunks if len(chunk)]
+    return np.concatenate([np.diff(end) for end in ends]) if ends else np.empty(0, np.int32)
+
+
+def elements_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The elements of all lists in a column of lists."""
+    return pa.chunked_array([chunk.flatten() for chunk in column.chunks], column.type.value_type)
+
+
+def rows_in(column: pa.ChunkedArray) -> pa.Table:
+    """The elements of all lists in a column of lists of structs, as the rows of a table."""
+    structs = elements_of(column)
+    schema = pa.schema([structs.type.field(number) for number in range(structs.type.num_fields)])
+    batches = [pa.RecordBatch.from_struct_array(chunk) for chunk in structs.chunks if len(chunk)]
+    return pa.Table.from_batches(batches, schema)
+
+
 def integers(numbers: Sequence[int] | NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Numbers as an array of integers."""
-    values = np.array(numbers, str(kind))
+    """Numbers as an array of integers. Raises `OverflowError` for numbers that are too large for it."""
+    return _fixed(np.array(numbers, str(kind)), kind)
+
+
+def lists(elements: pa.Array, lengths: Sequence[int] | NDArray[Any]) -> pa.ListArray:
+    """Elements, one list after another. Raises `OverflowError` for too many."""
+    return pa.ListArray.from_arrays(_fixed(_ends(lengths), pa.int32()), elements)
+
+
+def row_of(rows: pa.Table) -> pa.ListArray:
+    """A table as the only value of a column of lists of structs."""
+    columns = [column.combine_chunks() for column in rows.columns]
+    return lists(pa.StructArray.from_arrays(columns, fields=list(rows.schema)), [rows.num_rows])
+
+
+def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values as an array; structs are objects with an attribute for each field.
+
+    Raises `OverflowError` for integers of more than 64 bits, and for too many elements or bytes.
+    """
+    missing = values.count(None)
+    valid = None if not missing else pa.py_buffer(_bits([value is not None for value in values]))
+    if pa.types.is_struct(kind):
+        fields = [kind.field(number) for number in range(kind.num_fields)]
+        parts = [array_of(_each(attrgetter(field.name), values, missing), field.type) for field in fields]
+        return pa.Array.from_buffers(kind, len(values), [valid], missing, children=parts)
+    if missing:
+        neutral = _NEUTRAL.get(kind, ())
+        values = [neutral if value is None else value for value in values]
+    if pa.types.is_list(kind):
+        ends = _fixed(_ends([*map(len, values)]), pa.int32()).buffers()[1]
+        elements = array_of([*chain.from_iterable(values)], kind.value_type)
+        return pa.Array.from_buffers(kind, len(values), [valid, ends], missing, children=[elements])
+    return pa.Array.from_buffers(kind, len(values), [valid, *_plain(values, kind)], missing)
+
+
+_NEUTRAL = {pa.string(): "", pa.binary(): b"", pa.bool_(): False, pa.float64(): 0.0, pa.int64(): 0, pa.int32(): 0}
+"""The values in the place of nulls."""
+
+
+def _plain(values: Sequence[Any], kind: pa.DataType) -> list[pa.Buffer]:
+    """The buffers of values that are neither structs nor lists."""
+    if pa.types.is_string(kind):
+        text = "".join(values)
+        encoded = text.encode()
+        sizes = map(len, values) if len(encoded) == len(text) else (len(value.encode()) for value in values)
+        return [pa.py_buffer(_ends([*sizes])), pa.py_buffer(encoded)]
+    if pa.types.is_binary(kind):
+        return [pa.py_buffer(_ends([*map(len, values)])), pa.py_buffer(b"".join(values))]
+    if pa.types.is_boolean(kind):
+        return [pa.py_buffer(_bits(values))]
+    return [pa.py_buffer(np.array(values, "float64" if pa.types.is_float64(kind) else str(kind)))]
+
+
+def _each(get: Callable[[Any], Any], values: Iterable[Any], missing: int) -> list[Any]:
+    return [None if value is None else get(value) for value in values] if missing else [*map(get, values)]
+
+
+def _bits(truths: Sequence[bool]) -> NDArray[np.uint8]:
+    return np.packbits(np.array(truths, np.bool_), bitorder="little")
+
+
+def _ends(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int32]:
+    """The begin of each of several things one after another, and the end of the last."""
+    ends = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ends[1:])
+    if ends[-1] > LARGEST:
+        raise OverflowError(f"{ends[-1]} elements or bytes are too many for one array")
+    return ends.astype(np.int32)
+
+
+def _fixed(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
-def binaries(values: Sequence[bytes]) -> pa.Array:
-    """Bytes as an array. Raises `OverflowError` for 2 GB and more together."""
-    offsets = np.cumsum([0, *map(len, values)], dtype=np.int64)
-    if offsets[-1] >= 1 << 31:
-        raise OverflowError(f"{offsets[-1]} bytes are too many for one array")
-    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(values))]
-    return pa.Array.from_buffers(pa.binary(), len(values), buffers)
+def _numbers(array: pa.Array, kind: np.dtype[Any]) -> NDArray[Any]:
+    return np.frombuffer(array.buffers()[1], kind, len(array), array.offset * kind.itemsize)

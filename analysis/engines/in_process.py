@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from analysis.engines.arrays import integers, numbers_of
+from analysis.engines.arrays import integers, numbers_of, rows_in
 from analysis.engines.frames import Done, Grouping, Work, perform
 from analysis.engines.spool import Section, Spool
 
@@ -47,7 +47,7 @@ class ProcessFrame:
 
         def parts() -> Parts:
             whole = self._parts()
-            return Parts(whole.number, (_elements(table.column(name), schema) for table in whole.tables))
+            return Parts(whole.number, (rows_in(table.column(name)) for table in whole.tables))
 
         return ProcessFrame(schema, parts)
 
@@ -92,13 +92,6 @@ class _Kept:
             yield table
         self._sections = sections
         self._compute = None
-
-
-def _elements(column: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
-    """The elements of lists of structs as rows."""
-    structs = [chunk.flatten() for chunk in column.chunks]
-    batches = [pa.RecordBatch.from_struct_array(array) for array in structs if len(array)]
-    return pa.Table.from_batches(batches, schema)
 
 
 def _spooled(tables: Iterable[pa.Table], key: str, spool: Spool) -> dict[int, list[Section]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
+from analysis.engines.frames import Workers
 from analysis.engines.in_process import InProcess
-from analysis.engines.interface import Workers
 
 
 class PlainEngine:
@@ -15,4 +15,4 @@ class PlainEngine:
     name = "plain Python"
 
     def open(self) -> AbstractContextManager[Workers]:
-        return nullcontext(Workers(InProcess()))
+        return nullcontext(InProcess())

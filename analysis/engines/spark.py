@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from analysis.engines.interface import Workers
+from analysis.engines.frames import Workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,4 +49,4 @@ def _workers(session: SparkSession) -> Iterator[Workers]:
     from analysis.engines.spark_frames import SparkFrames  # noqa: PLC0415 - half a second, for Spark alone
 
     with closing(SparkFrames(session)) as frames:
-        yield Workers(frames)
+        yield frames

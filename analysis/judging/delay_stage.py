@@ -16,16 +16,17 @@ from itertools import pairwise
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.engines.interface import Output, ShuffleBucket
+from analysis.engines.arrays import elements_of, integers, lengths_of, lists, numbers_of
 from analysis.judging.judged import JudgedPublication, Receipt
 from analysis.reading.publication_events import UNKNOWN
 from analysis.run_files.time_units import second_due
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
 from analysis.tables.structs import struct_from
-from analysis.tables.totals import Rows, Tables, Tally
+from analysis.tables.totals import Rows, Tally
 from record.time_units import MILLISECOND
 
 
@@ -39,8 +40,24 @@ class Grouping(IntEnum):
     """The number of links travelled."""
 
 
-class _Group(msgspec.Struct, array_like=True):
-    """A part of the delays of a group."""
+DELAYS = pa.schema(
+    [
+        pa.field("bucket", pa.int32(), nullable=False),
+        ("variant", pa.int64()),
+        ("grouping", pa.int64()),
+        ("number", pa.int64()),
+        ("ways_known", pa.int64()),
+        ("known_delay", pa.int64()),
+        ("known_waiting", pa.int64()),
+        ("delays", pa.list_(pa.int64())),
+    ]
+)
+"""A part of the delays of a group, in nanoseconds. All parts of a group are in the same bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A row of `DELAYS`."""
 
     variant: int
     grouping: Grouping
@@ -52,11 +69,7 @@ class _Group(msgspec.Struct, array_like=True):
     """The sum of the delays of these."""
     known_waiting: int
     """The part of that sum spent in output queues."""
-    delays: bytes
-    """64-bit integers, nanoseconds."""
-
-
-_Key = tuple[int, Grouping, int]
+    delays: NDArray[np.int64]
 
 
 class _Column(IntEnum):
@@ -89,14 +102,21 @@ class DelaySamples:
             )
         )
 
-    def parts(self, buckets: int) -> dict[int, bytes]:
-        """The collected delays by bucket: all parts of a group go into the same one."""
-        divided: dict[int, list[_Group]] = {}
-        for variant, collected in self._rows.items():
-            rows = np.frombuffer(collected, dtype=np.int64).reshape(-1, len(_Column))
-            for group in _groups(variant, rows):
-                divided.setdefault((variant + group.grouping + group.number) % buckets, []).append(group)
-        return {number: msgspec.msgpack.encode(groups) for number, groups in divided.items()}
+    def groups(self, buckets: int) -> pa.Table:
+        """The collected delays as rows of `DELAYS`, in this number of buckets."""
+        groups = [
+            group
+            for variant, collected in self._rows.items()
+            for group in _groups(variant, np.frombuffer(collected, dtype=np.int64).reshape(-1, len(_Column)))
+        ]
+        bucket_of = [(group.variant + group.grouping + group.number) % buckets for group in groups]
+        order = sorted(range(len(groups)), key=bucket_of.__getitem__)
+        groups = [groups[place] for place in order]
+        delays = integers(np.concatenate([*(group.delays for group in groups), np.empty(0, np.int64)]), pa.int64())
+        columns = [integers(sorted(bucket_of), pa.int32())]
+        for name in DELAYS.names[1:-1]:
+            columns.append(integers([getattr(group, name) for group in groups], pa.int64()))
+        return pa.table([*columns, lists(delays, [len(group.delays) for group in groups])], schema=DELAYS)
 
 
 def _groups(variant: int, rows: NDArray[np.int64]) -> Iterator[_Group]:
@@ -118,7 +138,7 @@ def _group(variant: int, grouping: Grouping, number: int, rows: NDArray[np.int64
         ways_known=len(known),
         known_delay=int(known[:, _Column.DELAY].sum()),
         known_waiting=int(known[:, _Column.WAITED].sum()),
-        delays=rows[:, _Column.DELAY].tobytes(),
+        delays=rows[:, _Column.DELAY],
     )
 
 
@@ -154,21 +174,26 @@ class DelayTally(Tally):
     figures: Rows[DelayFigures] = field(default_factory=partial(Rows, DelayFigures, ("variant", "grouping", "number")))
 
 
-def measure_delays(bucket: ShuffleBucket) -> Output[Tables]:
+MEASURED = DelayTally().schema()
+
+
+def measure_delays(parts: pa.Table) -> pa.Table:
     """The stage: the figures of each group in a bucket."""
-    grouped: dict[_Key, list[_Group]] = {}
-    decoder = msgspec.msgpack.Decoder(list[_Group])
-    for part in bucket.parts:
-        for group in decoder.decode(part):
-            grouped.setdefault((group.variant, group.grouping, group.number), []).append(group)
+    grouped: defaultdict[tuple[int, int, int], list[_Group]] = defaultdict(list)
+    ends = np.cumsum(lengths_of(parts.column("delays"))).tolist()
+    delays = np.split(numbers_of(elements_of(parts.column("delays"))), ends[:-1])
+    numbers = (parts.column(name).to_pylist() for name in DELAYS.names[1:-1])
+    for variant, grouping, number, ways, delay, waiting, of_part in zip(*numbers, delays, strict=True):
+        part = _Group(variant, Grouping(grouping), number, ways, delay, waiting, of_part)
+        grouped[variant, grouping, number].append(part)
     tally = DelayTally()
     for groups in grouped.values():
         tally.figures.add(_figures(groups))
-    return Output(tally.tables())
+    return tally.table()
 
 
 def _figures(groups: list[_Group]) -> DelayFigures:
-    delays = np.concatenate([np.frombuffer(group.delays, dtype=np.int64) for group in groups])
+    delays = np.concatenate([group.delays for group in groups])
     total, largest = int(delays.sum()), int(delays.max())
     median, p95, p99 = np.percentile(delays, [50, 95, 99], overwrite_input=True) / MILLISECOND
     known_delay = sum(group.known_delay for group in groups)
@@ -193,7 +218,7 @@ def _classes(groups: list[_Group]) -> list[DelayClass]:
     """Counts part by part, because a variant may have very many delays."""
     classes: Counter[int] = Counter()
     for group in groups:
-        clipped = np.maximum(np.frombuffer(group.delays, dtype=np.int64) / MILLISECOND, SMALLEST_MS)
+        clipped = np.maximum(group.delays / MILLISECOND, SMALLEST_MS)
         numbers, counts = np.unique(np.floor(np.log10(clipped) * CLASSES_PER_DECADE).astype(int), return_counts=True)
         classes.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
     return [DelayClass(*of_class) for of_class in sorted(classes.items())]

@@ -1,15 +1,18 @@
-"""A judged publication: what stage 2 hands over to stage 3, and its encoding."""
+"""A judged publication: what stage 2 hands over to stage 3.
+
+Judged publications travel as pieces of MessagePack: they are lists in lists, which Spark would copy element by element
+from one form into another at every step, and stage 3 takes them as objects, one after another.
+"""
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from heapq import merge
-from itertools import accumulate, pairwise
-from tempfile import TemporaryFile
 
 import msgspec
+import pyarrow as pa
 
+from analysis.engines.arrays import array_of, integers
 from analysis.judging.doubt import Doubt
 from analysis.judging.trace import Step
 from analysis.tables.deliveries import Cause, Right
@@ -112,40 +115,35 @@ class JudgedPublication(msgspec.Struct, array_like=True):
     """False where brokers logged a sample of publications without it; `reached` and `paths` are empty then."""
 
 
-def encode_judged(judged: list[JudgedPublication]) -> bytes:
-    """One part of a bucket of stage 3: sorted, in pieces that can be decoded one after another."""
+JUDGED_PARTS = pa.schema([pa.field("bucket", pa.int32(), nullable=False), ("pieces", pa.list_(pa.binary()))])
+"""The publications that one bucket of stage 2 has for one bucket of publishers, in order; a piece has some of them."""
+
+
+def judged_parts(buckets: Sequence[list[JudgedPublication]]) -> pa.Table:
+    """A part for each bucket of publishers that has publications. Sorts them."""
+    filled = [number for number, judged in enumerate(buckets) if judged]
+    pieces = array_of([_pieces(buckets[number]) for number in filled], JUDGED_PARTS.field("pieces").type)
+    return pa.table([integers(filled, pa.int32()), pieces], schema=JUDGED_PARTS)
+
+
+def _pieces(judged: list[JudgedPublication]) -> list[bytes]:
     judged.sort(key=_latest_first)
-    encoder = msgspec.msgpack.Encoder()
-    starts = range(0, len(judged), _DECODED_TOGETHER)
-    return encoder.encode([encoder.encode(judged[start : start + _DECODED_TOGETHER]) for start in starts])
+    encode = msgspec.msgpack.Encoder().encode
+    return [encode(judged[start : start + _DECODED_TOGETHER]) for start in range(0, len(judged), _DECODED_TOGETHER)]
 
 
-def decode_judged(parts: Iterable[memoryview]) -> Iterator[JudgedPublication]:
-    """A bucket of stage 3, sorted: by variant and publisher, the latest publication of a publisher first.
+def decode_judged(parts: pa.Table) -> Iterator[JudgedPublication]:
+    """The publications in parts of one bucket: by variant and publisher, the latest publication of a publisher first.
 
-    A few publications of each part are in memory at a time, however large the bucket is.
+    A few publications of each part are objects at a time, however large the bucket is.
     """
-    return merge(*map(_decode_part, parts), key=_latest_first)
+    return merge(*(_decoded(part.values) for part in parts.column("pieces")), key=_latest_first)
 
 
-def mapped_bytes(parts: Iterable[bytes]) -> list[memoryview]:
-    """The same parts in an unnamed file that is mapped into memory, so that the system can page them out.
-
-    The file is removed with the last view of it.
-    """
-    with TemporaryFile(prefix="brokerlab-") as file:
-        ends = list(accumulate((file.write(part) for part in parts), initial=0))
-        if ends[-1] == 0:
-            return []
-        file.flush()
-        mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    return [mapped[start:end] for start, end in pairwise(ends)]
-
-
-def _decode_part(part: memoryview) -> Iterator[JudgedPublication]:
+def _decoded(pieces: pa.BinaryArray) -> Iterator[JudgedPublication]:
     decoder = msgspec.msgpack.Decoder(list[JudgedPublication])
-    for piece in msgspec.msgpack.decode(part, type=list[memoryview]):
-        yield from decoder.decode(piece)
+    for piece in pieces:
+        yield from decoder.decode(piece.as_buffer())
 
 
 def _latest_first(judged: JudgedPublication) -> tuple[int, str, int, int, str]:

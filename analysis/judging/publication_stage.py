@@ -8,9 +8,10 @@ from functools import cached_property, partial
 from itertools import chain, groupby
 
 import msgspec
+import pyarrow as pa
 
-from analysis.engines.interface import Output, ShuffleBucket
-from analysis.judging.detections.events import CompositeEventCollector, PartOfComposite
+from analysis.engines.arrays import row_of
+from analysis.judging.detections.events import COMPOSITE_PARTS, CompositeEventCollector, PartOfComposite
 from analysis.judging.evidence.backlog import HANDLING
 from analysis.judging.evidence.departures import LatestArrival, add_departures
 from analysis.judging.evidence.ways import Way, first_ways
@@ -26,7 +27,7 @@ from analysis.judging.journeys.network_usage import Usage, usage_of
 from analysis.judging.journeys.route_lengths import Copies, routes_of
 from analysis.judging.journeys.router_work import Work, WorkSamples
 from analysis.judging.journeys.spread import SpreadSample, add_spread, spread_sample
-from analysis.judging.judged import JudgedPublication, PublicationOutcome, encode_judged
+from analysis.judging.judged import JUDGED_PARTS, JudgedPublication, PublicationOutcome, judged_parts
 from analysis.judging.oracle import Oracle, Verdict, expect, oracles_of
 from analysis.judging.rights.duties import owing_subscriptions
 from analysis.reading.event_table import EventTable
@@ -95,10 +96,19 @@ class PublicationTally(Tally):
     """Both of variants with outages that may cost publications."""
 
 
+JUDGED = pa.schema(
+    [
+        *PublicationTally().schema(),
+        ("publications", pa.list_(pa.struct(list(JUDGED_PARTS)))),
+        ("composites", pa.list_(pa.struct(list(COMPOSITE_PARTS)))),
+    ]
+)
+"""The results of stage 2 for a bucket: its tally, and parts for the buckets of stage 3."""
+
+
 @dataclass(frozen=True)
 class PublicationStage:
-    """Judges a bucket of publications. Its output is the buckets of publishers, then those of composite
-    subscriptions."""
+    """Judges a bucket of publications."""
 
     histories: Sequence[History]
     """By variant."""
@@ -112,7 +122,7 @@ class PublicationStage:
     """The end of the drain phase of each variant in which messages were still in flight then."""
     buckets: int
     """Of publishers."""
-    composite_buckets: int = 0
+    composite_buckets: int = 1
     changing: frozenset[int] = frozenset()
     """Variants whose overlay changes."""
     networks: Mapping[int, Network] = field(default_factory=dict)
@@ -124,10 +134,10 @@ class PublicationStage:
         indexes."""
         return oracles_of(self.histories)
 
-    def __call__(self, bucket: ShuffleBucket) -> Output[PublicationTally]:
+    def __call__(self, blocks: pa.Table) -> pa.Table:
         tally, work = PublicationTally(), WorkSamples()
         by_publisher: list[list[JudgedPublication]] = [[] for _ in range(self.buckets)]
-        table = EventTable.of(bucket.parts)
+        table = EventTable.of(blocks)
         composites = CompositeEventCollector(table)
         expect(self._oracles, chain.from_iterable(table.published))
         journeys = Journeys(table, [CIRCLES * len(history.overlay.brokers) for history in self.histories])
@@ -165,11 +175,8 @@ class PublicationStage:
         tally.causes, tally.issued = leads_of(table), issued_of(table)
         tally.usage = usage_of(table, self.networks)
         tally.parts_matched = composites.parts_matched
-        parts = {number: encode_judged(part) for number, part in enumerate(by_publisher) if part}
-        if self.composite_buckets:
-            of_composites = composites.parts(self.composite_buckets)
-            parts |= {self.buckets + number: part for number, part in of_composites.items()}
-        return Output(tally, parts)
+        parts = [row_of(judged_parts(by_publisher)), row_of(composites.parts(self.composite_buckets))]
+        return pa.table([*tally.table().columns, *parts], schema=JUDGED)
 
     def _add_departures(self, journey: Journey, journeys: Journeys, departures: Rows[LatestArrival]) -> None:
         """Adds a publication that was on its way shortly before outages."""

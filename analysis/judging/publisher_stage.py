@@ -9,9 +9,10 @@ from itertools import groupby
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 
-from analysis.engines.interface import Output, ShuffleBucket
-from analysis.judging.delay_stage import DelaySamples
+from analysis.engines.arrays import row_of
+from analysis.judging.delay_stage import DELAYS, DelaySamples
 from analysis.judging.deliveries.counts import DeliveryCounts
 from analysis.judging.deliveries.delivery_ratio import DueTally
 from analysis.judging.deliveries.gaps import Starts, with_gaps
@@ -19,7 +20,7 @@ from analysis.judging.evidence.recovery import Recoveries
 from analysis.judging.evidence.weighing import weighed
 from analysis.judging.examples import FoundExamples, add_example, found_examples
 from analysis.judging.fault_effects.counts import FaultTally
-from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, decode_judged, mapped_bytes
+from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, decode_judged
 from analysis.judging.variant_context import VariantContext
 from analysis.reading.intervals import FOREVER
 from analysis.run_files.time_units import second_due
@@ -40,6 +41,10 @@ class PublisherTally(Tally):
     due: DueTally = field(default_factory=DueTally)
 
 
+DELIVERED = pa.schema([*PublisherTally().schema(), ("delays", pa.list_(pa.struct(list(DELAYS))))])
+"""The results of stage 3 for a bucket of publishers: its tally, and delays for the buckets of stage 4."""
+
+
 @dataclass(frozen=True, slots=True)
 class PublisherStage:
     """Finishes a bucket of publishers. Its part of each table goes into files of the bucket's own."""
@@ -49,15 +54,14 @@ class PublisherStage:
     """The directory for parts of the tables `notifications` and `expected`."""
     buckets: int
 
-    def __call__(self, bucket: ShuffleBucket) -> Output[PublisherTally]:
+    def __call__(self, parts: pa.Table) -> pa.Table:
         tally, samples = PublisherTally(), DelaySamples()
-        mapped = mapped_bytes(bucket.parts)
-        directory = Path(self.parts)
+        directory, number = Path(self.parts), parts.column("bucket")[0].as_py()
         with (
-            PartWriter(directory, Notification, bucket.number) as notifications,
-            PartWriter(directory, Expectation, bucket.number) as expectations,
+            PartWriter(directory, Notification, number) as notifications,
+            PartWriter(directory, Expectation, number) as expectations,
         ):
-            for of_publisher in self._publishers(mapped):
+            for of_publisher in self._publishers(parts):
                 for judged, outcome, order in _with_order(self._counted(of_publisher, tally)):
                     variant = self.variants[judged.variant]
                     reordered = order.violates(variant.promises.order)
@@ -69,9 +73,9 @@ class PublisherStage:
                         notifications.write(row)
                     if outcome.receipts:
                         samples.add(judged, outcome.receipts[0], variant.run_start)
-        return Output(tally, samples.parts(self.buckets))
+        return pa.table([*tally.table().columns, row_of(samples.groups(self.buckets))], schema=DELIVERED)
 
-    def _publishers(self, parts: Sequence[memoryview]) -> Iterator[Iterable[JudgedPublication]]:
+    def _publishers(self, parts: pa.Table) -> Iterator[Iterable[JudgedPublication]]:
         """The publications of each publisher in each variant, the latest first, with the gaps found in them, and
         weighed.
 

@@ -1,4 +1,4 @@
-"""The stages of the analysis, one after another, on whichever engine runs them.
+"""The stages of the analysis, one after another, on whichever engine runs them. Each is a function from table to table.
 
 1. `reading.log_stage`, by share of the logs: log files -> counts, client operations, faults; events of publications.
 2. `judging.publication_stage`, by publication: events -> journeys, verdicts of the oracle, outcomes;
@@ -13,20 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from analysis.auditing.hops.readings import HopTally
-from analysis.auditing.hops.stage import HopStage
+from analysis.auditing.hops.stage import HOPS_READ, HopStage
 from analysis.auditing.request import asked_of
-from analysis.engines.interface import Exchange, Workers
-from analysis.judging.delay_stage import DelayTables, DelayTally, measure_delays
+from analysis.engines.frames import Done, Frame, Grouping, Workers
+from analysis.judging.delay_stage import MEASURED, DelayTables, DelayTally, measure_delays
 from analysis.judging.deliveries.operations import OperationDefect, operation_defects
 from analysis.judging.deliveries.starts import starts_of
-from analysis.judging.delivery_stage import DeliveryStage, DeliveryTally
 from analysis.judging.detections.counts import DetectionTally
 from analysis.judging.detections.events import CompositeName
 from analysis.judging.detections.placements import PlacementTables
-from analysis.judging.detections.stage import ROUNDING, DetectionStage, Lifetimes, lifetimes_of
+from analysis.judging.detections.stage import DETECTIONS_JUDGED, ROUNDING, DetectionStage, Lifetimes, lifetimes_of
 from analysis.judging.evidence.backlog import Backlogs, Explanations, backlogs_of, silences_of
 from analysis.judging.evidence.departures import Departures, departures_of
 from analysis.judging.evidence.excuses import Evidence
@@ -41,13 +40,12 @@ from analysis.judging.histories.history import History
 from analysis.judging.histories.settling import Settling
 from analysis.judging.journeys.network import networks_of
 from analysis.judging.journeys.router_work import WorkTables
-from analysis.judging.publication_stage import PublicationStage, PublicationTally
-from analysis.judging.publisher_stage import PublisherStage, PublisherTally
+from analysis.judging.publication_stage import JUDGED, PublicationStage, PublicationTally
+from analysis.judging.publisher_stage import DELIVERED, PublisherStage, PublisherTally
 from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.progress import Progress, counted
-from analysis.pipeline.second_stage import SecondStage, SecondTally
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
-from analysis.reading.log_stage import Share
+from analysis.reading.log_stage import READ, Share, tally_in
 from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.placements import join_points
@@ -60,8 +58,9 @@ from analysis.tables.detections import Detection, ExpectedDetection
 from analysis.tables.event_choice import EventTable
 from analysis.tables.partitions import parts_directory, publish_events, publish_parts, remove_events
 from analysis.tables.results import remove_table
+from analysis.tables.rows import table_of
 from analysis.tables.starts import Start
-from analysis.tables.totals import Tables
+from analysis.tables.totals import Tally
 from record.errors import RunDirectoryError
 from record.log import Event
 
@@ -110,19 +109,8 @@ class _Context:
     composite_buckets: int
     """0 in a run without composite subscriptions."""
 
-    def stage(self, parts: str) -> DeliveryStage:
-        """Stage 3, given the directory for parts of tables."""
-        return DeliveryStage(
-            PublisherStage(self.variants, parts, self.buckets),
-            DetectionStage(self.variants, self.lifetimes, parts, self.composite_buckets),
-        )
 
-
-class _Mergeable(Protocol):
-    def merge(self, other: Any, /) -> None: ...
-
-
-_Tally = TypeVar("_Tally", bound=_Mergeable)
+_Tally = TypeVar("_Tally", bound=Tally)
 
 
 @dataclass(frozen=True)
@@ -159,13 +147,14 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress, events: 
 
 def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts) -> Findings:
     log_bytes = sum(file.stat().st_size for file in run.log_files)
-    # Two rounds of tasks; an engine may want one bucket more, for the tallies.
-    buckets = max(2 * workers.parallelism - 1, log_bytes // BUCKET_BYTES)
+    buckets = max(2 * workers.parallelism - 1, log_bytes // BUCKET_BYTES)  # two rounds of tasks; one for one worker
     share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
     progress("reading logs")
-    shares = [Share(number, pieces) for number, pieces in enumerate(divide(run.log_files, share))]
-    read = workers.run(shares, log_stage_of(run, buckets, parts.of_events), 2 * buckets)
-    logs = _merged(read.tallies(counted("reading logs", progress)), LogTally())
+    shares = [Share(number, list(pieces)) for number, pieces in enumerate(divide(run.log_files, share))]
+    read = workers.mapped(table_of(shares, Share), log_stage_of(run, buckets, parts.of_events), READ).kept()
+    logs = LogTally()
+    for row in read.collected(["tally"], counted("reading logs", progress)):
+        logs.merge(tally_in(row))
     if not logs.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read; run the scenario again")
     found = _histories(run, logs)
@@ -173,9 +162,10 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     progress(f"judging deliveries, from {logs.records:,} records")
     asked = [asked_of(run, number, logs) for number in range(len(run.manifest.variants))]
     by_publication = _second(run, found, buckets, composite_buckets)
-    judged = read.then(SecondStage(by_publication, HopStage(asked), buckets), buckets + composite_buckets)
-    second = _merged(judged.tallies(counted("judging deliveries", progress)), SecondTally())
-    publications = second.publications
+    judged = read.field("events").grouped(Grouping("bucket", buckets), by_publication, JUDGED).kept()
+    publications = _total(judged, PublicationTally(), counted("judging deliveries", progress))
+    hops_read = read.field("hops").grouped(Grouping("bucket", buckets), HopStage(asked), HOPS_READ)
+    hops = _total(hops_read, HopTally(), counted("reading links", progress))
     progress("writing notifications")
     joined = join_points(logs.placements)
     rounding = [0 if variant.time_dilation == 1 else ROUNDING for variant in run.manifest.variants]
@@ -183,19 +173,23 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     evidence = [context.evidence for context in contexts]
     composed = lifetimes_of(found.histories, publications.parts_matched, rounding, joined, evidence)
     context = _Context(contexts, buckets, composed, composite_buckets)
-    tally, delays = _third_and_fourth(judged, context, progress, parts)
-    _publish(run, context, parts, sum(counts.delivered for counts in tally.publishers.counts))
+    delivered = _third(judged, context, parts).kept()
+    publishers = _total(delivered, PublisherTally(), counted("writing notifications", progress))
+    detections = _detections(judged, context, parts, progress)
+    measured = delivered.field("delays").grouped(Grouping("bucket", buckets), measure_delays, MEASURED)
+    delays = _total(measured, DelayTally(), counted("measuring delays", progress))
+    _publish(run, context, parts, sum(counts.delivered for counts in publishers.counts))
     names = tuple(variant.name for variant in run.manifest.variants)
     return Findings(
         logs=logs,
-        hops=second.hops,
+        hops=hops,
         lifetimes=found.declared,
         publications=publications,
-        publishers=tally.publishers,
-        detections=tally.detections,
+        publishers=publishers,
+        detections=detections,
         traffic=_traffic(run, logs, publications),
         delays=DelayTables(delays, names),
-        faults=FaultTables(context.variants, publications.baselines, tally.publishers.faults, logs.neighbours),
+        faults=FaultTables(context.variants, publications.baselines, publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),
         changes=found.changes,
         placements=PlacementTables(joined, logs.detected, run.manifest.variants),
@@ -246,7 +240,7 @@ def _second(run: RunDirectory, found: _Histories, buckets: int, composite_bucket
         blocks_of(variants[0]),
         {number: end for number, variant in enumerate(variants) if (end := variant.end) and variant.undrained},
         buckets,
-        composite_buckets,
+        max(composite_buckets, 1),
         changing,
         networks_of(laid),
     )
@@ -328,14 +322,20 @@ def _composite_buckets(buckets: int, declared: Iterable[Iterable[DeclarationLife
     return min(buckets, max(len(composed), logs.detections > 0))
 
 
-def _third_and_fourth(
-    judged: Exchange[Tables], context: _Context, progress: Progress, parts: Parts
-) -> tuple[DeliveryTally, DelayTally]:
-    """Stages 3 and 4. The workers of stage 3 write parts of tables."""
-    ordered = judged.then(context.stage(str(parts.directory)), context.buckets)
-    tally = _merged(ordered.tallies(counted("writing notifications", progress)), DeliveryTally())
-    measured = ordered.then(measure_delays, 1)
-    return tally, _merged(measured.tallies(counted("measuring delays", progress)), DelayTally())
+def _third(judged: Frame, context: _Context, parts: Parts) -> Frame:
+    """Stage 3, whose workers write parts of tables."""
+    stage = PublisherStage(context.variants, str(parts.directory), context.buckets)
+    return judged.field("publications").grouped(Grouping("bucket", context.buckets), stage, DELIVERED)
+
+
+def _detections(judged: Frame, context: _Context, parts: Parts, progress: Progress) -> DetectionTally:
+    """Stage 3 of detections, whose workers write parts of tables too."""
+    if not context.composite_buckets:
+        return DetectionTally()
+    stage = DetectionStage(context.variants, context.lifetimes, str(parts.directory), context.composite_buckets)
+    grouping = Grouping("bucket", context.composite_buckets)
+    found = judged.field("composites").grouped(grouping, stage, DETECTIONS_JUDGED)
+    return _total(found, DetectionTally(), counted("judging detections", progress))
 
 
 def _publish(run: RunDirectory, context: _Context, parts: Parts, delivered: int) -> None:
@@ -357,7 +357,8 @@ def _publish(run: RunDirectory, context: _Context, parts: Parts, delivered: int)
         raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
 
 
-def _merged(tallies: Iterable[object], total: _Tally) -> _Tally:
-    for tally in tallies:
-        total.merge(tally)
-    return total
+def _total(frame: Frame, tally: _Tally, done: Done) -> _Tally:
+    """The tally to which all rows of a frame add up."""
+    for table in frame.collected(tally.schema().names, done):
+        tally.merge(table)
+    return tally

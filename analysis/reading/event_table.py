@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Self, TypeVar
 
-import msgspec
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from analysis.engines.arrays import elements_of, lengths_of, numbers_of, rows_in
 from analysis.reading.detections import DetectionLoss, MadeDetection, NotifiedDetection
-from analysis.reading.publication_events import Column, EventPart, Place, Published
+from analysis.reading.publication_events import Column, Place, Published
+from analysis.tables.rows import rows_of
 from record.log import Event
 
 Numbers = NDArray[np.int64]
@@ -21,8 +23,6 @@ NOBODY = -1
 """Stands for the name of a broker or a client that an event does not have."""
 
 _Name = TypeVar("_Name", str, Place)
-
-_decoder = msgspec.msgpack.Decoder(EventPart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,62 +74,52 @@ class EventTable:
     made_detections: Sequence[MadeDetection] = ()
 
     @classmethod
-    def of(cls, parts: Iterable[bytes]) -> Self:
-        """The events of all parts of a bucket, which come in any order."""
-        publications: dict[str, int] = {}
-        places: dict[Place, int] = {}
-        publishings: list[Published] = []
-        detections: list[NotifiedDetection] = []
-        losses: list[DetectionLoss] = []
-        made: list[MadeDetection] = []
-        found: list[Numbers] = [np.empty((0, len(Column)), dtype=np.int64)]
-        for encoded in parts:
-            part = _decoder.decode(encoded)
-            rows = np.array(np.frombuffer(part.rows or b"", dtype=np.int64)).reshape(-1, len(Column))
-            rows[:, Column.PLACE] = _numbers(part.places, places)[rows[:, Column.PLACE]]
-            rows[:, Column.PUBLICATION] = _numbers(part.publications, publications)[rows[:, Column.PUBLICATION]]
-            found.append(rows)
-            publishings += part.published
-            detections += part.detections
-            losses += part.detection_losses
-            made += part.made_detections
-        rows = np.concatenate(found)
-        of_publishings = _numbers([publishing.publication for publishing in publishings], publications)
+    def of(cls, blocks: pa.Table) -> Self:
+        """The events of all blocks of a bucket, which come in any order."""
+        known_places: dict[Place, int] = {}
+        known_publications: dict[str, int] = {}
+        publishings = rows_of(rows_in(blocks.column("published")), Published)
+        rows = {column: numbers_of(elements_of(blocks.column(column.name.lower()))) for column in Column}
+        placed = rows_of(rows_in(blocks.column("places")), Place)
+        rows[Column.PLACE] = _joined(rows[Column.PLACE], blocks, "places", _numbers(placed, known_places))
+        ids = elements_of(blocks.column("publications")).to_pylist()
+        rows[Column.PUBLICATION] = _joined(
+            rows[Column.PUBLICATION], blocks, "publications", _numbers(ids, known_publications)
+        )
+        of_publishings = _numbers([publishing.publication for publishing in publishings], known_publications)
+        places, publications = list(known_places), list(known_publications)
         variants = 1 + max([*(place.variant for place in places), *(made.variant for made in publishings)], default=0)
         variant_of = np.array([place.variant for place in places], dtype=np.int64)
+        of_events = rows[Column.PUBLICATION] * variants + variant_of[rows[Column.PLACE]]
+        variant_of_publishings = np.array([made.variant for made in publishings], dtype=np.int64)
         keys, journey = np.unique(
-            np.concatenate(
-                (
-                    rows[:, Column.PUBLICATION] * variants + variant_of[rows[:, Column.PLACE]],
-                    of_publishings * variants + np.array([made.variant for made in publishings], dtype=np.int64),
-                )
-            ),
-            return_inverse=True,
+            np.concatenate((of_events, of_publishings * variants + variant_of_publishings)), return_inverse=True
         )
+        journey, journey_of_publishings = np.split(journey, [len(of_events)])
         published: list[list[Published]] = [[] for _ in keys]
-        for number, publishing in zip(journey[len(rows) :].tolist(), publishings, strict=True):
+        for number, publishing in zip(journey_of_publishings.tolist(), publishings, strict=True):
             published[number].append(publishing)
         names = sorted({name for place in places for name in _names_of(place) if name is not None})
-        order = np.argsort(journey[: len(rows)], kind="stable")
-        ids = list(publications)
+        order = np.argsort(journey, kind="stable")
+        in_order = {column: numbers[order] for column, numbers in rows.items()}
         return cls(
             names=names,
-            journeys=[(ids[key // variants], key % variants) for key in keys.tolist()],
-            places=list(places),
-            events=_columns(rows[order], journey[order], list(places), names),
+            journeys=[(publications[key // variants], key % variants) for key in keys.tolist()],
+            places=places,
+            events=_columns(in_order, journey[order], places, names),
             published=published,
-            detections=detections,
-            detection_losses=losses,
-            made_detections=made,
+            detections=rows_of(rows_in(blocks.column("detections")), NotifiedDetection),
+            detection_losses=rows_of(rows_in(blocks.column("detection_losses")), DetectionLoss),
+            made_detections=rows_of(rows_in(blocks.column("made_detections")), MadeDetection),
         )
 
 
-def _columns(rows: Numbers, journey: Numbers, places: Sequence[Place], names: Sequence[str]) -> Events:
+def _columns(rows: Mapping[Column, Numbers], journey: Numbers, places: Sequence[Place], names: Sequence[str]) -> Events:
     known: dict[str | None, int] = {name: number for number, name in enumerate(names)}
     known[None] = NOBODY
     facts = [(KINDS[place.event], *map(known.__getitem__, _names_of(place))) for place in places]
     kind, broker, neighbour, client = np.array(facts, dtype=np.int64).reshape(-1, 4).T
-    place = rows[:, Column.PLACE]
+    place = rows[Column.PLACE]
     return Events(
         journey=journey,
         kind=kind[place],
@@ -137,11 +127,18 @@ def _columns(rows: Numbers, journey: Numbers, places: Sequence[Place], names: Se
         neighbour=neighbour[place],
         client=client[place],
         place=place,
-        time=rows[:, Column.TIME],
-        hops=rows[:, Column.HOPS],
-        duration=rows[:, Column.DURATION],
-        position=rows[:, Column.POSITION],
+        time=rows[Column.TIME],
+        hops=rows[Column.HOPS],
+        duration=rows[Column.DURATION],
+        position=rows[Column.POSITION],
     )
+
+
+def _joined(numbers: Numbers, blocks: pa.Table, name: str, of_listed: Numbers) -> Numbers:
+    """Numbers of events that refer to all blocks, given those that refer to a list of each event's own block, and the
+    number of whatever is in these lists, one after another."""
+    listed, events = lengths_of(blocks.column(name)), lengths_of(blocks.column("place"))
+    return of_listed[numbers + np.repeat(np.cumsum(listed) - listed, events)]
 
 
 def _names_of(place: Place) -> tuple[str | None, str | None, str | None]:

@@ -1,6 +1,7 @@
 """Records of messages at the two ends of every link direction, as columns of numbers.
 
-1. A row is a `sent` or a `received` record of a message of any kind: eight-byte integers, in the order of `HopColumn`.
+1. A row is a `sent` or a `received` record of a message of any kind. Stage 1 makes one *block* for each bucket, with
+   the rows in parallel lists (`HOP_BLOCKS`).
 2. The fields that many rows have in common are their *place*, which a row gives by number.
 3. All rows of the messages that a broker receives, and of their sending to it, are in one bucket, so that a link
    direction, and the work of a broker, can be judged by looking at one bucket.
@@ -14,8 +15,11 @@ from zlib import adler32, crc32
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 
-from analysis.reading.publication_events import UNKNOWN, bucket_of
+from analysis.engines.arrays import array_of, integers
+from analysis.reading.publication_events import UNKNOWN, bucket_of, number_lists, numbered_anew
+from analysis.tables.schema import arrow_schema
 from record.log import Event, TraceRecord
 
 
@@ -46,14 +50,14 @@ class HopPlace(msgspec.Struct, array_like=True, frozen=True):
     kind: str
 
 
-class HopPart(msgspec.Struct, array_like=True):
-    """The rows that one share of the logs has for one bucket."""
-
-    places: list[HopPlace]
-    rows: bytes
-
-
-_encoder = msgspec.msgpack.Encoder()
+HOP_BLOCKS = pa.schema(
+    [
+        pa.field("bucket", pa.int32(), nullable=False),
+        ("places", pa.list_(pa.struct(list(arrow_schema(HopPlace))))),
+        *((column.name.lower(), pa.list_(pa.int64())) for column in HopColumn),
+    ]
+)
+"""The rows that one share of the logs has for one bucket."""
 
 
 class HopWriter:
@@ -98,20 +102,20 @@ class HopWriter:
             )
         )
 
-    def parts(self) -> dict[int, bytes]:
-        """The encoded rows by bucket; buckets without any are left out."""
-        return {number: _encoded(self._places, rows) for number, rows in enumerate(self._buckets) if rows}
+    def blocks(self) -> pa.Table:
+        """One block for each bucket that has rows."""
+        buckets = [(number, bucket) for number, bucket in enumerate(self._buckets) if bucket]
+        rows = [np.array(bucket, np.int64).reshape(-1, len(HopColumn)) for _, bucket in buckets]
+        places = numbered_anew([of_bucket[:, HopColumn.PLACE] for of_bucket in rows], self._places)
+        columns = {
+            "bucket": integers([number for number, _ in buckets], pa.int32()),
+            "places": array_of(places, HOP_BLOCKS.field("places").type),
+            **number_lists(rows, [column.name.lower() for column in HopColumn]),
+        }
+        return pa.table([columns[name] for name in HOP_BLOCKS.names], schema=HOP_BLOCKS)
 
 
 def message_key(kind: str, id: str) -> int:
     """The number that stands for a message."""
     name = f"{kind} {id}".encode()
     return crc32(name) << 31 ^ adler32(name)
-
-
-def _encoded(places: list[HopPlace], bucket: array[int]) -> bytes:
-    rows = np.array(bucket, dtype=np.int64).reshape(-1, len(HopColumn))
-    occur = np.bincount(rows[:, HopColumn.PLACE], minlength=len(places)) > 0
-    rows[:, HopColumn.PLACE] = (np.cumsum(occur) - 1)[rows[:, HopColumn.PLACE]]
-    used = [places[number] for number in np.flatnonzero(occur).tolist()]
-    return _encoder.encode(HopPart(used, rows.tobytes()))

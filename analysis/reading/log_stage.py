@@ -1,14 +1,23 @@
-"""Stage 1, by share of the logs: counts, rare events, and the events of publications in buckets."""
+"""Stage 1, by share of the logs: counts, rare events, the events of publications, and messages at links' ends.
+
+What it counts is an object, `LogTally`, which travels pickled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import pickle
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.engines.interface import Output
+import msgspec
+import pyarrow as pa
+
+from analysis.engines.arrays import array_of, row_of
 from analysis.reading.event_rows import EventRows
+from analysis.reading.hop_events import HOP_BLOCKS
 from analysis.reading.log_tally import LogTally
+from analysis.reading.publication_events import EVENT_BLOCKS
 from analysis.reading.share_reader import LoggedVariants, ShareReader
 from analysis.run_files.clocks import ONE_CLOCK, Clocks
 from analysis.run_files.logs import (
@@ -19,14 +28,31 @@ from analysis.run_files.logs import (
     bring_to_scenario_time,
     read_piece,
 )
+from analysis.tables.rows import rows_of
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """A part of the logs that one task reads."""
 
     number: int
-    pieces: Sequence[Piece]
+    pieces: list[Piece]
+
+
+READ = pa.schema(
+    [
+        ("tally", pa.binary()),
+        ("events", pa.list_(pa.struct(list(EVENT_BLOCKS)))),
+        ("hops", pa.list_(pa.struct(list(HOP_BLOCKS)))),
+    ]
+)
+"""The results of stage 1 for a share: its tally, and blocks for the buckets of stage 2."""
+
+
+def tally_in(row: pa.Table) -> LogTally:
+    """The tally that stage 1 returned for a share."""
+    [pickled] = row.column("tally")
+    tally: LogTally = pickle.loads(pickled.as_buffer())  # noqa: S301 - a worker's own
+    return tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +61,14 @@ class LogStage:
 
     logged: LoggedVariants
     buckets: int
-    """Of publications, and as many of receiving brokers behind them."""
+    """Of publications, and as many of receiving brokers."""
     dilations: Dilations = field(default_factory=lambda: NO_DILATION)
     clocks: Clocks = field(default_factory=lambda: ONE_CLOCK)
     parts: str = ""
     """The directory for parts of the table `events`; empty where that is not wanted."""
 
-    def __call__(self, share: Share) -> Output[LogTally]:
+    def __call__(self, row: pa.Table) -> pa.Table:
+        [share] = rows_of(row, Share)
         reader = ShareReader(self.logged, self.buckets)
         rows = EventRows() if self.parts else None
         for piece in share.pieces:
@@ -49,8 +76,8 @@ class LogStage:
                 reader.read(block, piece.file)
         if rows is not None:
             rows.write(Path(self.parts), share.number, self.logged.numbers)
-        hops = {self.buckets + number: part for number, part in reader.hops.parts().items()}
-        return Output(reader.tally(), reader.events.parts() | hops)
+        tally = array_of([pickle.dumps(reader.tally())], pa.binary())
+        return pa.table([tally, row_of(reader.events.blocks()), row_of(reader.hops.blocks())], schema=READ)
 
     def _blocks(self, piece: Piece, rows: EventRows | None) -> Iterator[RecordBlock]:
         """The records of a piece, by the run's clock and in the scenario's time; they are added to `rows`."""

@@ -1,7 +1,7 @@
 """Log events of publications as columns of numbers, small enough to be moved and kept by the million.
 
-1. Stage 1 writes one row for each event: eight-byte integers, in the order of `Column`.
-2. The fields that many events have in common are their *place*, which a row gives by number.
+1. Stage 1 makes one *block* for each bucket of publications, with the events in parallel lists (`EVENT_BLOCKS`).
+2. The fields that many events have in common are their *place*, which an event gives by number.
 3. All events of a publication are in one bucket, whichever log they come from. Stage 2 takes one bucket at a time
    (`analysis.reading.event_table`) and assembles the journey of each publication.
 4. Detections are in the bucket of the publication that was made last.
@@ -12,25 +12,33 @@ Times are nanoseconds of the run's clock; `variant` is the variant's number in t
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any, TypeVar
 from zlib import crc32
 
 import msgspec
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
+from analysis.engines.arrays import array_of, integers, lists
 from analysis.reading.detections import DetectionLoss, MadeDetection, NotifiedDetection
+from analysis.tables.schema import arrow_schema
 from record.digests import encode_content
 from record.log import Event, TraceRecord
 
 Value = int | float | str
 """The value of a publication's attribute."""
 
+_Place = TypeVar("_Place", bound=msgspec.Struct)
+
 UNKNOWN = -(1 << 63)
 """Stands for a number that a record does not have."""
 
 
 class Column(IntEnum):
-    """The columns of a row."""
+    """The numbers of an event."""
 
     PLACE = 0
     PUBLICATION = 1
@@ -94,21 +102,26 @@ class Published(msgspec.Struct, array_like=True, gc=False):
     """As in `Column`."""
 
 
-class EventPart(msgspec.Struct, array_like=True):
-    """The events that one share of the logs has for one bucket. Places and publications are numbered by their place in
-    these lists."""
+def _list_of(row: type[msgspec.Struct]) -> pa.DataType:
+    return pa.list_(pa.struct(list(arrow_schema(row))))
 
-    places: list[Place]
-    publications: list[str]
-    rows: bytes
-    published: list[Published]
-    detections: list[NotifiedDetection]
-    detection_losses: list[DetectionLoss]
-    made_detections: list[MadeDetection]
 
+EVENT_BLOCKS = pa.schema(
+    [
+        pa.field("bucket", pa.int32(), nullable=False),
+        ("places", _list_of(Place)),
+        ("publications", pa.list_(pa.string())),
+        *((column.name.lower(), pa.list_(pa.int64())) for column in Column),
+        ("published", _list_of(Published)),
+        ("detections", _list_of(NotifiedDetection)),
+        ("detection_losses", _list_of(DetectionLoss)),
+        ("made_detections", _list_of(MadeDetection)),
+    ]
+)
+"""The events that one share of the logs has for one bucket. The lists that are named after the columns have an element
+for each event; its place and its publication are the numbers of these in the lists before."""
 
 _content_decoder = msgspec.json.Decoder(dict[str, Value])
-_part_encoder = msgspec.msgpack.Encoder()
 
 
 class _Bucket:
@@ -191,27 +204,46 @@ class EventWriter:
     def add_made_detection(self, made: MadeDetection) -> None:
         self._bucket(made.last).made_detections.append(made)
 
-    def parts(self) -> dict[int, bytes]:
-        """The encoded events by bucket; buckets without any are left out."""
-        places = list(self._places)
-        return {number: _encoded(places, bucket) for number, bucket in enumerate(self._buckets) if bucket.filled}
+    def blocks(self) -> pa.Table:
+        """One block for each bucket that has events."""
+        buckets = [(number, bucket) for number, bucket in enumerate(self._buckets) if bucket.filled]
+        rows = [np.array(bucket.rows, np.int64).reshape(-1, len(Column)) for _, bucket in buckets]
+        places = numbered_anew([of_bucket[:, Column.PLACE] for of_bucket in rows], list(self._places))
+        listed: dict[str, Sequence[Any]] = {
+            "places": places,
+            "publications": [bucket.publications for _, bucket in buckets],
+            "published": [bucket.published for _, bucket in buckets],
+            "detections": [bucket.detections for _, bucket in buckets],
+            "detection_losses": [bucket.detection_losses for _, bucket in buckets],
+            "made_detections": [bucket.made_detections for _, bucket in buckets],
+        }
+        columns = {name: array_of(of_buckets, EVENT_BLOCKS.field(name).type) for name, of_buckets in listed.items()}
+        columns["bucket"] = integers([number for number, _ in buckets], pa.int32())
+        columns |= number_lists(rows, [column.name.lower() for column in Column])
+        return pa.table([columns[name] for name in EVENT_BLOCKS.names], schema=EVENT_BLOCKS)
 
     def _bucket(self, publication: str) -> _Bucket:
         return self._buckets[bucket_of(publication, len(self._buckets))]
 
 
-def _encoded(places: list[Place], bucket: _Bucket) -> bytes:
-    """One part, with the places that occur in it."""
-    rows = np.array(bucket.rows, dtype=np.int64).reshape(-1, len(Column))
-    occur = np.bincount(rows[:, Column.PLACE], minlength=len(places)) > 0
-    rows[:, Column.PLACE] = (np.cumsum(occur) - 1)[rows[:, Column.PLACE]]
-    used = [places[number] for number in np.flatnonzero(occur).tolist()]
-    return _part_encoder.encode(
-        EventPart(
-            used, bucket.publications, rows.tobytes(), bucket.published, bucket.detections, bucket.detection_losses,
-            bucket.made_detections,
-        )
-    )  # fmt: skip
+def numbered_anew(numbers: Sequence[NDArray[np.int64]], places: Sequence[_Place]) -> list[list[_Place]]:
+    """The places that occur in each block, given the numbers of its places, which become those in this list."""
+    used = []
+    for of_block in numbers:
+        occur = np.bincount(of_block, minlength=len(places)) > 0
+        of_block[:] = (np.cumsum(occur) - 1)[of_block]
+        used.append([places[number] for number in np.flatnonzero(occur).tolist()])
+    return used
+
+
+def number_lists(rows: Sequence[NDArray[np.int64]], names: Sequence[str]) -> dict[str, pa.ListArray]:
+    """The columns of each block's rows, by name."""
+    lengths = [len(of_block) for of_block in rows]
+    columns = ([of_block[:, number] for of_block in rows] for number in range(len(names)))
+    return {
+        name: lists(integers(np.concatenate([*column, np.empty(0, np.int64)]), pa.int64()), lengths)
+        for name, column in zip(names, columns, strict=True)
+    }
 
 
 def decode_content(data: bytes) -> dict[str, Value]:

@@ -56,4 +56,5 @@ _SCALARS: Mapping[type[inspect.Type], pa.DataType] = {
     inspect.FloatType: pa.float64(),
     inspect.StrType: pa.string(),
     inspect.BoolType: pa.bool_(),
+    inspect.BytesType: pa.binary(),
 }

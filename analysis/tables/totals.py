@@ -1,4 +1,5 @@
-"""Tallies: what stages count. They travel as Arrow tables, and rows with the same key become one, in whichever order.
+"""Tallies: what stages count. A stage returns them as columns of lists of rows, and rows with the same key become one,
+in whichever order.
 
 A row is a struct. Its fields that are annotated with a function of two values, such as those of the types below, are
 counts, which the function makes one of; they have defaults. All other fields come before them and are its key.
@@ -15,7 +16,9 @@ from typing import Annotated, Any, Generic, TypeVar, get_origin, get_type_hints
 import msgspec
 import pyarrow as pa
 
+from analysis.engines.arrays import row_of, rows_in
 from analysis.tables.rows import rows_of, table_of
+from analysis.tables.schema import arrow_schema
 
 
 def largest_known(one: int | None, other: int | None) -> int | None:
@@ -27,9 +30,6 @@ Sum = Annotated[int, add]
 """The total is the sum. That of one tally must not exceed 64 bits; totals may."""
 Largest = Annotated[int, max]
 LargestKnown = Annotated[int | None, largest_known]
-
-Tables = Mapping[str, pa.Table]
-"""A tally on its way: the rows of each of its fields."""
 
 Fields = tuple[str, ...]
 _Key = tuple[Any, ...]
@@ -96,21 +96,26 @@ class FirstRows(Generic[_Row]):
 class Tally:
     """The base of a tally, a dataclass whose fields are `Rows`, `FirstRows` and other tallies."""
 
-    def tables(self) -> Tables:
-        """The tables that the tally travels as."""
-        return {name: table_of(list(kept), kept.row) for name, kept in self._rows()}
+    def schema(self) -> pa.Schema:
+        """A column of lists of rows for each `Rows` and `FirstRows`."""
+        return pa.schema([(name, pa.list_(pa.struct(list(arrow_schema(kept.row))))) for name, kept in self._rows()])
 
-    def merge(self, tables: Tables) -> None:
-        """Adds the tables of another tally of this kind."""
+    def table(self) -> pa.Table:
+        """All rows, as one row of a table with this schema."""
+        columns = [row_of(table_of(list(kept), kept.row)) for _, kept in self._rows()]
+        return pa.Table.from_arrays(columns, schema=self.schema())
+
+    def merge(self, table: pa.Table) -> None:
+        """Adds the rows of other tallies of this kind, from a table that has at least these columns."""
         for name, kept in self._rows():
-            for row in rows_of(tables[name], kept.row):
+            for row in rows_of(rows_in(table.column(name)), kept.row):
                 kept.add(row)
 
     def _rows(self) -> Iterator[tuple[str, Any]]:
         for own in fields(self):  # type: ignore[arg-type]
             part = getattr(self, own.name)
             if isinstance(part, Tally):
-                yield from ((f"{own.name}.{name}", kept) for name, kept in part._rows())
+                yield from ((f"{own.name}_{name}", kept) for name, kept in part._rows())
             else:
                 yield own.name, part
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from analysis.engines import Engine, PlainEngine, RunningSpark
-from analysis.engines.interface import Workers
+from analysis.engines.frames import Workers
 from analysis.engines.java import check_java
 from record.errors import HostError
 

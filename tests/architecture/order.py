@@ -107,7 +107,6 @@ ROOMS: Mapping[str, Floors] = {
         "delay_stage examples",
         "detections",
         "publication_stage publisher_stage",
-        "delivery_stage",
     ),
     "analysis.report": _floors(
         "embedding figures offline_page",

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.links import link_reading
 from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.services import service_reading
 from analysis.auditing.hops.table import HopTable
-from analysis.engines.interface import ShuffleBucket
+
+HOPS_READ = HopTally().schema()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +22,12 @@ class HopStage:
 
     variants: Sequence[AskedVariant]
 
-    def __call__(self, bucket: ShuffleBucket) -> HopTally:
-        tally, table = HopTally(), HopTable(bucket.parts)
+    def __call__(self, blocks: pa.Table) -> pa.Table:
+        tally, table = HopTally(), HopTable(blocks)
         for of in table.directions():
             if (reading := link_reading(*of, self.variants[of[0].variant])) is not None:
                 tally.links.add(reading)
         for variant, broker, turns in table.brokers():
             if self.variants[variant].whole_log:
                 tally.services.add(service_reading(variant, broker, turns, self.variants[variant]))
-        return tally
+        return tally.table()

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.reading.hop_events import HopColumn, HopPart, HopPlace
+from analysis.engines.arrays import elements_of, lengths_of, numbers_of, rows_in
+from analysis.reading.hop_events import HopColumn, HopPlace
 from analysis.reading.publication_events import UNKNOWN
+from analysis.tables.rows import rows_of
 from record.log import Event
 
 Numbers = NDArray[np.int64]
-_decoder = msgspec.msgpack.Decoder(HopPart)
 
 
 class Direction(NamedTuple):
@@ -60,16 +61,12 @@ class Turns:
 class HopTable:
     """The messages of one bucket, by direction and by broker."""
 
-    def __init__(self, parts: Iterable[bytes]) -> None:
-        self.places: list[HopPlace] = []
-        found: list[Numbers] = [np.empty((0, len(HopColumn)), dtype=np.int64)]
-        for encoded in parts:
-            part = _decoder.decode(encoded)
-            rows = np.frombuffer(part.rows, dtype=np.int64).reshape(-1, len(HopColumn)).copy()
-            rows[:, HopColumn.PLACE] += len(self.places)
-            self.places += part.places
-            found.append(rows)
-        rows = np.concatenate(found)
+    def __init__(self, blocks: pa.Table) -> None:
+        """`blocks` are rows of `HOP_BLOCKS`, in any order."""
+        self.places = rows_of(rows_in(blocks.column("places")), HopPlace)
+        rows = np.column_stack([numbers_of(elements_of(blocks.column(column.name.lower()))) for column in HopColumn])
+        places = lengths_of(blocks.column("places"))
+        rows[:, HopColumn.PLACE] += np.repeat(np.cumsum(places) - places, lengths_of(blocks.column("place")))
         order = np.argsort(rows[:, HopColumn.PLACE], kind="stable")
         self.rows = rows[order]
         """In the order of their places."""

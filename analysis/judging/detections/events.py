@@ -1,7 +1,8 @@
 """Everything about one composite subscription that stage 2 hands over to stage 3, and its encoding.
 
 Stage 3 takes the events of one client's composite subscription at a time, in the order of their stamps. A bucket may
-have many more of them than fit in memory, so they are decoded a few at a time, as often as they are wanted.
+have many more of them than fit in memory as objects, so they travel in pieces of MessagePack, and are decoded a few at
+a time, as often as they are wanted.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import merge
 from operator import attrgetter
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
+import pyarrow as pa
 
+from analysis.engines.arrays import array_of
 from analysis.judging.histories.history import History
-from analysis.judging.judged import mapped_bytes
 from analysis.judging.rights.composite_rights import PartMatch
 from analysis.reading.detections import DetectionLoss, MadeDetection, NotifiedDetection
 from analysis.reading.event_table import EventTable
@@ -69,17 +71,30 @@ CompositeEvent = PartMatch | PlacedLoss | PlacedMade | PlacedDetection
 _Event = TypeVar("_Event", PartMatch, PlacedLoss, PlacedMade, PlacedDetection)
 
 
-class _Run(msgspec.Struct, array_like=True):
-    """The events of one composite subscription in one part, each kind sorted, in pieces that are decoded one by one.
+_PIECES = pa.list_(pa.binary())
+COMPOSITE_PARTS = pa.schema(
+    [
+        pa.field("bucket", pa.int32(), nullable=False),
+        ("variant", pa.int64()),
+        ("client", pa.string()),
+        ("name", pa.string()),
+        ("matches", _PIECES),
+        ("losses", _PIECES),
+        ("made", _PIECES),
+        ("detections", _PIECES),
+    ]
+)
+"""The events of one composite subscription in one bucket of stage 2, each kind sorted, in pieces that are decoded one
+by one."""
 
-    A decoded run leaves its pieces in the mapped file.
-    """
 
-    composite: CompositeName
-    matches: list[memoryview]
-    losses: list[memoryview]
-    made: list[memoryview]
-    detections: list[memoryview]
+class _Run(NamedTuple):
+    """The pieces in a row of `COMPOSITE_PARTS`."""
+
+    matches: pa.BinaryArray
+    losses: pa.BinaryArray
+    made: pa.BinaryArray
+    detections: pa.BinaryArray
 
 
 class PartOfComposite(msgspec.Struct):
@@ -107,12 +122,12 @@ class _EncodedEvents(Generic[_Event]):
         self._publications.append(event.publication)
         self._encoded.append(msgspec.Raw(_encoder.encode(event)))
 
-    def pieces(self) -> list[memoryview]:
+    def pieces(self) -> list[bytes]:
         """The events in the order of stamps and publications, some in each piece."""
         keys = list(zip(self._stamps, self._publications, strict=True))
         in_order = [self._encoded[place] for place in sorted(range(len(keys)), key=keys.__getitem__)]
         starts = range(0, len(in_order), _DECODED_TOGETHER)
-        return [memoryview(_encoder.encode(in_order[start : start + _DECODED_TOGETHER])) for start in starts]
+        return [_encoder.encode(in_order[start : start + _DECODED_TOGETHER]) for start in starts]
 
 
 @dataclass(slots=True)
@@ -158,8 +173,8 @@ class CompositeEventCollector:
             for leaf in match.leaves:
                 self.parts_matched.of(variant, match.lifetime, leaf).matches += 1
 
-    def parts(self, buckets: int) -> dict[int, bytes]:
-        """The encoded events by bucket, in this number of buckets."""
+    def parts(self, buckets: int) -> pa.Table:
+        """The events of each composite subscription, in this number of buckets."""
         for detection in self._table.detections:
             composite = CompositeName(detection.variant, detection.client, detection.composite)
             stamp = self._stamps[detection.variant, detection.last]
@@ -172,24 +187,37 @@ class CompositeEventCollector:
             composite = CompositeName(loss.variant, loss.client, loss.composite)
             stamp = self._stamps[loss.variant, loss.last]
             self._events[composite].losses.add(PlacedLoss(stamp, loss.last, loss))
-        runs: dict[int, list[_Run]] = {}
-        for composite, events in self._events.items():
-            number = crc32(f"{composite.variant}/{composite.client}/{composite.name}".encode()) % buckets
-            kinds = events.matches, events.losses, events.made, events.detections
-            run = _Run(composite, *(of_kind.pieces() for of_kind in kinds))
-            runs.setdefault(number, []).append(run)
-        return {number: msgspec.msgpack.encode(of_bucket) for number, of_bucket in runs.items()}
+        numbered = sorted((_bucket_of(composite, buckets), composite) for composite in self._events)
+        in_order = [self._events[composite] for _, composite in numbered]
+        columns: dict[str, list[Any]] = {
+            "bucket": [bucket for bucket, _ in numbered],
+            "variant": [composite.variant for _, composite in numbered],
+            "client": [composite.client for _, composite in numbered],
+            "name": [composite.name for _, composite in numbered],
+            "matches": [events.matches.pieces() for events in in_order],
+            "losses": [events.losses.pieces() for events in in_order],
+            "made": [events.made.pieces() for events in in_order],
+            "detections": [events.detections.pieces() for events in in_order],
+        }
+        return pa.table(
+            [array_of(columns[field.name], field.type) for field in COMPOSITE_PARTS], schema=COMPOSITE_PARTS
+        )
+
+
+def _bucket_of(composite: CompositeName, buckets: int) -> int:
+    return crc32(f"{composite.variant}/{composite.client}/{composite.name}".encode()) % buckets
 
 
 class CompositeEventReader:
     """The events of a bucket of composite subscriptions."""
 
-    def __init__(self, parts: Iterable[bytes]) -> None:
+    def __init__(self, parts: pa.Table) -> None:
+        """`parts` are rows of `COMPOSITE_PARTS`, in any order."""
         self._runs: defaultdict[CompositeName, list[_Run]] = defaultdict(list)
-        decoder = msgspec.msgpack.Decoder(list[_Run])
-        for part in mapped_bytes(parts):
-            for run in decoder.decode(part):
-                self._runs[run.composite].append(run)
+        names = (parts.column(name).to_pylist() for name in ("variant", "client", "name"))
+        kinds = (parts.column(name) for name in _Run._fields)
+        for name, run in zip(zip(*names, strict=True), zip(*kinds, strict=True), strict=True):
+            self._runs[CompositeName(*name)].append(_Run(*(pieces.values for pieces in run)))
 
     def __iter__(self) -> Iterator[CompositeName]:
         """The composite subscriptions, in order."""
@@ -220,9 +248,9 @@ _made = msgspec.msgpack.Decoder(list[PlacedMade])
 _detections = msgspec.msgpack.Decoder(list[PlacedDetection])
 
 
-def _decoded(pieces: Iterable[memoryview], decoder: msgspec.msgpack.Decoder[list[_Event]]) -> Iterator[_Event]:
+def _decoded(pieces: pa.BinaryArray, decoder: msgspec.msgpack.Decoder[list[_Event]]) -> Iterator[_Event]:
     for piece in pieces:
-        yield from decoder.decode(piece)
+        yield from decoder.decode(piece.as_buffer())
 
 
 _order = attrgetter("stamp", "publication")

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from analysis.engines.interface import Output, ShuffleBucket
+import pyarrow as pa
+
 from analysis.judging.detections.counts import DetectionTally
 from analysis.judging.detections.events import CompositeEventReader, CompositeName, PartOfComposite, PlacedDetection
 from analysis.judging.detections.evidence import SetFacts
@@ -49,6 +50,9 @@ class _Writers(NamedTuple):
     expected: PartWriter[ExpectedDetection]
 
 
+DETECTIONS_JUDGED = DetectionTally().schema()
+
+
 @dataclass(frozen=True, slots=True)
 class DetectionStage:
     """Judges a bucket of composite subscriptions. Its part of each table goes into files of the bucket's own: one file
@@ -61,12 +65,13 @@ class DetectionStage:
     buckets: int
     """Of composite subscriptions; the numbers of buckets are below this."""
 
-    def __call__(self, bucket: ShuffleBucket) -> Output[DetectionTally]:
-        tally, directory, beyond = DetectionTally(), Path(self.parts), bucket.number + self.buckets
-        reader = CompositeEventReader(bucket.parts)
+    def __call__(self, parts: pa.Table) -> pa.Table:
+        tally, directory, number = DetectionTally(), Path(self.parts), parts.column("bucket")[0].as_py()
+        beyond = number + self.buckets
+        reader = CompositeEventReader(parts)
         with (
-            PartWriter(directory, Detection, bucket.number) as notifications,
-            PartWriter(directory, ExpectedDetection, bucket.number) as expected,
+            PartWriter(directory, Detection, number) as notifications,
+            PartWriter(directory, ExpectedDetection, number) as expected,
             PartWriter(directory, Detection, beyond) as spurious_notifications,
             PartWriter(directory, ExpectedDetection, beyond) as unexpected,
         ):
@@ -79,7 +84,7 @@ class DetectionStage:
                     matches = matches_of(sweep.strays, reader.matches(composite))
                     caused = [(stray, cause_of(stray, matches, lifetimes)) for stray in sweep.strays]
                     self._add_spurious(composite, caused, tally, _Writers(spurious_notifications, unexpected))
-        return Output(tally)
+        return tally.table()
 
     def _add(self, composite: CompositeName, judged: JudgedDetection, tally: DetectionTally, write: _Writers) -> None:
         variant = self.variants[composite.variant]

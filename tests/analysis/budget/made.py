@@ -45,14 +45,14 @@ def budget_of(
 ) -> BudgetTally:
     """The budget of the records that were read."""
     nodes = (*brokers, PUBLISHERS, SUBSCRIBERS)
-    table = EventTable.of(reader.events.parts().values())
+    table = EventTable.of(reader.events.blocks())
     of_node = {name: number for number, name in enumerate(nodes)}
     ways = ways_of(table, Journeys(table, [100] * len(variants)), of_node, buckets)
-    passages = PassageStage(variants, nodes, buckets)(HopTable(reader.hops.parts().values()))
+    passages = PassageStage(variants, nodes, buckets)(HopTable(reader.hops.blocks()))
     stage = BudgetStage(variants, nodes, of_node[SUBSCRIBERS])
     tally = BudgetTally()
     for bucket in range(buckets):
-        tally.merge(stage([parts[bucket] for parts in (passages, ways) if bucket in parts]).tables())
+        tally.merge(stage([parts[bucket] for parts in (passages, ways) if bucket in parts]).table())
     return tally
 
 

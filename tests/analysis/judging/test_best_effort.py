@@ -118,7 +118,7 @@ def test_the_ratio_does_not_depend_on_the_order_in_which_workers_finish(order: l
         part = DueTally()
         for published, due, notified in (rows_in_order[number] for number in numbers):
             part.pairs.add(DuePairs(0, [published], [due], [notified]))
-        parts.merge(part.tables())
+        parts.merge(part.table())
     assert parts.ratio(0) == whole.ratio(0)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import numpy as np
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.engines.interface import ShuffleBucket
-from analysis.judging.delay_stage import DelaySamples, DelayTally, Grouping, measure_delays
+from analysis.judging.delay_stage import DELAYS, DelaySamples, DelayTally, Grouping, measure_delays
 from analysis.judging.judged import Receipt
 from record.time_units import MILLISECOND, SECOND
 from tests.analysis.rows import judged
@@ -30,12 +31,12 @@ def test_a_notification_counts_in_every_group_that_is_known(
     run_starts: tuple[int | None, int | None],
     buckets: int,
 ) -> None:
-    samples = DelaySamples()
+    halves = DelaySamples(), DelaySamples()
     groups: dict[tuple[int, Grouping, int], list[tuple[int, int | None]]] = defaultdict(list)
-    for variant, intended, delay, hops, waited in notified:
+    for number, (variant, intended, delay, hops, waited) in enumerate(notified):
         run_start = run_starts[variant]
         receipt = Receipt("B1", (intended or 0) + delay, 0, hops, waited, None)
-        samples.add(judged(variant=variant, intended=intended), receipt, run_start)
+        halves[number % 2].add(judged(variant=variant, intended=intended), receipt, run_start)
         if intended is None:
             continue
         groups[variant, Grouping.ALL, 0].append((delay, waited))
@@ -45,8 +46,10 @@ def test_a_notification_counts_in_every_group_that_is_known(
         if hops is not None:
             groups[variant, Grouping.HOPS, hops].append((delay, waited))
     tally = DelayTally()
-    for number, part in samples.parts(buckets).items():
-        tally.merge(measure_delays(ShuffleBucket(number, [part])).tally)
+    parts = pa.concat_tables([DELAYS.empty_table(), *(half.groups(buckets) for half in halves)])
+    bucket_of = np.array(parts.column("bucket").to_pylist(), np.int32)
+    for bucket in set(bucket_of.tolist()):
+        tally.merge(measure_delays(parts.filter(pa.array(bucket_of == bucket))))
     found = {(figures.variant, figures.grouping, figures.number): figures for figures in tally.figures}
     assert found.keys() == groups.keys()
     for key, delays in groups.items():

@@ -5,14 +5,13 @@ from __future__ import annotations
 import gc
 import tracemalloc
 import weakref
-from collections import Counter, defaultdict
+from collections import defaultdict
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.engines import PlainEngine
-from analysis.engines.interface import Output, ShuffleBucket
-from analysis.judging.judged import JudgedPublication, decode_judged, encode_judged, mapped_bytes
+from analysis.judging.judged import JUDGED_PARTS, JudgedPublication, decode_judged, judged_parts
 from analysis.reading.gauges import Queue, QueueReadings
 from analysis.reading.intervals import FOREVER
 from analysis.reading.share_reader import LoggedVariants, ShareReader
@@ -38,27 +37,30 @@ def naive_order(judged: JudgedPublication) -> tuple[int, str, int, int, str]:
     return judged.variant, judged.publisher or "", -(judged.published or 0), -judged.position, judged.publication
 
 
+def part_of(publications: list[JudgedPublication]) -> pa.Table:
+    """The publications in a bucket of their own."""
+    return judged_parts([[], publications])
+
+
 @given(st.lists(st.lists(publications, max_size=200), max_size=5))
 def test_parts_of_a_bucket_are_merged_in_order(parts: list[list[JudgedPublication]]) -> None:
     everything = sorted((publication for part in parts for publication in part), key=naive_order)
-    assert list(decode_judged(mapped_bytes(map(encode_judged, parts)))) == everything
+    assert list(decode_judged(pa.concat_tables([JUDGED_PARTS.empty_table(), *map(part_of, parts)]))) == everything
 
 
 def test_a_bucket_is_not_decoded_at_once() -> None:
     path = tuple(f"B{number}" for number in range(30))
     parts = [
-        encode_judged(
-            [judged(publication=f"{part}:{number}", published=number, reached=path) for number in range(2_000)]
-        )
+        part_of([judged(publication=f"{part}:{number}", published=number, reached=path) for number in range(2_000)])
         for part in range(4)
     ]
     gc.collect()
     tracemalloc.start()
-    count = sum(1 for _ in decode_judged(mapped_bytes(parts)))
+    count = sum(1 for _ in decode_judged(pa.concat_tables(parts)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == 8_000
-    assert peak < sum(map(len, parts))  # decoded, they are ten times as large
+    assert peak < sum(part.nbytes for part in parts)  # decoded, they are ten times as large
 
 
 @given(shown)
@@ -88,30 +90,9 @@ def test_events_of_a_share_are_freed_without_garbage_collection() -> None:
     try:
         reader.read(RecordBlock(0, records), "D.jsonl")
         assert reader.tally().records == len(records)
-        assert reader.events.parts()
+        assert reader.events.blocks().num_rows == 1
         events = weakref.ref(reader.events)
         del reader
         assert events() is None
     finally:
         gc.enable()
-
-
-def test_what_waits_between_two_stages_is_not_in_memory() -> None:
-    def make(number: int) -> Output[int]:
-        return Output(number, {number % 3: bytes([number]) * 1_000_000})
-
-    def measure(bucket: ShuffleBucket) -> Output[Counter[int]]:
-        return Output(Counter({part[0]: len(part) for part in bucket.parts}))
-
-    tracemalloc.start()
-    with PlainEngine().open() as workers:
-        made = workers.run(range(30), make, 3)
-        assert list(made.tallies(lambda *_: None)) == list(range(30))
-        held = tracemalloc.get_traced_memory()[0]
-        first, second, third = made.then(measure, 1).tallies(lambda *_: None)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert sorted(first) == list(range(0, 30, 3))
-    assert first + second + third == Counter(dict.fromkeys(range(30), 1_000_000))
-    assert held < 500_000
-    assert peak < 15_000_000  # one bucket of 10 MB at a time

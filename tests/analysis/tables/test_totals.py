@@ -10,7 +10,6 @@ from functools import partial
 from typing import Annotated
 
 import msgspec
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,7 +93,7 @@ def _total(counts: list[_Count]) -> list[_Count]:
 def test_rows_with_the_same_key_become_one(parts: list[tuple[list[_Count], list[_Way]]]) -> None:
     total = _Tally()
     for counts, ways in parts:
-        total.merge(_tally_of(counts, ways).tables())
+        total.merge(_tally_of(counts, ways).table())
     assert list(total.counts) == _total([count for counts, _ in parts for count in counts])
     distinct = {way for _, ways in parts for way in ways}
     assert list(total.ways) == [
@@ -126,10 +125,10 @@ def test_sums_beyond_64_bits_do_not_wrap_around() -> None:
     most = (1 << 63) - 1
     total = _Tally()
     for _ in range(2):
-        total.merge(_tally_of([_Count("a", 0, most)], []).tables())
+        total.merge(_tally_of([_Count("a", 0, most)], []).table())
     assert [count.times for count in total.counts] == [2 * most]
-    with pytest.raises(pa.ArrowInvalid):
-        _tally_of([_Count("a", 0, most)] * 2, []).tables()
+    with pytest.raises(OverflowError):
+        _tally_of([_Count("a", 0, most)] * 2, []).table()
 
 
 def test_pandas_stays_out() -> None:
@@ -137,7 +136,7 @@ def test_pandas_stays_out() -> None:
 import sys
 from tests.analysis.tables.test_totals import _COUNTS, _Count, _Tally, _Way, _tally_of
 total = _Tally()
-total.merge(_tally_of([_Count("a", 1, 2)], [_Way(0, ("a", "b"))]).tables())
+total.merge(_tally_of([_Count("a", 1, 2)], [_Way(0, ("a", "b"))]).table())
 print(len(list(total.counts)), len(list(total.ways)), "pandas" in sys.modules)
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

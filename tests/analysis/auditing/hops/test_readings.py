@@ -29,7 +29,7 @@ def table(messages: list[Message], *, bytes: int = 0) -> HopTable:
         writer.add(sent, TraceRecord(round(written * MILLISECOND), "A", event=Event.SENT, peer="B", **fields))
         at = round(arrived * MILLISECOND)
         writer.add(received, TraceRecord(at + 7, "B", event=Event.RECEIVED, peer="A", arrived=at, **fields))
-    return HopTable(writer.parts().values())
+    return HopTable(writer.blocks())
 
 
 def reading(messages: list[Message], properties: LinkProperties, bytes: int = 0, **asked: object) -> LinkReading:
@@ -97,7 +97,7 @@ def test_a_broker_serves_one_message_after_another() -> None:
                 turn * MILLISECOND, "B", "base", Event.RECEIVED, "publish", id, peer="A", arrived=arrived * MILLISECOND
             ),
         )
-    ((variant, broker, turns),) = HopTable(writer.parts().values()).brokers()
+    ((variant, broker, turns),) = HopTable(writer.blocks()).brokers()
     costs = Costs(work={"publish": MILLISECOND})
     found = service_reading(variant, broker, turns, AskedVariant(links={}, service_mean=3e6, costs=costs))
     assert (found.busy.count, found.busy.median) == (1, 3 * MILLISECOND)
@@ -109,6 +109,5 @@ def test_messages_of_clients_and_those_without_id_do_not_end_the_reading() -> No
     place = writer.number_of(HopPlace(0, Event.RECEIVED, "B", None, "publish"))
     writer.add(place, TraceRecord(5, "B", "base", Event.RECEIVED, "publish", "p1", client="P"))
     writer.add(place, TraceRecord(6, "B", "base", Event.RECEIVED, "publish", client="P"))
-    (part,) = writer.parts().values()
-    ((_, _, turns),) = HopTable([part]).brokers()
+    ((_, _, turns),) = HopTable(writer.blocks()).brokers()
     assert (len(turns), np.unique(turns.time).tolist()) == (1, [5])

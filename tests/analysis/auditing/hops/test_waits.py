@@ -48,7 +48,7 @@ def reading(delay: float, waited: list[int], processors: NodeTimes, jitter: floa
         fields = {"variant": "base", "kind": "publish", "id": f"p{number}"}
         writer.add(sent, TraceRecord(written, "A", event=Event.SENT, peer="B", **fields))
         writer.add(received, TraceRecord(arrived, "B", event=Event.RECEIVED, peer="A", arrived=arrived, **fields))
-    ((direction, rows, others),) = HopTable(writer.parts().values()).directions()
+    ((direction, rows, others),) = HopTable(writer.blocks()).directions()
     asked = AskedVariant(links={("A", "B"): LinkProperties(delay=ASKED, jitter=jitter)}, processors=processors)
     found = link_reading(direction, rows, others, asked)
     assert found is not None
@@ -118,7 +118,7 @@ def test_messages_sent_beside_another_are_so_only_where_the_sender_did_not_wait(
         fields = {"variant": "base", "kind": "publish", "id": f"p{number}"}
         writer.add(sent, TraceRecord(left, "A", event=Event.SENT, peer="B", written=left + 3 * MILLISECOND, **fields))
         writer.add(received, TraceRecord(left + SECOND, "B", event=Event.RECEIVED, peer="A", **fields))
-    ((direction, rows, others),) = HopTable(writer.parts().values()).directions()
+    ((direction, rows, others),) = HopTable(writer.blocks()).directions()
     asked = {("A", "B"): LinkProperties(delay=0.001)}
     found = link_reading(Direction(*direction), rows, others, AskedVariant(links=asked))
     held = {"A": waits([SECOND + 40 * MILLISECOND], 40 * MILLISECOND)}
@@ -135,7 +135,7 @@ def test_the_time_to_the_turn_is_told_apart() -> None:
     for id, arrived, turn in (("p1", 10, 16), ("p2", 10, 21)):
         fields = {"variant": "base", "kind": "publish", "id": id, "peer": "A", "arrived": arrived * MILLISECOND}
         writer.add(place, TraceRecord(turn * MILLISECOND, "B", event=Event.RECEIVED, **fields))
-    ((variant, broker, turns),) = HopTable(writer.parts().values()).brokers()
+    ((variant, broker, turns),) = HopTable(writer.blocks()).brokers()
     begin, end = np.array([10 * MILLISECOND]), np.array([12 * MILLISECOND])
     processors = {"B": ProcessorTimes.of(begin, end, np.array([2 * MILLISECOND]))}
     asked = AskedVariant(links={}, service_mean=4e6, processors=processors)

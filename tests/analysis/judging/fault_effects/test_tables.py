@@ -208,7 +208,7 @@ def test_recovery_is_the_same_in_any_parts(first: list[tuple[int, int]], second:
     for of_part in (late[: len(first)], late[len(first) :]):
         part = FaultTally()
         part.counts.of(0, 1).held_up = of_part
-        parts.merge(part.tables())
+        parts.merge(part.table())
     assert parts.counts.of(0, 1).recovered(10, 12) == FaultCounts(0, 1, held_up=late).recovered(10, 12)
 
 

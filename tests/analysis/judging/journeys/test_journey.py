@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.judging.journeys.journey import Journey, Journeys
 from analysis.judging.judged import Receipt
 from analysis.reading.event_table import EventTable
+from analysis.reading.publication_events import EVENT_BLOCKS
 from analysis.reading.share_reader import LoggedVariants, ShareReader
 from analysis.run_files.logs import RecordBlock
 from record.log import Event, TraceRecord
@@ -26,12 +28,12 @@ VARIANTS = LoggedVariants(
 
 def journeys_of(shares: Iterable[Sequence[TraceRecord]], longest: Sequence[int] = (100, 100)) -> Journeys:
     """The journeys that are logged in these shares, with paths up to `longest` brokers, by variant."""
-    parts = []
+    blocks = [EVENT_BLOCKS.empty_table()]
     for number, records in enumerate(shares):
         reader = ShareReader(VARIANTS, buckets=1)
         reader.read(RecordBlock(number * 1000, records), "log")
-        parts += reader.events.parts().values()
-    return Journeys(EventTable.of(parts), longest)
+        blocks.append(reader.events.blocks())
+    return Journeys(EventTable.of(pa.concat_tables(blocks)), longest)
 
 
 def event(event: Event, node: str, time: int, **fields: Any) -> TraceRecord:

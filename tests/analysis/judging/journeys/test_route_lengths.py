@@ -45,7 +45,7 @@ arrivals = st.builds(
 def tally_of(records: list[TraceRecord]) -> Rows[Copies]:
     reader = ShareReader(LOGGED, buckets=1)
     reader.read(RecordBlock(0, records), "log")
-    return routes_of(EventTable.of(reader.events.parts().values()))
+    return routes_of(EventTable.of(reader.events.blocks()))
 
 
 def by_kind(tally: Rows[Copies]) -> Counter[tuple[int, int, bool]]:
