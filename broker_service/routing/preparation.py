@@ -44,12 +44,6 @@ class PlannedMesh(Collection[PlannedLink]):
     def __contains__(self, link: object) -> bool:
         return any(link == other for other in self)
 
-    def shortest_first(self) -> Iterator[PlannedLink]:
-        """The links by their round trips; those of equal length in the order of their brokers."""
-        rows, columns = np.triu_indices(len(self.brokers), 1)
-        for place in np.argsort(self.round_trips[rows, columns], kind="stable"):
-            yield self._link(int(rows[place]), int(columns[place]))
-
     def _link(self, row: int, column: int) -> PlannedLink:
         delays = float(self._delays[row, column]), float(self._delays[column, row])
         return PlannedLink(self.brokers[row], self.brokers[column], *delays)

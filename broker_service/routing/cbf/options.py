@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Final, Literal
 
 from broker_service.messages import BrokerId
-from broker_service.routing.cbf.tree import encode_neighbours, spanning_tree
+from broker_service.routing.cbf.tree import cbf_tree, encode_neighbours
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.preparation import Preparation
 from record.promises import Order, Promises
@@ -52,5 +52,5 @@ class CbfOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def prepare(self, preparation: Preparation) -> Mapping[BrokerId, bytes]:
         """Each broker's neighbours in the CBF tree. Raises `ValueError` when the overlay is not connected."""
-        tree = spanning_tree(preparation.brokers, preparation.links)
+        tree = cbf_tree(preparation.brokers, preparation.links)
         return {broker: encode_neighbours(neighbours) for broker, neighbours in tree.items()}

@@ -7,51 +7,51 @@ does not say how; here it is prepared once from the delays of the links, before 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from broker_service.messages import BrokerId
+from broker_service.routing.common.distances import ranked
+from broker_service.routing.common.spanning_tree import spanning_tree
 from broker_service.routing.preparation import PlannedLink, PlannedMesh
+
+_UNLINKED: Final = np.iinfo(np.uint32).max
 
 _decode = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 
 
-def spanning_tree(brokers: Collection[BrokerId], links: Iterable[PlannedLink]) -> Mapping[BrokerId, Sequence[BrokerId]]:
-    """Neighbours of every broker in the minimum spanning tree.
+def cbf_tree(brokers: Collection[BrokerId], links: Iterable[PlannedLink]) -> Mapping[BrokerId, Sequence[BrokerId]]:
+    """Neighbours of every broker in the minimum spanning tree, the nearest first.
 
-    Of links of equal length, the one is taken first whose brokers come first. This is Kruskal's algorithm. Raises
-    `ValueError` when the links do not connect all brokers.
+    Of links of equal length, the one is taken first whose brokers come first. Raises `ValueError` when the links do not
+    connect all brokers.
     """
-    tree: dict[BrokerId, list[BrokerId]] = {broker: [] for broker in brokers}
-    parts = {broker: [broker] for broker in brokers}
-    for link in _shortest_first(brokers, links):
-        greater, smaller = parts[link.a], parts[link.b]
-        if greater is smaller:
-            continue
-        tree[link.a].append(link.b)
-        tree[link.b].append(link.a)
-        if len(greater) < len(smaller):
-            greater, smaller = smaller, greater
-        greater += smaller
-        for broker in smaller:
-            parts[broker] = greater
-        if len(greater) == len(tree):
-            return tree
-    if len(tree) > 1:
+    if isinstance(links, PlannedMesh):
+        names, ranks = list(links.brokers), ranked(links.round_trips)
+    else:
+        names = list(brokers)
+        ranks = _ranked_links(names, links)
+    edges = spanning_tree(ranks, 0, np.arange(1, len(names)))
+    if any(ranks[edge] == _UNLINKED for edge in edges):
         raise ValueError("content-based forwarding needs one tree over all brokers, but the links do not connect them")
+    tree: dict[BrokerId, list[BrokerId]] = {broker: [] for broker in brokers}
+    for a, b in sorted(edges, key=ranks.__getitem__):
+        tree[names[a]].append(names[b])
+        tree[names[b]].append(names[a])
     return tree
 
 
-def _shortest_first(brokers: Collection[BrokerId], links: Iterable[PlannedLink]) -> Iterable[PlannedLink]:
-    if isinstance(links, PlannedMesh):
-        return links.shortest_first()
-    number = {broker: place for place, broker in enumerate(brokers)}
-
-    def length(link: PlannedLink) -> tuple[float, int, int]:
-        a, b = sorted((number[link.a], number[link.b]))
-        return link.delay + link.reverse_delay, a, b
-
-    return sorted(links, key=length)
+def _ranked_links(names: Sequence[BrokerId], links: Iterable[PlannedLink]) -> NDArray[np.uint32]:
+    """The place of each two brokers' link among all links in order of their round trips; `_UNLINKED` without one."""
+    number = {broker: place for place, broker in enumerate(names)}
+    ends = ((link.delay + link.reverse_delay, number[link.a], number[link.b]) for link in links)
+    ranks = np.full((len(names), len(names)), _UNLINKED, np.uint32)
+    for rank, (_, a, b) in enumerate(sorted((length, min(a, b), max(a, b)) for length, a, b in ends)):
+        ranks[a, b] = ranks[b, a] = rank
+    return ranks
 
 
 def encode_neighbours(neighbours: Sequence[BrokerId]) -> bytes:

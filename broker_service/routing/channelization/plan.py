@@ -101,7 +101,7 @@ def _places(brokers: Sequence[BrokerId], distances: Distances, members: Servers)
         return [Place(False, ())] * len(brokers)
     nearest = members[distances.values[:, members].argmin(axis=1)]
     tree: dict[int, list[BrokerId]] = {member: [] for member in members.tolist()}
-    for parent, child in spanning_tree(distances, int(members[0]), members[1:]):
+    for parent, child in spanning_tree(distances.ranks, int(members[0]), members[1:]):
         tree[parent].append(brokers[child])
         tree[child].append(brokers[parent])
     return [

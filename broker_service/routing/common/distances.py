@@ -38,14 +38,15 @@ class Distances:
         values.setflags(write=False)
         self.values = values
         """Distance of each pair, symmetric."""
-        self.ranks = _ranks(values)
-        """Place of each pair among all pairs in order of distance, from 1, symmetric; 0 on the diagonal."""
+        self.ranks = ranked(values)
+        """Place of each pair among all pairs, as `ranked` gives it."""
 
     def __len__(self) -> int:
         return len(self.values)
 
 
-def _ranks(values: NDArray[np.floating[Any]]) -> NDArray[np.uint32]:
+def ranked(values: NDArray[np.floating[Any]]) -> NDArray[np.uint32]:
+    """The place of each pair among all pairs in order of these symmetric distances, from 1; 0 on the diagonal."""
     lower, higher = np.triu_indices(len(values), 1)
     places = np.empty(len(lower), np.uint32)
     places[np.argsort(values[lower, higher], kind="stable")] = np.arange(1, len(lower) + 1, dtype=np.uint32)

@@ -11,13 +11,13 @@ import networkx as nx
 from pydantic import Field, model_validator
 
 from scenario.sections.section import Count, Degree, FilePath
+from scenario.sections.topology import mesh_overlays
 from scenario.sections.topology.kind import TopologyKind, check_total
 from scenario.sections.topology.links import LinkDirectionSection, LinkSection
 from scenario.sections.units import Duration, DurationRange, Share
 from topology.full_mesh import DrawnLinks, full_mesh_on
 from topology.link_properties import BrokerId, OverlayError
 from topology.model import LARGEST_MESH, MOST_LINKS, LinkSource, Overlay
-from topology.underlays import mesh_overlays
 from topology.underlays.mesh import Mesh
 from topology.underlays.mesh_files import Unit, load_mesh
 from topology.underlays.planetlab import DRAWS, WideArea, measured, planetlab

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.routing.cbf.tree import spanning_tree
+from broker_service.routing.cbf.tree import cbf_tree
 from broker_service.routing.common.full_mesh import round_trips
 from broker_service.routing.preparation import PlannedMesh, Preparation
 
@@ -24,7 +24,7 @@ def meshes(draw: st.DrawFn) -> PlannedMesh:
 def test_protocols_prepare_alike_for_a_mesh_and_for_its_links(mesh: PlannedMesh) -> None:
     links = list(mesh)
     assert len(links) == len(mesh)
-    assert spanning_tree(mesh.brokers, mesh) == spanning_tree(mesh.brokers, links)
+    assert cbf_tree(mesh.brokers, mesh) == cbf_tree(mesh.brokers, links)
     numbers = {broker: number for number, broker in enumerate(sorted(mesh.brokers))}
     of_mesh, of_links = (
         round_trips(

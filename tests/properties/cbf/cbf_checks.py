@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import networkx as nx
 
 from broker_service.messages import BrokerId
-from broker_service.routing.cbf.tree import spanning_tree
+from broker_service.routing.cbf.tree import cbf_tree
 from broker_service.routing.preparation import PlannedLink
 from studies.conformance.model import Case, ClientStep
 from tests.properties.checks import BrokenError, ended
@@ -76,6 +76,6 @@ def _tree(case: Case) -> nx.Graph[BrokerId]:
     links = [PlannedLink(*link.between, link.delay, link.delay) for link in case.links]
     tree: nx.Graph[BrokerId] = nx.Graph()
     tree.add_nodes_from(case.brokers)
-    for broker, neighbours in spanning_tree(case.brokers, links).items():
+    for broker, neighbours in cbf_tree(case.brokers, links).items():
         tree.add_edges_from((broker, neighbour) for neighbour in neighbours)
     return tree

@@ -134,4 +134,4 @@ def _excess(usage: Usages, higher: str, lower: str) -> float:
 def _broadcast_usage(network: Network) -> float:
     """Usage of a copy along each edge of the minimum spanning tree of all servers, in seconds."""
     distances = Distances(network.latencies)
-    return network.usage(spanning_tree(distances, 0, np.arange(1, len(distances), dtype=np.uint16)))
+    return network.usage(spanning_tree(distances.ranks, 0, np.arange(1, len(distances), dtype=np.uint16)))

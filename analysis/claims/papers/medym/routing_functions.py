@@ -122,7 +122,7 @@ def _trees(scheme: str, distances: Distances, drawn: Drawn, threshold: float) ->
     sent, received = np.zeros(servers, np.int64), np.zeros(servers, np.int64)
     for source, listed in drawn:
         if scheme == MST:
-            yield spanning_tree(distances, source, listed)
+            yield spanning_tree(distances.ranks, source, listed)
             continue
         function: Multicast = close_mst
         if scheme == BALANCED:

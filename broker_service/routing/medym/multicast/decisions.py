@@ -150,5 +150,5 @@ def _by_lists(multicast: Multicast, distances: Distances, server: int, listed: S
 
 
 def _by_tree(distances: Distances, server: int, listed: Servers) -> Iterator[tuple[int, bytes]]:
-    for branch in tree_of(spanning_tree(distances, server, listed), server).branches():
+    for branch in tree_of(spanning_tree(distances.ranks, server, listed), server).branches():
         yield branch.root, encode_tree(branch)

@@ -48,7 +48,7 @@ Multicast = Callable[[Distances, int, Servers], list[Branch]]
 def mst(distances: Distances, server: int, destinations: Servers) -> list[Branch]:
     """MST: the neighbours in the minimum spanning tree of the server and all destinations, and their subtrees."""
     next_hop_of: dict[int, int] = {}
-    for parent, child in spanning_tree(distances, server, destinations):
+    for parent, child in spanning_tree(distances.ranks, server, destinations):
         next_hop_of[child] = child if parent == server else next_hop_of[parent]
     listed: defaultdict[int, list[int]] = defaultdict(list)
     for destination in destinations.tolist():
@@ -108,7 +108,7 @@ def _closest(distances: Distances, server: int, destinations: Servers, count: in
 
 def _neighbours(distances: Distances, server: int, candidates: Servers) -> list[int]:
     """Neighbours of a server in the minimum spanning tree of it and some candidates, ascending."""
-    return sorted(child for parent, child in spanning_tree(distances, server, candidates) if parent == server)
+    return sorted(child for parent, child in spanning_tree(distances.ranks, server, candidates) if parent == server)
 
 
 def _assigned(distances: Distances, next_hops: list[int], destinations: Servers) -> list[Branch]:

@@ -98,7 +98,7 @@ def test_mst_is_a_minimum_spanning_tree_and_every_server_on_the_way_agrees(
     split: tuple[Distances, int, Servers],
 ) -> None:
     distances, server, destinations = split
-    edges = spanning_tree(distances, server, destinations)
+    edges = spanning_tree(distances.ranks, server, destinations)
     assert cost(distances, edges) == pytest.approx(
         nx.minimum_spanning_tree(graph(distances, [server, *destinations.tolist()])).size("weight")
     )

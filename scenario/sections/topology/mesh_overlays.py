@@ -7,10 +7,12 @@ from any other graph of those brokers. Pairs of unknown delay are never linked.
 from __future__ import annotations
 
 import random
+from itertools import takewhile
 
 import networkx as nx
 import numpy as np
 
+from broker_service.routing.common.spanning_tree import spanning_tree
 from topology import shapes
 from topology.link_properties import BrokerId, OverlayError
 from topology.links import LinkTemplates
@@ -25,23 +27,15 @@ def minimum_spanning_tree(mesh: Mesh) -> nx.Graph[BrokerId]:
     """
     weights = mesh.round_trips()
     ids = [broker.id for broker in mesh.brokers]
+    edges = spanning_tree(weights, 0, np.arange(1, len(ids)))
+    reached = list(takewhile(lambda edge: np.isfinite(weights[edge]), edges))
+    if len(reached) < len(edges):
+        raise OverlayError(
+            f"the known delays of the mesh do not connect all brokers: {len(edges) - len(reached)} are out of reach of "
+            f"{ids[0]}, such as {ids[edges[len(reached)][1]]}; fill in missing delays"
+        )
     graph = _unlinked(mesh)
-    nearest = weights[0].copy()
-    parent = np.zeros(len(ids), dtype=np.int64)
-    waiting = np.ones(len(ids), dtype=np.bool_)
-    waiting[0] = False
-    for _ in ids[1:]:
-        joining = int(np.where(waiting, nearest, np.inf).argmin())
-        if not (waiting[joining] and np.isfinite(nearest[joining])):
-            apart = [ids[number] for number in np.flatnonzero(waiting)]
-            raise OverlayError(
-                f"the known delays of the mesh do not connect all brokers: {len(apart)} are out of reach of {ids[0]}, "
-                f"such as {apart[0]}; fill in missing delays"
-            )
-        graph.add_edge(ids[int(parent[joining])], ids[joining])
-        waiting[joining] = False
-        closer = waiting & (weights[joining] < nearest)
-        nearest[closer], parent[closer] = weights[joining][closer], joining
+    graph.add_edges_from((ids[parent], ids[child]) for parent, child in edges)
     return graph
 
 

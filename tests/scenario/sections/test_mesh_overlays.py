@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scenario.sections.topology import mesh_overlays
 from topology.full_mesh import full_mesh_on
 from topology.link_properties import OverlayError
 from topology.links import LinkTemplate, LinkTemplates, Range
 from topology.model import Broker
-from topology.underlays import mesh_overlays
 from topology.underlays.mesh import Mesh
 
 SIZES, SEEDS = st.integers(1, 20), st.integers(0, 2**32)
@@ -93,8 +93,10 @@ def test_unknown_delays_are_refused_or_avoided_but_never_made_up() -> None:
 
 
 def test_a_mesh_that_is_not_connected_has_no_tree() -> None:
-    mesh = Mesh("m", tuple(map(Broker, "ABC")), np.array([[0, 1, math.nan], [1, 0, math.nan], [1, 1, 0]]))
-    with pytest.raises(OverlayError, match="1 are out of reach of A, such as C"):
+    delays = np.ones((4, 4))
+    delays[:2, 2:] = math.nan
+    mesh = Mesh("m", tuple(map(Broker, "ABCD")), delays)
+    with pytest.raises(OverlayError, match="2 are out of reach of A, such as C"):
         mesh_overlays.minimum_spanning_tree(mesh)
 
 
