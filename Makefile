@@ -65,7 +65,7 @@ lint: base ## Check style, format and types
 gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS="--only medym", "--part 1/5 --seed 7", "--list"
 	@$(PYTHON_BIN)/python -m tests.gauntlet $(ARGS)
 
-# Properties with ten times the examples, then the whole gauntlet, then every recorded digest.
+# Properties with sixteen times the examples, then the whole gauntlet, then every recorded digest.
 proof: setup ## Prove at length what `make test` tries a part of: 2 hours; ARGS goes to pytest
 	BROKERLAB_PROOF=1 $(PYTHON_BIN)/python -m pytest -n auto --timeout 7200 \
 		-m 'not container and not host and not guest and not spark and not alone' \

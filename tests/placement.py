@@ -20,7 +20,8 @@ one after another, on one worker:
   VALID (the marker `alone`). They run last, when everything else is done.
 
 Tests that only compute step back (a niceness) behind those of the groups that mostly wait, because the brokers and
-clients of these have to act in time.
+clients of these have to act in time. Those of `SPARK` step back less far, because they are one after another and must
+not be the last to end.
 
 Without `-n` tests are not placed: all run in the order of their files.
 
@@ -60,6 +61,8 @@ alone busy."""
 
 _BEHIND = 15
 """Niceness of tests that have all the time in the world."""
+_BEFORE_THESE = 8
+"""Niceness of the tests of `SPARK`."""
 _IN_TIME = {HOST, LABORATORY, PROCESSES, GUEST, ALONE}
 """Groups whose brokers, clients and links have to act in time."""
 
@@ -160,7 +163,8 @@ class GroupReporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        niceness = 0 if self._groups.get(nodeid) in _IN_TIME else _BEHIND
+        group = self._groups.get(nodeid)
+        niceness = 0 if group in _IN_TIME else _BEFORE_THESE if group == SPARK else _BEHIND
         with contextlib.suppress(PermissionError):  # only root may come forward again
             os.setpriority(os.PRIO_PROCESS, 0, niceness)
 
@@ -214,6 +218,9 @@ class Placement(LoadScopeScheduling):
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
         super().mark_test_complete(node, item_index, duration)
+        work, group = self.assigned_work[node], self._split_scope(self.registered_collections[node][item_index])
+        if all(work[group].values()):
+            del work[group]  # because all work of a worker, done or not, is counted after each test
         if self._only_alone():
             for waiting in self.nodes:
                 self._reschedule(waiting)

@@ -1,4 +1,4 @@
-"""The extent of proofs: `make test` tries some examples of a property, `make proof` ten times as many.
+"""The extent of proofs: `make test` tries some examples of a property, `make proof` sixteen times as many.
 
 A property that asks for a number of its own has that number in both, unless it asks by `tried`."""
 
@@ -8,8 +8,8 @@ import os
 
 IS_WHOLE = bool(os.environ.get("BROKERLAB_PROOF"))
 """True under `make proof`."""
-_TIMES = 10
-EXAMPLES = 40
+_TIMES = 16
+EXAMPLES = 25
 """Examples of a property that asks for no number of its own."""
 
 

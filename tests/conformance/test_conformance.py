@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ FILES = sorted(file for file in Path(__file__).parent.iterdir() if file.suffix i
 CASES = read_all(FILES)
 SELECTION = select(CASES)
 TRIALS = [trial for trial in SELECTION.trials if not obstacle(trial.case, trial.protocol)]
+OF_ONE_CASE = [list(trials) for _, trials in groupby(TRIALS, key=lambda trial: trial.case.id)]
+"""Trials by their case. A test for each trial would take twice the time of the trials themselves."""
 OPS = {
     *("advertise", "unadvertise", "subscribe", "unsubscribe", "composite", "publish"),
     *("kill", "restart", "break_session", "link_down", "link_up"),
@@ -45,13 +48,21 @@ CHANGING_ON_REAL_BROKERS = (
 )
 
 
+def failure(result: Result) -> str:
+    """Explanation of a result that did not pass; empty for one that did."""
+    return "" if result.verdict is CaseVerdict.PASSED else "\n".join([result.note, *explanation(result)])
+
+
 def check(result: Result) -> None:
-    assert result.verdict is CaseVerdict.PASSED, "\n".join([result.note, *explanation(result)])
+    assert result.verdict is CaseVerdict.PASSED, failure(result)
 
 
-@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: f"{trial.case.id}-{trial.protocol.name}")
-def test_in_the_simulator(trial: Trial) -> None:
-    check(run_case(trial.case, trial.protocol, SimulatedCaseRunner()))
+@pytest.mark.parametrize("trials", OF_ONE_CASE, ids=lambda trials: trials[0].case.id)
+def test_in_the_simulator(trials: list[Trial]) -> None:
+    """A failure names every protocol under which the case failed."""
+    found = {trial.protocol.name: run_case(trial.case, trial.protocol, SimulatedCaseRunner()) for trial in trials}
+    failed = [f"{protocol}: {why}" for protocol, result in found.items() if (why := failure(result))]
+    assert not failed, "\n\n".join(failed)
 
 
 @pytest.mark.parametrize("relation", SELECTION.relations, ids=lambda relation: relation.id)

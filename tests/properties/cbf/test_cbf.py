@@ -35,21 +35,21 @@ on_both = pytest.mark.parametrize("protocol", checks.BOTH)
 
 
 @on_both
-@settings(unhurried, max_examples=tried(30))
+@settings(unhurried, max_examples=tried(19))
 @given(case=cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(protocol: str, case: Case) -> None:
     delivered_once_at_each_broker(case, protocol)
 
 
 @on_both
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=cases(settled=True))
 def test_only_brokers_on_the_way_to_subscribers_receive(protocol: str, case: Case) -> None:
     checks.only_ways_to_subscribers_receive(case, protocol)
 
 
 @on_both
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=cases(withdrawn=True))
 def test_tables_are_empty_when_everything_is_withdrawn(protocol: str, case: Case) -> None:
     checks.nothing_remains(case, protocol)
@@ -57,7 +57,7 @@ def test_tables_are_empty_when_everything_is_withdrawn(protocol: str, case: Case
 
 @on_both
 @pytest.mark.parametrize("kinds", [DEATHS, CUTS, ALL_FAULTS])
-@settings(unhurried, max_examples=tried(15))
+@settings(unhurried, max_examples=tried(10))
 @given(data=st.data())
 def test_whatever_broke_all_is_well_again_afterwards(
     protocol: str, kinds: tuple[str, ...], data: st.DataObject

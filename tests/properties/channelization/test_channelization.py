@@ -65,7 +65,7 @@ on_all = pytest.mark.parametrize("planned", PLANS.values(), ids=PLANS)
 
 
 @on_all
-@settings(unhurried, max_examples=tried(30))
+@settings(unhurried, max_examples=tried(19))
 @given(case=cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(
     planned: type[AbstractContextManager[None]], case: Case
@@ -75,7 +75,7 @@ def test_exactly_once_to_who_must_and_never_to_who_must_not(
 
 
 @on_all
-@settings(unhurried, max_examples=tried(30))
+@settings(unhurried, max_examples=tried(19))
 @given(case=cases(withdrawn=True))
 def test_once_at_each_server_and_nothing_remains(planned: type[AbstractContextManager[None]], case: Case) -> None:
     with planned():
@@ -84,7 +84,7 @@ def test_once_at_each_server_and_nothing_remains(planned: type[AbstractContextMa
 
 
 @on_all
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=cases_with_faults(DEATHS))
 def test_exactly_once_again_when_servers_have_come_back(
     planned: type[AbstractContextManager[None]], case: Case

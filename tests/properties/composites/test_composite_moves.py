@@ -63,41 +63,41 @@ def moving(property: checks.Property, case: Case, protocol: str) -> None:
 
 
 @ROWS
-@settings(unhurried, max_examples=tried(15))
+@settings(unhurried, max_examples=tried(10))
 @given(case=SETTLED)
 def test_moves_change_no_detection(protocol: str, case: Case) -> None:
     moving(composite_checks.detected_exactly_once, case, protocol)
 
 
 @ROWS
-@settings(unhurried, max_examples=tried(15))
+@settings(unhurried, max_examples=tried(10))
 @given(case=composite_cases())
 def test_what_is_in_flight_during_moves_is_detected_at_most_once(protocol: str, case: Case) -> None:
     moving(composite_checks.detected_exactly_once, case, protocol)
 
 
 @ROWS
-@settings(unhurried, max_examples=tried(15))
+@settings(unhurried, max_examples=tried(10))
 @given(case=WITHDRAWN)
 def test_nothing_remains_of_units_that_have_moved(protocol: str, case: Case) -> None:
     moving(composite_checks.nothing_remains, case, protocol)
 
 
 @ROWS
-@settings(unhurried, max_examples=tried(15))
+@settings(unhurried, max_examples=tried(10))
 @given(case=composite_cases_with_faults(CUTS))
 def test_links_that_are_down_during_moves_cost_no_detection(protocol: str, case: Case) -> None:
     moving(composite_checks.detected_exactly_once, case, protocol)
 
 
 @ROWS
-@settings(unhurried, max_examples=tried(15))
+@settings(unhurried, max_examples=tried(10))
 @given(case=FAILING)
 def test_detections_are_complete_again_when_brokers_have_come_back_from_moves(protocol: str, case: Case) -> None:
     moving(composite_checks.detected_exactly_once, case, protocol)
 
 
-@settings(unhurried, max_examples=tried(30))
+@settings(unhurried, max_examples=tried(19))
 @given(moves_and_pauses("PQR"))
 def test_moves_and_time_change_no_detection(steps: Steps) -> None:
     moves_and_time(steps)

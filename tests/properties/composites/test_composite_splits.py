@@ -50,7 +50,7 @@ IN_TIME = moves_and_pauses("PQRT")
 
 
 @pytest.mark.parametrize("cases", [SETTLED, split_cases(), split_cases(faults=CUTS), split_cases(faults=ALL_FAULTS)])
-@settings(unhurried, max_examples=tried(8))
+@settings(unhurried, max_examples=tried(5))
 @given(data=st.data())
 def test_sub_units_that_move_detect_what_the_definition_says(
     cases: st.SearchStrategy[Case], data: st.DataObject
@@ -58,19 +58,19 @@ def test_sub_units_that_move_detect_what_the_definition_says(
     moving(composite_checks.detected_exactly_once, data.draw(cases), DCSR)
 
 
-@settings(unhurried, max_examples=tried(12))
+@settings(unhurried, max_examples=tried(8))
 @given(case=WITHDRAWN)
 def test_nothing_remains_of_sub_units_that_have_moved(case: Case) -> None:
     moving(composite_checks.nothing_remains, case, DCSR)
 
 
-@settings(unhurried, max_examples=tried(12))
+@settings(unhurried, max_examples=tried(8))
 @given(case=RESTARTED)
 def test_nothing_remains_of_units_whose_brokers_were_restarted(case: Case) -> None:
     composite_checks.nothing_remains(case, DCSR)
 
 
-@settings(unhurried, max_examples=tried(15))
+@settings(unhurried, max_examples=tried(10))
 @given(IN_TIME)
 def test_moves_of_sub_units_and_time_change_no_detection(steps: Steps) -> None:
     moves_and_time(steps, SPLIT_PATTERN)

@@ -30,7 +30,7 @@ THROUGH_CUTS = sorted(name for name, row in PROTOCOLS.items() if row.promises.lo
 
 
 @ROWS
-@settings(unhurried, max_examples=tried(10))
+@settings(unhurried, max_examples=tried(7))
 @given(data=st.data())
 def test_settled_cases_detect_what_the_definition_says(protocol: str, data: st.DataObject) -> None:
     case = data.draw(composite_cases(overlays_for(protocol), settled=True))
@@ -39,21 +39,21 @@ def test_settled_cases_detect_what_the_definition_says(protocol: str, data: st.D
 
 
 @ROWS
-@settings(unhurried, max_examples=tried(10))
+@settings(unhurried, max_examples=tried(7))
 @given(data=st.data())
 def test_what_is_in_flight_is_detected_at_most_once(protocol: str, data: st.DataObject) -> None:
     composite_checks.detected_exactly_once(data.draw(composite_cases(overlays_for(protocol))), protocol)
 
 
 @ROWS
-@settings(unhurried, max_examples=tried(10))
+@settings(unhurried, max_examples=tried(7))
 @given(data=st.data())
 def test_nothing_remains_when_everything_is_withdrawn(protocol: str, data: st.DataObject) -> None:
     composite_checks.nothing_remains(data.draw(composite_cases(overlays_for(protocol), withdrawn=True)), protocol)
 
 
 @pytest.mark.parametrize("protocol", THROUGH_CUTS)
-@settings(unhurried, max_examples=tried(10))
+@settings(unhurried, max_examples=tried(7))
 @given(data=st.data())
 def test_links_that_are_down_for_a_while_cost_no_detection(protocol: str, data: st.DataObject) -> None:
     case = data.draw(composite_cases_with_faults(CUTS, overlays_for(protocol)))
@@ -61,7 +61,7 @@ def test_links_that_are_down_for_a_while_cost_no_detection(protocol: str, data: 
 
 
 @ROWS
-@settings(unhurried, max_examples=tried(10))
+@settings(unhurried, max_examples=tried(7))
 @given(data=st.data())
 def test_detections_are_complete_again_when_brokers_have_come_back(protocol: str, data: st.DataObject) -> None:
     case = data.draw(composite_cases_with_faults(ALL_FAULTS, overlays_for(protocol)))

@@ -30,43 +30,43 @@ from tests.properties.test_mutants import caught
 FAULTY = cases_with_faults(ALL_FAULTS)
 
 
-@settings(unhurried, max_examples=tried(10))
+@settings(unhurried, max_examples=tried(7))
 @given(case=cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(case: Case) -> None:
     checks.delivered_once_at_each_broker(case, ADVERTISED)
 
 
-@settings(unhurried, max_examples=tried(10))
+@settings(unhurried, max_examples=tried(7))
 @given(case=FAULTY)
 def test_under_all_faults_whoever_must_is_notified_once(case: Case) -> None:
     checks.delivered_once_at_each_broker(case, ADVERTISED)
 
 
-@settings(unhurried, max_examples=tried(12))
+@settings(unhurried, max_examples=tried(8))
 @given(case=cases(settled=True))
 def test_the_same_clients_are_notified_as_by_tid(case: Case) -> None:
     medym_checks.notified_as_by_tid(case, ADVERTISED)
 
 
-@settings(unhurried, max_examples=tried(12))
+@settings(unhurried, max_examples=tried(8))
 @given(case=cases())
 def test_servers_know_the_subscriptions_that_their_advertisements_match(case: Case) -> None:
     medym_checks.advertisers_alone_know_subscriptions(case, ADVERTISED)
 
 
-@settings(unhurried, max_examples=tried(8))
+@settings(unhurried, max_examples=tried(5))
 @given(case=cases(withdrawn=True))
 def test_nothing_remains_of_what_was_withdrawn(case: Case) -> None:
     medym_checks.nothing_remains(case, ADVERTISED)
 
 
-@settings(unhurried, max_examples=tried(8))
+@settings(unhurried, max_examples=tried(5))
 @given(case=st.one_of(crowds(), crowds_with_dead_brokers(), crowds_with_restarts()))
 def test_destinations_alone_receive_once(case: Case) -> None:
     medym_checks.destinations_alone_receive_once(case, ADVERTISED)
 
 
-@settings(unhurried, max_examples=tried(8))
+@settings(unhurried, max_examples=tried(5))
 @given(case=st.one_of(crowds_with_dying_brokers(), crowds_with_cut_links()))
 def test_failures_cost_the_clients_of_failed_brokers_alone(case: Case) -> None:
     medym_checks.crowds_are_notified_once(case, ADVERTISED)

@@ -37,38 +37,38 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow,
 
 
 @pytest.mark.parametrize("protocol", BOTH)
-@settings(unhurried, max_examples=tried(22))
+@settings(unhurried, max_examples=tried(14))
 @given(case=scot_cases())
 def test_exactly_once_to_who_must_and_never_to_who_must_not(protocol: str, case: Case) -> None:
     octopia_checks.delivered_exactly_once(case, protocol)
 
 
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=scot_cases())
 def test_none_but_target_clusters_receive_publications(case: Case) -> None:
     octopia_checks.only_target_clusters_receive(case, SPR)
 
 
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=scot_cases())
 def test_paths_are_at_most_as_long_as_the_acyclic_factor_allows(case: Case) -> None:
     octopia_checks.paths_are_short(case, SPR)
 
 
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=scot_cases())
 def test_no_broker_receives_a_publication_twice(case: Case) -> None:
     checks.no_broker_receives_twice(case, SPR)
 
 
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=crowded_cases())
 def test_static_routing_keeps_the_order_of_publications(case: Case) -> None:
     octopia_checks.order_is_kept(case, SPR)
 
 
 @pytest.mark.parametrize("protocol", BOTH)
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=scot_cases(settled=True))
 def test_publications_take_the_papers_paths_and_no_others(protocol: str, case: Case) -> None:
     """Without congestion, dynamic routing is static routing."""
@@ -76,7 +76,7 @@ def test_publications_take_the_papers_paths_and_no_others(protocol: str, case: C
 
 
 @pytest.mark.parametrize("holds", UNDER_ANY_CONGESTION)
-@settings(unhurried, max_examples=tried(12))
+@settings(unhurried, max_examples=tried(8))
 @given(case=crowded_cases(), congested=SHARES, links=LINKS)
 def test_congestion_of_any_links_does_no_harm(
     holds: checks.Property, case: Case, congested: float, links: type[Fickle]
@@ -84,26 +84,26 @@ def test_congestion_of_any_links_does_no_harm(
     UnderCongestion(holds, congested, links)(case, IDR)
 
 
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=churning_cases())
 def test_vectors_are_the_truth_once_the_overlay_is_quiet(case: Case) -> None:
     octopia_checks.vectors_are_the_truth(case, SPR)
 
 
-@settings(unhurried, max_examples=tried(32))
+@settings(unhurried, max_examples=tried(20))
 @given(case=racing_cases())
 def test_vectors_are_the_truth_whatever_messages_have_crossed_each_other(case: Case) -> None:
     octopia_checks.vectors_are_the_truth(case, SPR)
 
 
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=scot_cases(withdrawn=True))
 def test_tables_are_empty_when_everything_is_withdrawn(case: Case) -> None:
     octopia_checks.nothing_remains(case, SPR)
 
 
 @pytest.mark.parametrize("protocol", (*BOTH, BEYOND))
-@settings(unhurried, max_examples=tried(12))
+@settings(unhurried, max_examples=tried(8))
 @given(case=scot_cases_with_faults(ALL_FAULTS))
 def test_whatever_broke_all_is_well_again_afterwards(protocol: str, case: Case) -> None:
     """Beyond the paper, which leaves failures out."""
@@ -111,7 +111,7 @@ def test_whatever_broke_all_is_well_again_afterwards(protocol: str, case: Case) 
     octopia_checks.vectors_are_the_truth(case, protocol)
 
 
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=crowded_cases(), congested=SHARES, links=LINKS)
 def test_congestion_does_no_harm_either_where_routing_goes_beyond_the_paper(
     case: Case, congested: float, links: type[Fickle]
@@ -119,13 +119,13 @@ def test_congestion_does_no_harm_either_where_routing_goes_beyond_the_paper(
     UnderCongestion(octopia_checks.delivered_exactly_once, congested, links)(case, BEYOND)
 
 
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=cases_with_a_dead_broker(), congested=st.sampled_from((0.0, 0.5, 0.9)), links=LINKS)
 def test_a_dead_broker_is_gone_round(case: Case, congested: float, links: type[Fickle]) -> None:
     UnderCongestion(octopia_checks.a_dead_broker_is_gone_round, congested, links)(case, BEYOND)
 
 
-@settings(unhurried, max_examples=tried(20))
+@settings(unhurried, max_examples=tried(13))
 @given(case=cases_with_a_broker_cut_off())
 def test_a_broker_that_was_only_cut_off_gets_its_own_when_it_is_back_and_nobody_gets_anything_twice(case: Case) -> None:
     octopia_checks.delivered_exactly_once(case, BEYOND)

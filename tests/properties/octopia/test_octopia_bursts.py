@@ -51,7 +51,7 @@ def bursts(draw: st.DrawFn) -> Case:
 
 @pytest.mark.parametrize("protocol", (*BOTH, BEYOND))
 @settings(
-    max_examples=tried(6), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=tried(4), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(case=bursts())
 def test_every_burst_arrives_once(protocol: str, case: Case) -> None:
