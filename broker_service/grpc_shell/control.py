@@ -13,7 +13,7 @@ from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
 from broker_service.grpc_shell.link_ports import LinkPorts
 from broker_service.grpc_shell.listening import CannotListenError
-from broker_service.links.overlay_link import OverlayLink
+from broker_service.grpc_shell.status import encode_status, status_of
 from broker_service.transport.methods import Method
 from broker_service.transport.server import Handler
 from broker_service.transport.status import RpcError, StatusCode
@@ -54,21 +54,11 @@ class Control:
     async def status(self, request: pb.StatusRequest) -> pb.StatusReply:
         """Returns a snapshot of the broker's state."""
         broker = self._broker
-        return pb.StatusReply(
-            broker=broker.id,
-            incarnation=broker.incarnation,
-            links=[_link_state(link) for link in broker.links.values()],
-            clients=broker.clients,
-            published=broker.published,
-            delivered=broker.delivered,
-            rejected=broker.rejected,
-            dropped=broker.dropped,
-            tables=msgspec.json.encode(broker.tables()).decode() if request.tables else "",
-            malformed=self._malformed(),
-            log_lost=self._log_lost(),
-            awaited_timers=broker.awaited_timers,
-            held=broker.gate.held,
-        )
+        reply = encode_status(status_of(broker))
+        reply.broker = broker.id
+        reply.tables = msgspec.json.encode(broker.tables()).decode() if request.tables else ""
+        reply.malformed, reply.log_lost = self._malformed(), self._log_lost()
+        return reply
 
     async def change_pace(self, request: pb.ServiceTime) -> pb.PaceReply:
         """Changes the service time."""
@@ -132,18 +122,4 @@ def _link_config(end: pb.LinkEnd) -> LinkConfig:
         attributes=msgspec.json.decode(end.attributes, type=dict[str, Any]),
         appearance=end.appearance or 1,
         send_time=_service_time(end.send_time),
-    )
-
-
-def _link_state(link: OverlayLink) -> pb.LinkState:
-    return pb.LinkState(
-        neighbour=link.neighbour,
-        up=link.up,
-        queued=link.queue_length,
-        in_flight=link.in_flight,
-        sent=link.sent,
-        received=link.received,
-        dropped=link.dropped,
-        utilisation=link.utilisation,
-        publications=link.publications,
     )

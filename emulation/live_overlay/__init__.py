@@ -10,10 +10,10 @@
 `emulation.simulation.overlay.SimulatedOverlay` in virtual time.
 """
 
+from broker_service.grpc_shell.status import BrokerStatus, LinkEndStatus
 from emulation.live_overlay.configuration import BrokerConfigs, BrokerFiles, BrokerSettings, LinkAddresses, MeshConfigs
 from emulation.live_overlay.contract import LiveOverlay, QuietWatch, Tables, UnsettledError
 from emulation.live_overlay.quiet import ExpectedOverlay, QuietDetector
-from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
 
 __all__ = [
     "BrokerConfigs",

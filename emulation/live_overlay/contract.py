@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from broker_service.disturbance import Disturbance
-from emulation.live_overlay.status import BrokerStatus
+from broker_service.grpc_shell.status import BrokerStatus
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay

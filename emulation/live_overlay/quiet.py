@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from broker_service.grpc_shell.status import BrokerStatus, LinkEndStatus
 from broker_service.messages import BrokerId
-from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
 from topology.link_properties import Link, LinkDirection
 
 Statuses = Mapping[BrokerId, BrokerStatus]

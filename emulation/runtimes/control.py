@@ -16,9 +16,9 @@ from broker_service.config import LinkConfig
 from broker_service.disturbance import Disturbance
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
+from broker_service.grpc_shell.status import BrokerStatus, decode_status
 from broker_service.transport.methods import UNIX
 from broker_service.transport.socket_files import SocketFile
-from emulation.live_overlay.status import BrokerStatus, LinkEndStatus
 from record.errors import HostError
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId
@@ -76,7 +76,7 @@ class BrokerControls:
 
     def status(self, brokers: Iterable[BrokerId]) -> dict[BrokerId, BrokerStatus]:
         """Status of these brokers, asked side by side; those that do not answer are missing."""
-        return {broker: _status(reply) for broker, reply in self._ask(brokers, pb.StatusRequest()).items()}
+        return {broker: decode_status(reply) for broker, reply in self._ask(brokers, pb.StatusRequest()).items()}
 
     def tables(self, brokers: Iterable[BrokerId]) -> dict[BrokerId, dict[str, object]]:
         """Routing tables of these brokers; those that do not answer are missing."""
@@ -161,32 +161,6 @@ class BrokerControls:
 def _may_come(error: grpc.RpcError | OSError) -> bool:
     """True when a broker that starts may answer later."""
     return isinstance(error, OSError) or error.code() is grpc.StatusCode.UNAVAILABLE
-
-
-def _status(reply: pb.StatusReply) -> BrokerStatus:
-    return BrokerStatus(
-        incarnation=reply.incarnation,
-        clients=reply.clients,
-        published=reply.published,
-        delivered=reply.delivered,
-        rejected=reply.rejected,
-        dropped=reply.dropped,
-        awaited_timers=reply.awaited_timers,
-        held=reply.held,
-        links=tuple(
-            LinkEndStatus(
-                neighbour=link.neighbour,
-                up=link.up,
-                queued=link.queued,
-                in_flight=link.in_flight,
-                sent=link.sent,
-                publications=link.publications,
-                received=link.received,
-                dropped=link.dropped,
-            )
-            for link in reply.links
-        ),
-    )
 
 
 def _service_time(time: ServiceTime) -> pb.ServiceTime:

@@ -10,10 +10,10 @@ from functools import partial
 from broker_service.broker import Broker
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.disturbance import Disturbance
+from broker_service.grpc_shell.status import status_of
 from broker_service.messages import ClientEvent, ClientRequest
 from broker_service.tracing.trace import Trace
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, BrokerStatus, MeshConfigs, Tables
-from emulation.live_overlay.status import status_of
 from emulation.planning.calibration import Calibration
 from emulation.simulation.brokers import Mesh, SimulatedBroker
 from emulation.simulation.charging import sampler
