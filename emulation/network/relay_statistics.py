@@ -1,10 +1,9 @@
-"""Statistics of the relay: frames, drops by cause, and lateness of frames."""
+"""Statistics of the relay: frames, drops by cause, and percentiles of their lateness."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -17,46 +16,18 @@ from topology.link_properties import BrokerId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DirectionStatistics:
-    """Counters of the frames of one direction of a link since the link was made."""
-
-    source: BrokerId
-    target: BrokerId
-    frames: int
-    """Delivered frames; `octets` are their bytes."""
-    octets: int
-    lost: int
-    """Frames dropped by the link's loss."""
-    queue_full: int
-    """Frames dropped by the queue limit."""
-    down: int
-    """Frames dropped while the link was cut."""
-    undeliverable: int
-    """Frames that the receiving interface refused, or above the relay's limit in flight."""
-    damaged: int
-    """Delivered frames that a fault has damaged."""
-    unread: int
-    """Frames that the kernel dropped because the relay did not read them in time: a fault of the emulation."""
-    lateness_99: float
-    """Greatest lateness in seconds of the most punctual 99% of frames, in steps of 10 us."""
-    lateness_greatest: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RelayStatistics:
-    """Statistics of all links together."""
+    """Statistics of all links together, since they were made."""
 
     pid: int
     priority: str
     """The scheduling that the host gave the relay, and whether it still has it."""
     frames: int
+    """Delivered frames."""
     unread: int
-    lateness_50: float
-    """Greatest lateness in seconds of the most punctual half of all frames."""
-    lateness_95: float
-    lateness_99: float
-    lateness_greatest: float
-    directions: tuple[DirectionStatistics, ...]
+    """Frames that the kernel dropped because the relay did not read them in time: a fault of the emulation."""
+    directions: Mapping[tuple[BrokerId, BrokerId], DirectionCounters]
+    """The counters of each direction, by sender and receiver."""
 
 
 def lateness_percentile(buckets: Mapping[int, int], share: float) -> float:
@@ -75,28 +46,21 @@ def gather_statistics(relay: RelayProcess, links: Iterable[UserspaceLink]) -> Re
     """Statistics of these links from the relay's counters, and from the kernel's for frames that the relay never
     read."""
     drops: dict[int, dict[str, int]] = {}
-    buckets: Counter[int] = Counter()
-    directions = []
+    unread = 0
+    directions: dict[tuple[BrokerId, BrokerId], DirectionCounters] = {}
     for link in links:
-        counters = link.counters()
-        brokers = (link.names.link.a, link.names.link.b)
-        for side in (0, 1):
-            process = link.processes[side]
+        a, b = link.names.link.a, link.names.link.b
+        directions[a, b], directions[b, a] = link.counters()
+        for process, interface in zip(link.processes, link.names.interfaces, strict=True):
             if process not in drops:
                 drops[process] = read_send_drops(process)
-            unread = drops[process].get(link.names.interfaces[side], 0)
-            directions.append(_direction(brokers[side], brokers[1 - side], counters[side], unread))
-            buckets.update(counters[side].lateness)
+            unread += drops[process].get(interface, 0)
     return RelayStatistics(
         pid=relay.pid,
         priority=_priority(relay),
-        frames=sum(direction.frames for direction in directions),
-        unread=sum(direction.unread for direction in directions),
-        lateness_50=lateness_percentile(buckets, 0.5),
-        lateness_95=lateness_percentile(buckets, 0.95),
-        lateness_99=lateness_percentile(buckets, 0.99),
-        lateness_greatest=max((direction.lateness_greatest for direction in directions), default=0.0),
-        directions=tuple(directions),
+        frames=sum(counters.frames for counters in directions.values()),
+        unread=unread,
+        directions=directions,
     )
 
 
@@ -108,20 +72,3 @@ def _priority(relay: RelayProcess) -> str:
         if taken.startswith("real-time") and os.sched_getscheduler(relay.pid) == os.SCHED_OTHER:
             return f"{taken}, given up because it never paused"
     return taken
-
-
-def _direction(source: BrokerId, target: BrokerId, counted: DirectionCounters, unread: int) -> DirectionStatistics:
-    return DirectionStatistics(
-        source=source,
-        target=target,
-        frames=counted.frames,
-        octets=counted.octets,
-        lost=counted.lost,
-        queue_full=counted.queue_full,
-        down=counted.down,
-        undeliverable=counted.undeliverable,
-        damaged=counted.damaged,
-        unread=unread,
-        lateness_99=lateness_percentile(counted.lateness, 0.99),
-        lateness_greatest=counted.greatest_lateness / SECOND,
-    )

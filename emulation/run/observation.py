@@ -182,14 +182,13 @@ class LoadObserver:
         carried = self._network.relay_statistics()
         if carried is None or self._carried is None:
             return []
-        before = {(one.source, one.target): one for one in self._carried.directions}
         found = []
-        for one in carried.directions:
-            earlier, asked = before.get((one.source, one.target)), self._steady.get((one.source, one.target))
+        for pair, now in carried.directions.items():
+            earlier, asked = self._carried.directions.get(pair), self._steady.get(pair)
             if earlier is not None and asked is not None:
-                lost = one.lost - earlier.lost
-                passed = (one.frames + one.queue_full) - (earlier.frames + earlier.queue_full)
-                found.append(CarriedDirection(one.source, one.target, asked.loss, passed + lost, lost))
+                lost = now.lost - earlier.lost
+                passed = (now.frames + now.queue_full) - (earlier.frames + earlier.queue_full)
+                found.append(CarriedDirection(*pair, asked.loss, passed + lost, lost))
         return found
 
     def _processor_times(self) -> dict[int, float]:

@@ -61,7 +61,8 @@ class Punctuality(msgspec.Struct, tag=True, frozen=True):
     """The relay's lateness since it was started."""
 
     lateness: dict[int, int]
-    """Frames of all links together, by how late they left; see `DirectionCounters.lateness`."""
+    """Frames of all links together by how late they left, the key in units of `LATENESS_UNIT` nanoseconds, rounded
+    down."""
     held_up: int
     """Nanoseconds in which the relay was held up: it got no CPU, or was stopped."""
 
@@ -74,15 +75,15 @@ class DirectionCounters(msgspec.Struct, frozen=True):
     octets: int
     """Delivered bytes."""
     lost: int
+    """Frames dropped by the link's loss."""
     queue_full: int
+    """Frames dropped by the queue limit."""
     down: int
+    """Frames dropped while the link was cut."""
     undeliverable: int
     """Frames that the receiving interface refused because it was down, or above the limit in flight."""
     damaged: int
-    lateness: dict[int, int]
-    """Frames by how late they left the relay: the key is in units of `LATENESS_UNIT` nanoseconds, rounded down."""
-    greatest_lateness: int
-    """Nanoseconds."""
+    """Delivered frames that a fault has damaged."""
     broken: bool
     """True if an interface has vanished while the relay used it."""
 

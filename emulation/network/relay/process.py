@@ -80,9 +80,8 @@ class RelayDirection:
         "broken",
         "corruption",
         "damaged",
+        "frames",
         "generator",
-        "greatest",
-        "lateness",
         "octets",
         "output",
         "read",
@@ -99,11 +98,10 @@ class RelayDirection:
         self.output = output
         self.shaper = Shaper(properties, seed)
         self.tallies = dict.fromkeys(map(int, DropReason), 0)
+        self.frames = 0
         self.octets = 0
         self.undeliverable = 0
         self.damaged = 0
-        self.lateness = [0] * LATENESS_BUCKETS
-        self.greatest = 0
         self.broken = False
         self.turn = 0
         self.corruption = 0.0
@@ -141,18 +139,14 @@ class RelayDirection:
 
     def counters(self) -> DirectionCounters:
         """A copy of the counts so far."""
-        lateness = {bucket: count for bucket, count in enumerate(self.lateness) if count}
-        frames = sum(self.lateness)
         return DirectionCounters(
-            frames=frames,
-            octets=self.octets - frames * HEADER_SIZE,
+            frames=self.frames,
+            octets=self.octets - self.frames * HEADER_SIZE,
             lost=self.tallies[DropReason.LOSS],
             queue_full=self.tallies[DropReason.QUEUE],
             down=self.tallies[DropReason.DOWN],
             undeliverable=self.undeliverable,
             damaged=self.damaged,
-            lateness=lateness,
-            greatest_lateness=self.greatest,
             broken=self.broken,
         )
 
@@ -237,11 +231,10 @@ class LinkRelay:
                 continue
             now = clock()
             late = now - due
+            direction.frames += 1
             direction.octets += len(frame)
             bucket = late // LATENESS_UNIT if 0 < late < _GREATEST_COUNTED else -(late > 0)
-            direction.lateness[bucket] += 1
             lateness[bucket] += 1
-            direction.greatest = max(direction.greatest, late)
         if len(in_flight) > MAXIMUM_IN_FLIGHT:
             self._shed()
 

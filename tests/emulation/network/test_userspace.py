@@ -132,7 +132,7 @@ def test_the_queue_limit_drops_what_comes_on_top(run_id: str, ports: Ports) -> N
 def queue_full(network: EmulatedNetwork) -> int:
     statistics = network.relay_statistics()
     assert statistics is not None
-    return statistics.directions[0].queue_full
+    return statistics.directions["A", "B"].queue_full
 
 
 @measured
@@ -165,7 +165,7 @@ def test_a_cut_is_one_way_and_can_be_undone(run_id: str, ports: Ports) -> None:
         assert receiver.recv(10) == b"found"
         statistics = network.relay_statistics()
         assert statistics is not None
-        assert statistics.directions[0].down == 1
+        assert statistics.directions["A", "B"].down == 1
 
 
 def test_a_damaged_frame_is_found_out_one_way_only(run_id: str, ports: Ports) -> None:
@@ -182,8 +182,8 @@ def test_a_damaged_frame_is_found_out_one_way_only(run_id: str, ports: Ports) ->
         assert receiver.recv(10) == b"clean"
         statistics = network.relay_statistics()
         assert statistics is not None
-        assert [direction.damaged for direction in statistics.directions] == [20, 0]
-        assert statistics.directions[0].lost == 0
+        assert [direction.damaged for direction in statistics.directions.values()] == [20, 0]
+        assert statistics.directions["A", "B"].lost == 0
 
 
 def test_tcp_overcomes_damage(run_id: str, ports: Ports) -> None:
@@ -192,7 +192,7 @@ def test_tcp_overcomes_damage(run_id: str, ports: Ports) -> None:
         assert_a_stream_arrives_whole(network, ports, 300_000)
         statistics = network.relay_statistics()
         assert statistics is not None
-        assert statistics.directions[0].damaged > 0
+        assert statistics.directions["A", "B"].damaged > 0
 
 
 @pytest.mark.parametrize("properties", [LinkProperties(), LinkProperties(delay=0.002, rate=50e6)])
@@ -229,7 +229,7 @@ def assert_frames_fit(network: EmulatedNetwork, properties: LinkProperties) -> N
     """A link with a rate carries frames, one without may carry stretches of the stream."""
     statistics = network.relay_statistics()
     assert statistics is not None
-    direction = statistics.directions[0]
+    direction = statistics.directions["A", "B"]
     mean = direction.octets / direction.frames
     assert mean <= 1514 if properties.rate else mean > 1514
     assert direction.undeliverable == 0
@@ -305,4 +305,4 @@ def test_a_link_that_appears_again_has_other_properties(run_id: str, ports: Port
         assert time.monotonic() - begin > 0.199
         statistics = network.relay_statistics()
         assert statistics is not None
-        assert [direction.down for direction in statistics.directions] == [1, 1]
+        assert [direction.down for direction in statistics.directions.values()] == [1, 1]
