@@ -37,7 +37,7 @@ class Range:
     longest: NDArray[np.float64]
     """Without end where TCP may have to repeat a frame."""
     send_time: Numbers
-    """Of its link; `UNKNOWN` where it is drawn anew for each message."""
+    """Send time of the message's link; `UNKNOWN` where it is drawn anew for each message."""
 
     def take(self, chosen: Numbers) -> Range:
         return Range(self.shortest[chosen], self.longest[chosen], self.send_time[chosen])

@@ -30,19 +30,19 @@ class PassageColumn(IntEnum):
     client to its turn at the client's broker."""
 
     MESSAGE = 0
-    """As in `HopColumn`."""
+    """Number that stands for the message, as in `HopColumn`."""
     VARIANT = 1
     BROKER = 2
     """The receiver. Nodes are numbers."""
     TIME = 3
-    """Of the turn."""
+    """Time of the turn."""
     BEGIN = 4
     """The time at which it came into the output queue; of a client's, the broker's turn before, which may have been
     long ago."""
     SENDER = 5
     """`NOBODY` for a client."""
     COST = 6
-    """Of a client's: modelled work of its handling."""
+    """Modelled work of handling a client's message."""
     BY_SENDER = 7
     """The sender's share of the contention."""
     BY_RELAY = 8

@@ -33,7 +33,7 @@ class Records:
     message: Numbers
     time: Numbers
     link_time: Numbers
-    """Of writing or arrival; `time` where the record states none."""
+    """Time of writing or arrival; `time` where the record states none."""
     duration: Numbers
     """0 where it is not known."""
     bytes: Numbers

@@ -122,7 +122,7 @@ class Oracle:
         self._interested: list[list[Standing]] = [[] for _ in range(len(interests))]
         """The subscriptions of each interest."""
         self._advertised: dict[str, list[tuple[int, int, Standing]]] = {}
-        """By client: the number of each lifetime, and that of its advertisement among the interests."""
+        """Advertisements by client: the number of the lifetime, the number among the interests, and the standing."""
         for number, lifetime in enumerate(history.lifetimes):
             conjunction = conjunction_of(lifetime)
             if conjunction is None:
@@ -136,7 +136,8 @@ class Oracle:
         self._composites = CompositeRights(history, self._status)
         self._moments = moments_of(made for interested in self._interested for made in interested)
         self._known: dict[tuple[int, tuple[int, ...]], Subscribed] = {}
-        """By the time between two of these moments, and the interests matched."""
+        """Matching subscriptions with their statuses, by the time between two of these moments, and the interests
+        matched."""
 
     def judge(self, journey: Journey) -> Verdict:
         """The clients that must and may get a publication, and the reason why others that got it must not."""

@@ -11,7 +11,7 @@ from analysis.judging.histories.faults import FaultTimes
 from record.promises import Promises
 
 SessionBreaks = Mapping[str, Sequence[int]]
-"""By client: the times at which its sessions broke, in ascending order."""
+"""Times at which a client's sessions broke, in ascending order, by client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class VariantFaults:
 
     times: FaultTimes = field(default_factory=FaultTimes)
     late_from: Sequence[int | None] = ()
-    """By fault: the delay above which a notification is late, nanoseconds."""
+    """Delay above which a notification is late, for each fault, nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +36,4 @@ class VariantContext:
     lost_ranges: LostRanges
     """Only where routing promises to tell clients of what it gives up."""
     evidence: Evidence
-    """By which losses are excused."""
+    """Evidence by which losses are excused."""

@@ -18,6 +18,6 @@ def incomplete(checks: Iterable[Check]) -> list[str]:
 
 
 def without_losses(counts: DeliveryCounts, reasons: Iterable[str]) -> DeliveryCounts:
-    """The same counts, with losses that cannot be judged for these reasons."""
+    """Counts in which losses cannot be judged, for these reasons."""
     why = f"the logs are incomplete ({', '.join(reasons)})"
     return replace(counts, lost=0, not_judged=total(counts.not_judged, [Reason(why, counts.lost)]))

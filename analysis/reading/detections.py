@@ -23,7 +23,7 @@ class NotifiedDetection(msgspec.Struct, array_like=True, frozen=True, gc=False):
     composite: str
     """The client's name for its composite subscription."""
     publications: tuple[str, ...]
-    """As the notification lists them."""
+    """Publications of the set, in the order of the notification."""
     broker: str | None
     time: int
 

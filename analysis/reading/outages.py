@@ -26,7 +26,7 @@ class Outage:
     kind: str
     """The kind of the fault; empty for sessions."""
     target: str
-    """As logged. One record of a link covers both directions, which may be healed separately."""
+    """Target as it was logged. One record of a link covers both directions, which may be healed separately."""
     end: int
     """`FOREVER` for an outage that never ended."""
 

@@ -32,14 +32,14 @@ class ProcessorTimes:
     """The intervals of one node, in nanoseconds."""
 
     begins: Numbers
-    """In order, as `ends`; the other columns belong to them."""
+    """Begins of the intervals, ascending; `begun` belongs to them."""
     begun: Numbers
     """Waiting of all intervals up to that begin, that one included, after a zero."""
     ends: Numbers
     ended: Numbers
     """Waiting of all intervals up to that end, after a zero."""
     running: ProcessorTimes | None = None
-    """The same of the time for which the node ran, where that is known."""
+    """Intervals like these for the time in which the node ran; None where it is not known."""
 
     @classmethod
     def of(cls, begin: Numbers, end: Numbers, waiting: Numbers, running: Numbers | None = None) -> ProcessorTimes:
@@ -60,7 +60,7 @@ class ProcessorTimes:
         return np.asarray(np.minimum(self.touched_by_waits(begin, end), end - begin))
 
     def touched_by_waits(self, begin: Numbers, end: Numbers) -> Numbers:
-        """Waiting of all intervals that touch each span, as long as they are."""
+        """Nanoseconds of waiting in all intervals that touch each span; an interval counts whole."""
         begun = self.begun[np.searchsorted(self.begins, end, side="right")]
         return np.asarray(begun - self.ended[np.searchsorted(self.ends, begin, side="left")])
 

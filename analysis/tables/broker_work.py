@@ -61,7 +61,7 @@ class RouterWork(Struct, frozen=True, kw_only=True):
     count: int
     """The number of comparisons, or of arrivals for which paths were selected."""
     mean_us: float
-    """Microseconds, as the next four."""
+    """Mean in microseconds; the next four fields are quantiles and the maximum."""
     p50_us: float
     p95_us: float
     p99_us: float

@@ -25,9 +25,9 @@ class RelievedLink(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     target: str
     reference_publications: int
-    """Publications that it carried under the reference."""
+    """Publications that the link carried under the reference."""
     variant_publications: int
-    """Publications that it carried under the variant: at least a tenth fewer."""
+    """Publications that the link carried under the variant: at least a tenth fewer."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class DelayBlock(msgspec.Struct):
     compared: int
     """The variant that is compared with the first, by its position among them."""
     number: int
-    """Of the block."""
+    """Number of the block."""
     pairs: Sum = 0
     reference: Sum = 0
     variant: Sum = 0

@@ -17,7 +17,8 @@ class Right(StrEnum):
     """The client may get it, because a (un)subscription or (un)advertisement was in flight: both outcomes are correct.
     Of a protocol that promises best effort, so it is where an outage may have cost it."""
     DUE = "due"
-    """As `must`, of a protocol that promises best effort: not to get it lowers the delivery ratio and is no defect."""
+    """The client should get it, from a protocol that promises best effort: not to get it lowers the delivery ratio and
+    is no defect."""
     NONE = "none"
     """The client must not get it."""
 
@@ -124,7 +125,7 @@ class Expectation(Struct, frozen=True, kw_only=True):
     not_judged: str | None = None
     """The reason why it cannot be judged that the notification did not come."""
     last_seen: str | None = None
-    """Of a lost one: the last record of the publication on its way to the client."""
+    """The last record of a lost publication on its way to the client."""
     publisher: str | None
     published_ns: int | None
 

@@ -69,8 +69,8 @@ class ExpectedDetection(Struct, frozen=True, kw_only=True):
     cause: str | None
     """The reason why it is spurious: see `Cause`."""
     drops: list[str]
-    """Of a lost set: the brokers that dropped detections with its publications at a bound, and their reasons. They do
-    not excuse the loss."""
+    """The brokers that dropped detections with publications of a lost set at a bound, and their reasons. They do not
+    excuse the loss."""
     excuse: str | None = None
     """Evidence by which it is excused that the set did not come, in a few words; null where it came, is lost or cannot
     be judged."""
@@ -79,8 +79,8 @@ class ExpectedDetection(Struct, frozen=True, kw_only=True):
     not_judged: str | None = None
     """The reason why it cannot be judged that the set did not come."""
     last_seen: str | None = None
-    """Of a lost set: its last record on the way to the client, or those of its publications where no broker recorded
-    the detection."""
+    """The last record of a lost set on the way to the client, or those of its publications where no broker recorded the
+    detection."""
     last_published_ns: int | None
 
 

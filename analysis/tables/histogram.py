@@ -50,7 +50,7 @@ class DurationHistogram(msgspec.Struct):
     """A histogram of durations: the sum is exact, quantiles are exact to a class."""
 
     classes: dict[int, Durations] = {}
-    """By number, `floor(log10(duration) * per_decade)`."""
+    """Durations by the number of their class, `floor(log10(duration) * per_decade)`."""
     per_decade: int = CLASSES_PER_DECADE
 
     def add(self, number: int, durations: Durations) -> None:

@@ -14,11 +14,11 @@ class LinkLifetime(Struct, frozen=True, kw_only=True):
     number: int
     """1 for the first link of these two brokers, 2 for the next."""
     appeared_ns: int | None
-    """Null for a link that was there from the start."""
+    """Time at which the link appeared; null for a link that was there from the start."""
     vanished_ns: int | None
-    """Null for a link that was there at the end."""
+    """Time at which the link vanished; null for a link that was there at the end."""
     appeared_s: float | None
-    """Seconds from the start of the run phase, as the next."""
+    """Seconds from the start of the run phase; null as `appeared_ns` is."""
     vanished_s: float | None
     late_ms: float | None
     """Time by which it appeared later than it was due; null for a link that was there from the start."""
@@ -53,7 +53,7 @@ class Spread(Struct, frozen=True, kw_only=True):
     reached_ns: int
     """Time at which it first arrived at the broker."""
     reached_s: float
-    """The same, in seconds from the start of the run phase."""
+    """Time at which it first arrived at the broker, in seconds from the start of the run phase."""
     hops: int
     """Links travelled by the copy that arrived first."""
 

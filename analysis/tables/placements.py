@@ -30,9 +30,10 @@ class Placement(Struct, frozen=True, kw_only=True):
     """The brokers from the client's, or from the join point of the unit of which this is a part, to this one."""
     joined_ns: int
     left_ns: int | None
-    """Null where the broker detected the unit to the end of the run, or until it crashed."""
+    """Time until which the broker detected the unit; null where it did so to the end of the run, or until it
+    crashed."""
     joined_s: float | None
-    """Seconds from the start of the run phase, as the next."""
+    """Time from which the broker detected the unit, in seconds from the start of the run phase."""
     left_s: float | None
     reason: str
     """The reason for the place."""
@@ -46,7 +47,8 @@ class Placement(Struct, frozen=True, kw_only=True):
     detections: int
     """Detections that the broker made."""
     detected_per_s: float | None
-    """The same a second, over the part of the run phase in which it was the join point; null where there is none."""
+    """Detections that the broker made, a second, over the part of the run phase in which it was the join point; null
+    where there is none."""
 
     @property
     def name(self) -> str:

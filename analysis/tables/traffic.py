@@ -96,8 +96,8 @@ class NetworkUsage(Struct, frozen=True, kw_only=True):
     """Sum of the latencies of all links that the copies crossed, once for each copy; the mean over the publications,
     milliseconds."""
     ideal_ms: float
-    """The same of IP multicast: the fastest paths from the publisher's broker to the destinations, merged, so that each
-    link counts once. A scheme can use less, because these paths are no Steiner tree."""
+    """Sum of the latencies under IP multicast: the fastest paths from the publisher's broker to the destinations,
+    merged, so that each link counts once. A scheme can use less, because these paths are no Steiner tree."""
     normalized: float
     """Usage over ideal, the mean over the publications."""
 

@@ -25,7 +25,7 @@ class DelayPenalties(NamedTuple):
 
     penalties: NDArray[np.float64]
     latencies: NDArray[np.float64]
-    """Of the direct links, in seconds."""
+    """Latencies of the direct links, in seconds."""
 
     @property
     def below_direct(self) -> float:

@@ -45,7 +45,8 @@ class DeliveryRatio:
 
     ratio: float
     low: float | None
-    """None for fewer than `BATCHES` publications, because so few give no estimate of chance."""
+    """Lower end of the interval; None for fewer than `BATCHES` publications, because so few give no estimate of
+    chance."""
     high: float | None
 
 

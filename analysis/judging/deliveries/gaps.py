@@ -34,7 +34,7 @@ class Starts:
 
     breaks: SessionBreaks
     proven: dict[tuple[str, int, int], _Published] = field(default_factory=dict)
-    """By client, session and subscription."""
+    """The first publication that proves a start, by client, session and subscription."""
 
     @classmethod
     def of(cls, of_publisher: Iterable[JudgedPublication], breaks: SessionBreaks) -> Starts:

@@ -114,7 +114,7 @@ class DetectionDelay(msgspec.Struct):
 
     variant: int
     number: int
-    """Of the class."""
+    """Number of the class."""
     delays: Annotated[Durations, add] = Durations()
 
 

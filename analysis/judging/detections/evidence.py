@@ -68,7 +68,7 @@ class SetFacts:
     sessions: Intervals = NONE
     """Outages of the client's session and broker, with the time of recovery."""
     silent: Intervals = NONE
-    """As `History.silent`."""
+    """Time in which publications may wait in a queue without a record in any log."""
     disturbed: Intervals = NONE
     """The time from each fault of any kind until the overlay may have recovered."""
 
@@ -97,11 +97,12 @@ class SetWeighing:
 
     facts: SetFacts
     _recoveries: Recoveries = field(default_factory=Recoveries)
-    """By the broker that detects, and the number of the part."""
+    """Proofs of recovery by the broker that detects, and the number of the part."""
     _kept_again: dict[LossyOutage, int] = field(default_factory=dict)
-    """By outage: the earliest time of a set that came and of which all publications were made after its heal."""
+    """The earliest time of a set that came and whose publications were all made after an outage's heal, by outage."""
     _homeward: dict[tuple[str, LossyOutage], int] = field(default_factory=dict)
-    """By detecting broker and outage: the earliest time of a detection that came home over the element since."""
+    """The earliest time of a detection that came home over an outage's element since, by detecting broker and
+    outage."""
 
     def prove(self, matches: Sequence[PartMatch], made: Sequence[MadeDetection]) -> None:
         """Adds the proofs of recovery by a set that came."""

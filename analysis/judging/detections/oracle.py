@@ -52,7 +52,7 @@ class ComposedLifetime:
     matches: Sequence[int]
     """The number of publications that match each part."""
     facts: SetFacts
-    """By which the loss of a set is excused."""
+    """Facts by which the loss of a set is excused."""
     error: int = 0
     """The largest possible error of the difference of two stamps, in nanoseconds."""
 
@@ -69,7 +69,7 @@ class JudgedDetection:
     lifetimes: int
     """The number of lifetimes in which it is a detection: the client may get it in each."""
     weighed: Weighed | None = None
-    """Of a set that is owed and did not come."""
+    """Evidence on a set that is owed and did not come; None for other sets."""
 
     @property
     def is_lost(self) -> bool:
@@ -110,7 +110,7 @@ class DetectionMember(msgspec.Struct, gc=False):
     stamp: int
     intended: int
     matches: dict[int, PartMatch] = {}
-    """By lifetime."""
+    """Matches by the number of the lifetime."""
     drops: list[str] = []
     made: list[MadeDetection] = []
     """The detections that brokers made and of which it is the last publication."""
@@ -142,11 +142,12 @@ class DetectionSweep:
         self._newest: DetectionMember | None = None
         """The last one that was added; all events of a publication follow one another."""
         self._recent: dict[int, DetectionMember] = {}
-        """Those of which sets may still be found, by their numbers, which are consecutive."""
+        """Publications that may still complete a set, by their numbers, which are consecutive."""
         self._oldest = 0
         """The least of these numbers."""
         self._open: dict[frozenset[str], _OpenSet] = {}
-        """By their publications, in the order of the stamps of the last ones."""
+        """Sets that fulfil the pattern and are not judged yet, by their publications, in the order of the stamps of the
+        last ones."""
         self._waiting: deque[PlacedDetection] = deque()
         """Notifications whose set is not found yet, in the order of stamps."""
 

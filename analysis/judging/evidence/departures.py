@@ -31,9 +31,9 @@ class Departures:
     """The departures before the outages of one variant: the latest arrival at the broker of each."""
 
     left: Mapping[Departure, int] = field(default_factory=dict)
-    """Of publications that had left the broker for the neighbour in time."""
+    """The latest arrival of a publication that had left the broker for the neighbour in time, by departure."""
     passed: Mapping[Departure, int] = field(default_factory=dict)
-    """Of those that had come to the neighbour in time."""
+    """The latest arrival of a publication that had come to the neighbour in time, by departure."""
 
 
 class LatestArrival(msgspec.Struct):
@@ -44,9 +44,9 @@ class LatestArrival(msgspec.Struct):
     broker: BrokerId
     neighbour: BrokerId
     left: LargestKnown = None
-    """Of those that had left in time."""
+    """Arrival of the last publication that had left for the neighbour in time."""
     passed: LargestKnown = None
-    """Of those that had come to the neighbour in time."""
+    """Arrival of the last publication that had come to the neighbour in time."""
 
 
 def add_departures(latest: Rows[LatestArrival], variant: int, begins: Iterable[int], steps: Sequence[Step]) -> None:

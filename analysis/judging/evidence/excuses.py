@@ -70,7 +70,7 @@ class Evidence:
     undrained: int | None = None
     """The end of the drain phase, where messages were still in flight then; None where all had arrived."""
     oldest: int = 0
-    """Of the notifications that came shortly before that end, the longest delay from publishing; nanoseconds."""
+    """The longest delay from publishing of the notifications that came shortly before that end, nanoseconds."""
 
     def under_way(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
         """True when the drain phase ended while a publication may have been on its way: it was seen shortly before, or
@@ -124,8 +124,9 @@ class Evidence:
         )
 
     def may_have_struck_last(self, judged: JudgedPublication, outcome: PublicationOutcome) -> bool:
-        """The same of an outage of the subscriber's broker, of one of its neighbours or of a link of its own, in either
-        direction, because streams need both: all others cost nothing once a publication has come so far."""
+        """True when an outage of the subscriber's broker, of one of its neighbours or of a link of its own may have
+        cost a publication, in either direction, because streams need both: all others cost nothing once a publication
+        has come so far."""
         broker = outcome.broker
         near = set() if broker is None else {broker, *self.ways.overlay.neighbours(broker)}
         ends = ((outage.ends or (outage.element,)) for outage in self._during(judged))

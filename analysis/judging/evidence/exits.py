@@ -29,7 +29,7 @@ from record.time_units import SECOND
 from topology.link_properties import BrokerId
 
 ClosedLinks = Mapping[tuple[BrokerId, BrokerId], Intervals]
-"""By broker and neighbour: the times in which the broker had lost the neighbour, by its own records."""
+"""Times in which a broker had lost a neighbour, by its own records; by broker and neighbour."""
 
 
 class ShutExit(NamedTuple):

@@ -40,7 +40,7 @@ class LostRanges:
     """The lost ranges of a variant."""
 
     told: Mapping[tuple[str, str], Sequence[ToldRange]] = field(default_factory=dict)
-    """By client and stream, in order of time."""
+    """Lost ranges by client and stream, in order of time."""
     cuts: Cuts = NO_CUTS
 
     @classmethod
@@ -62,7 +62,7 @@ class MissingInRanges:
 
     ranges: LostRanges
     missing: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """By client and time of the range."""
+    """Number of missing publications by client and time of the range."""
 
     def excuse(self, judged: JudgedPublication, outcome: PublicationOutcome, later_arrived: int) -> None:
         """Excuses a publication that the client is owed and did not get, if a lost range was told in its place.

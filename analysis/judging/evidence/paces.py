@@ -30,7 +30,7 @@ class Paces:
     service: float
     """Mean seconds of modelled work of a broker on each message."""
     sizes: dict[tuple[BrokerId, BrokerId], float] = field(default_factory=dict)
-    """By source and target: the mean bytes of the messages that were sent."""
+    """Mean bytes of the messages that were sent, by source and target."""
 
     @classmethod
     def of(cls, variant: VariantRecord, overlay: Overlay, sent: Iterable[tuple[Activity, Amount]]) -> Paces:

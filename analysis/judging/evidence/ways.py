@@ -83,7 +83,7 @@ class Ways:
     changes: bool = False
     """True of an overlay that changes."""
     _known: dict[Ends, tuple[Elements, Elements]] = field(default_factory=dict, repr=False, compare=False)
-    """By ends: the certain elements, and the usual ones."""
+    """Certain elements and usual ones, by ends."""
     _imagined: dict[Ends, frozenset[BrokerId] | None] = field(default_factory=dict, repr=False, compare=False)
     _blocks: list[nx.Graph[str]] = field(default_factory=list, repr=False, compare=False)
     """The block-cut tree, once it is needed."""

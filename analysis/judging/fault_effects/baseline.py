@@ -46,7 +46,7 @@ class DelayBefore(msgspec.Struct):
     variant: int
     fault: int
     number: int
-    """Of the class."""
+    """Number of the class."""
     delays: Annotated[Durations, add] = Durations()
 
 

@@ -44,7 +44,7 @@ class Adjacency:
     overlay: Overlay
     """With all links that it has at some time."""
     absent: Mapping[frozenset[BrokerId], Intervals]
-    """By pair of brokers: the times in which they were not linked, or had not been for long."""
+    """Times in which a pair of brokers was not linked, or had not been for long."""
 
     def passing_on(self, arrivals: Iterable[CopyArrival]) -> set[BrokerId]:
         """The brokers that pass a publication with these arrivals on to all interested neighbours."""

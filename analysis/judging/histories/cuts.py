@@ -103,7 +103,7 @@ class _WorkingOverlay:
 
     def __init__(self, overlay: Overlay) -> None:
         self._neighbours = {broker.id: set(overlay.neighbours(broker.id)) for broker in overlay.brokers}
-        """By broker, those at the other ends of links that work, though one of the two brokers may be out."""
+        """Brokers at the other ends of each broker's links that work, though one of the two brokers may be out."""
         self._out: set[frozenset[str]] = set()
         """Ends of the links that do not work."""
         self._outages: Counter[str] = Counter()

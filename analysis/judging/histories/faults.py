@@ -48,7 +48,7 @@ class FaultTimes:
         self.faults = tuple(faults)
         self._begins = [fault.begin for fault in faults]
         self._furthest = list(accumulate((fault.until for fault in faults), max))
-        """The latest end of watching among the faults up to each."""
+        """The latest `until` of each fault and all faults before it."""
 
     def watched(self, start: int, end: int) -> Iterator[int]:
         """The numbers of the faults that are watched at any moment of [start, end]."""

@@ -61,15 +61,16 @@ class OwnClients:
     delay others as far only as they cut brokers off from each other."""
 
     lossy: Mapping[str, Intervals] = field(default_factory=dict)
-    """By broker: the time in which its own clients' publications may be lost, accepted or not."""
+    """Time in which publications of a broker's own clients may be lost, accepted or not; by broker."""
     unaccepted: Mapping[str, Intervals] = field(default_factory=dict)
-    """By broker: the time in which those that it had not accepted may be lost."""
+    """Time in which publications of its own clients that a broker had not accepted may be lost; by broker."""
     unsettled: Intervals = NONE
-    """As `History.unsettled`, under faults of other kinds; these alone delay subscriptions everywhere."""
+    """Time in which operations may take longer to settle under faults of other kinds, which alone delay subscriptions
+    everywhere."""
     brokers_down: Mapping[str, Intervals] = field(default_factory=dict)
-    """By broker: from the fault to its heal and no longer."""
+    """Outages of each broker, from the fault to its heal."""
     sessions_down: Mapping[Session, Intervals] = field(default_factory=dict)
-    """As `History.session_outages`, without the time of recovery."""
+    """Outages of each session, without the time of recovery."""
 
     def of(self, broker: str | None) -> tuple[Intervals, Intervals]:
         """`lossy` and `unaccepted` of a broker."""
@@ -101,8 +102,8 @@ class History:
     settling: Settling = field(default_factory=Settling)
     run_start: int | None = None
     joined: Mapping[str, int] = field(default_factory=dict)
-    """By broker: the time by which its clients' operations of the join phase had settled, where brokers still passed on
-    such operations when that phase ended."""
+    """Time by which operations of a broker's clients in the join phase had settled, where brokers still passed on such
+    operations when that phase ended; by broker."""
     joining: int = 0
     """The messages that the operations of the join phase may make each broker handle: one for each of them, and one for
     each subscription and advertisement together."""
@@ -118,28 +119,31 @@ class History:
     """Each with the time in which its clients' declarations settle again; only those that a fault of the session's
     broker explains."""
     struck: Mapping[str, Intervals] = field(default_factory=dict)
-    """By broker and direction of a link: the time from each fault of its own, of any kind, until the overlay may have
-    recovered."""
+    """Time from each own fault, of any kind, until the overlay may have recovered; by broker and direction of a
+    link."""
     broken_sessions: Sequence[BrokenSession] = ()
     """The others, which are defects."""
     session_gaps: Mapping[Session, Intervals] = field(default_factory=dict)
     """The time without each session, explained or not: from each break to the next session."""
     restarts: Mapping[str, Intervals] = field(default_factory=dict)
-    """By broker: the time from each fault that ended it until it ran again, with empty tables."""
+    """Time from each fault that ended a broker until it ran again, with empty tables; by broker."""
     missing_sessions: Sequence[MissingSession] = ()
-    """Those that a fault explains, but not for so long. They count as back from the time at which they were due."""
+    """Sessions whose absence a fault explains, but not for so long. They count as back from the time at which they were
+    due."""
     renewals: Sequence[Renewal] = ()
     cuts: Cuts = NO_CUTS
     """The time in which brokers were cut off from each other, and publications between them waited."""
     parted: Cuts = NO_CUTS
     """The time in which no path of links that were there joined brokers, and publications between them may be lost."""
     adjacency: Adjacency | None = None
-    """None where routing promises nothing about neighbours of brokers that received a publication."""
+    """Neighbours, and the promise that concerns them; None where routing promises nothing about neighbours of brokers
+    that received a publication."""
     own_clients: OwnClients | None = None
-    """None where the promises name no fault of this cost."""
+    """Faults that cost only publications of or for a broker's own clients; None where the promises name none of this
+    cost."""
     stamp_errors: Mapping[str, int] = field(default_factory=dict)
-    """By driver: the largest possible difference between the times of its publications by the run's clock as it knew
-    them and as the analysis does, in nanoseconds. Drivers without any are left out."""
+    """The largest possible difference between the times of a driver's publications by the run's clock as it knew them
+    and as the analysis does, in nanoseconds, by driver. Drivers without any are left out."""
 
     @property
     def has_outages(self) -> bool:

@@ -40,8 +40,8 @@ class LossyOutage:
     """The latest time by which the subscriptions of the element's own clients hold again, where it is a broker."""
 
     def towards(self, broker: str | None) -> LossyOutage:
-        """The same outage as it concerns notifications of a broker's clients: those of the broker that failed have
-        their subscriptions back before the whole overlay has recovered."""
+        """The outage as it concerns notifications of a broker's clients: those of the broker that failed have their
+        subscriptions back before the whole overlay has recovered."""
         if broker != self.element or self.served >= self.recovered:
             return self
         return replace(self, recovered=self.served)

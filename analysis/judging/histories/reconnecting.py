@@ -24,7 +24,7 @@ from topology.link_properties import BrokerId
 from topology.model import Overlay
 
 _Changes = Mapping[tuple[BrokerId, BrokerId], Sequence[NeighbourChange]]
-"""By a broker and its neighbour, in order of time."""
+"""Neighbours lost and found, by a broker and its neighbour, in order of time."""
 
 
 def reconnected(

@@ -32,7 +32,7 @@ class Returning:
     settled: int
     """From there until a subscription has settled."""
     struck: Mapping[str, Intervals]
-    """As `History.struck`."""
+    """Times of faults and recovery, as in `History.struck`."""
 
     def bounded(
         self, sessions: Sessions, faults: Iterable[Outage], end: int

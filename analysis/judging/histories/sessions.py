@@ -18,7 +18,7 @@ Events = Sequence[OutageEvent]
 
 
 def struck_elements(faults: Iterable[OutageEvent], lingering: int, brokers: Container[str]) -> dict[str, Intervals]:
-    """By broker and direction of a link: the time from each fault of its own until the overlay may have recovered."""
+    """Time from each own fault until the overlay may have recovered, by broker and direction of a link."""
     times: dict[str, list[tuple[int, int]]] = {}
     for outage in outages(faults, brokers):
         for element in separate_targets(outage.target, brokers):
@@ -33,7 +33,8 @@ def session_gaps(sessions: Mapping[Session, Events]) -> dict[Session, Intervals]
 
 
 def restarts(faults: Iterable[Outage]) -> dict[str, Intervals]:
-    """By broker: the time from each fault that ended it until it ran again. A fault of unknown kind may have."""
+    """Time from each fault that ended a broker until it ran again, by broker. A fault of unknown kind may have ended
+    it."""
     times: dict[str, list[tuple[int, int]]] = {}
     for fault in faults:
         kind = FaultKind.named(fault.kind)

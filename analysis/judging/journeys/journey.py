@@ -46,7 +46,7 @@ class Journey(msgspec.Struct, kw_only=True, gc=False):
     publication: str = ""
     variant: int = 0
     published: Published | None = None
-    """By the first client to publish it."""
+    """The publishing, by the first client to publish it."""
     rejected: bool = False
     accepted: bool = False
     """Acknowledged by its broker."""

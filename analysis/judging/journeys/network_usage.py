@@ -31,7 +31,7 @@ class Usage(msgspec.Struct):
     destinations: int
     publications: Sum = 0
     usage: Sum = 0
-    """Nanoseconds, as the next."""
+    """Nanoseconds; `ideal` is in nanoseconds, too."""
     ideal: Sum = 0
     ratio: Sum = 0
     """Usage over ideal, in parts of `_PARTS`."""

@@ -59,8 +59,8 @@ class Paths:
         return found
 
     def ends(self, begin: int, end: int) -> list[int]:
-        """Of one journey's arrivals, which are those from `begin` to `end`, one for each path that is not the beginning
-        of another one."""
+        """One arrival for each path of a journey that is not the beginning of another one. The journey's arrivals are
+        those from `begin` to `end`."""
         nodes: dict[tuple[int, int], int] = {}
         """Paths, numbered: by the number of the path without its last broker, and that broker."""
         reached: dict[int, int] = {NO_ARRIVAL: NO_ARRIVAL}

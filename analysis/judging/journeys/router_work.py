@@ -36,7 +36,7 @@ class Work(msgspec.Struct):
     broker: str
     work: WorkKind
     number: int
-    """Of the class."""
+    """Number of the class."""
     durations: Annotated[Durations, add] = Durations()
 
 

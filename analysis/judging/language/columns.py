@@ -30,7 +30,7 @@ class NumberColumn:
     doubles: Doubles
     """The values; of those in `exact`, some other number."""
     exact: Sequence[tuple[int, int]]
-    """By index in `rows`, the values beyond 2**53, which a double may not stand for."""
+    """Values beyond 2**53, which a double may not stand for, each with its index in `rows`."""
 
     @property
     def outside(self) -> Iterator[int]:

@@ -48,10 +48,10 @@ class _Conjunctions:
         """The conditions of the first conjunction, then those of the second, ..."""
         self.starts = np.cumsum(self.lengths) - self.lengths
         self.filled = int(np.searchsorted(-self.lengths, 0))
-        """The number of those that have a condition."""
+        """Number of conjunctions that have a condition."""
         has_part = [not members[number] or members[number][-1] >= self.table.ordered for number in order]
         self.has_part = np.array(has_part, dtype=np.bool_)
-        """True for those that are not made of conditions of order alone, the empty ones included."""
+        """True for conjunctions that are not made of conditions of order alone, the empty ones included."""
 
     @property
     def chunk(self) -> int:
@@ -60,7 +60,8 @@ class _Conjunctions:
         return min(_LARGEST_CHUNK, BITS * max(1, _CHUNK_BYTES // (8 * rows)))
 
     def joined(self, chosen: Numbers, rows: Words, row_of_condition: Numbers, columns: Columns) -> Words:
-        """The rows of these conjunctions, which ascend, given rows of the conditions and the place of each there."""
+        """Rows of bits of these conjunctions, whose places ascend: where all conditions of a conjunction hold.
+        `row_of_condition` gives the row of each condition in `rows`."""
         found = np.tile(_within(columns), (len(chosen), 1))
         lengths, starts = self.lengths[chosen], self.starts[chosen]
         for place in range(int(lengths.max(initial=0))):
@@ -150,7 +151,7 @@ class Matches:
         self._rows = rows
         self._word = -1
         self._found: list[list[int]] = []
-        """By bit of the present word, the subscriptions."""
+        """Subscriptions by bit of the present word."""
 
     def of(self, publication: int) -> tuple[int, ...]:
         """The numbers of the subscriptions that a publication matches, each once, in the same order for any two
@@ -203,7 +204,8 @@ class Conformance:
     def __init__(
         self, rows: Words, row_of_made: Mapping[int, int], named: Sequence[frozenset[str]], names: Sequence[Names]
     ) -> None:
-        """By advertisement, its row and the attributes that it names; by publication, the names of its attributes."""
+        """`row_of_made` and `named` have the row of an advertisement and the attributes that it names; `names` has the
+        names of each publication's attributes."""
         self._rows = rows
         self._row_of_made = row_of_made
         self._named = named

@@ -83,20 +83,20 @@ class Holding:
 
     table: ConditionTable
     first: Numbers
-    """By condition of order: the place in `orders` of the first publication for which it holds; of conditions that hold
-    for all places but one, of the first for which it does not."""
+    """Place in `orders` of the first publication for which a condition of order holds; of conditions that hold for all
+    places but one, of the first for which they do not."""
     end: Numbers
     """The place behind the last one."""
     ranks: Numbers
-    """By column and publication: its place in `orders`, or -1."""
+    """Place of a publication in `orders`, or -1, by column and publication."""
     orders: Sequence[Numbers]
-    """By column: the publications that have a value there, in the order of their values."""
+    """Publications that have a value in a column, in the order of their values, by column."""
     parts: Words
     """The rows of bits of the conditions on parts."""
 
     @property
     def most(self) -> Numbers:
-        """By condition of order: the number of publications for which it holds, at most."""
+        """Number of publications for which a condition of order holds, at most, by condition."""
         sizes = np.array([len(order) for order in self.orders], dtype=np.int64)
         table = self.table
         return np.where(table.different, sizes[table.column], self.end - self.first)

@@ -35,7 +35,7 @@ class PartMatch(msgspec.Struct, array_like=True, gc=False):
     lifetime: int
     """The number of the composite subscription in its variant's history."""
     right: Right
-    """That of the client to the publication as part of a detection: must, may or none. It is may where there is a
+    """Right of the client to the publication as part of a detection: must, may or none. It is may where there is a
     doubt, though the client is owed it."""
     cause: Cause | None
     """The reason for none."""
@@ -82,7 +82,7 @@ class _Leaf(msgspec.Struct, frozen=True):
     made: Standing
     number: int
     attributes: tuple[str, ...]
-    """Those that it compares with variables, in the order of its predicates."""
+    """Attributes that the part compares with variables, in the order of its predicates."""
 
 
 class CompositeRights:
@@ -93,7 +93,7 @@ class CompositeRights:
         self._status_of = status_of
         self._best_effort = history.promises.delivery is not Completeness.EVERY
         self._leaves: list[_Leaf] = []
-        """By the numbers of the parts (`ReadContent.parts`)."""
+        """Parts by their numbers (`ReadContent.parts`)."""
         self._known: dict[_JudgedKey, list[_JudgedParts]] = {}
         standings: dict[int, Standing] = {}
         for number, place, part in declared_parts(history):
@@ -108,7 +108,7 @@ class CompositeRights:
         return list(self._matches(content, flight, entitled)) if content.parts else ()
 
     def refused(self, content: ReadContent, flight: Flight) -> Sequence[PartMatch]:
-        """The same of a publication that its broker refused: no client has a right to it."""
+        """Matches of a publication that its broker refused: no client has a right to it."""
         matches = self.matches(content, flight, Status.NONE)
         for match in matches:
             match.cause = Cause.REFUSED

@@ -27,7 +27,7 @@ class DeclaredPart(NamedTuple):
     lifetime: int
     """The number of the composite subscription in its history."""
     place: int
-    """That of the part in the pattern."""
+    """Place of the part in the pattern."""
     part: Part
 
 
@@ -40,7 +40,7 @@ class Declared(NamedTuple):
 
     @classmethod
     def of(cls, history: History) -> Declared:
-        """Those of a history."""
+        """Reads the contents of all declarations of a history."""
         subscriptions: list[Conjunction] = []
         advertisements: list[Conjunction] = []
         for lifetime in history.lifetimes:

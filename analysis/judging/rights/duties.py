@@ -102,7 +102,7 @@ class Duties:
 
 
 def owing_subscriptions(found: Found) -> dict[str, list[int]]:
-    """By client: the numbers of the subscriptions by which it is owed a publication."""
+    """Numbers of the subscriptions by which a client is owed a publication, by client."""
     owing: dict[str, list[int]] = {}
     for made, status in found:
         if status >= Status.DOUBTFUL:
@@ -122,7 +122,7 @@ def proven(judgements: Iterable[Judgement], notified: Container[str], found: Fou
 
 
 def _standing(found: Found) -> Mapping[str, list[Standing]]:
-    """By client: the subscriptions that may have caused a notification."""
+    """Subscriptions that may have caused a notification, by client."""
     standing: dict[str, list[Standing]] = {}
     for made, status in found:
         if status >= Status.IN_FLIGHT:

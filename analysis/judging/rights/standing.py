@@ -79,7 +79,7 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
         return Status.WITHDRAWN if published > self.gone else Status.IN_FLIGHT
 
     def status_across(self, cut: Intervals, published: int, matched: int, in_flight_until: int) -> Status:
-        """The same where the client's and the publisher's broker were cut off from each other in these times.
+        """The status where the client's and the publisher's broker were cut off from each other in these times.
 
         Operations made meanwhile settle afterwards, and publications wait for the end of the cut. What is in flight
         when a cut begins that never ends may be lost.

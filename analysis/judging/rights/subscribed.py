@@ -33,7 +33,8 @@ class Subscribed:
                 self._statuses[made.client] = status
         self._brokers = {made.client: made.broker for made, status in found if status >= Status.DOUBTFUL}
         self._judged: dict[tuple[Status, Doubt | None], list[Judgement]] = {}
-        """By the publisher's entitlement, and by the doubt whether the publication left its publisher's broker."""
+        """Judgements by the publisher's entitlement, and by the doubt whether the publication left its publisher's
+        broker."""
 
     def judgements(self, entitled: Status, doubt: Doubt | None, notified: Mapping[str, object]) -> Sequence[Judgement]:
         """The judgement on each client that has a right to the publication or was notified."""
