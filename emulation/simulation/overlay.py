@@ -224,10 +224,11 @@ class SimulatedOverlay:
         for broker in (link.a, link.b):
             if broker in self._running:
                 self._running[broker].when_running(partial(self._join, broker, made))
-        if link.a in self._running:
-            self._running[link.a].in_turn(made.connect)
-        else:
-            made.connect()
+        connect = made.connect  # behind what either broker still has to do, which may be to join
+        for broker in (link.a, link.b):
+            if broker in self._running:
+                connect = partial(self._running[broker].in_turn, connect)
+        connect()
 
     def remove_link(self, a: BrokerId, b: BrokerId) -> None:
         """Parts two brokers. One that is frozen learns of it once it continues, one that is down when it is

@@ -218,7 +218,7 @@ async def test_messages_of_a_stream_that_has_ended_are_handled_on_the_next_one_o
     messages = [Message(Kind.CONTROL, f"m{number}") for number in range(count)]
     async with Loopback(tmp_path) as overlay:
         port = overlay.link("B1", "B2")
-        server = await overlay.start("B2", service_time=ServiceTime(mean=0.02))
+        server = await overlay.start("B2", service_time=ServiceTime(mean=0.2))
         submitted, handled = calls_of(server._service, "submit"), calls_of(server.broker, "receive")
         async with rpc.channel(f"127.0.0.1:{port}", MB) as channel:
             for _ in range(2):

@@ -170,6 +170,9 @@ STEPS = st.lists(
 
 @given(STEPS)
 @example([("pause", "B1"), ("change", ("B1", "B2")), ("resume", "B1"), ("change", ("B1", "B2"))])
+@example(
+    [("change", ("B1", "B3")), ("pause", "B3"), ("change", ("B1", "B3")), ("resume", "B3"), ("change", ("B1", "B3"))]
+)
 def test_whatever_changes_when_brokers_know_their_neighbours_and_nothing_crosses_appearances(
     steps: list[tuple[str, object]],
 ) -> None:
