@@ -53,7 +53,7 @@ class PassagePart(msgspec.Struct, array_like=True, tag="passages"):
 
 @dataclass(frozen=True)
 class PassageStage:
-    """See the module. The rows of a publication go to the bucket that its ways go to."""
+    """Reads the passages of one bucket. The rows of a publication go to the bucket that its ways go to."""
 
     variants: Sequence[BudgetedVariant]
     nodes: Sequence[str]

@@ -38,7 +38,7 @@ CLIENTS = "clients"
 
 @dataclass(frozen=True)
 class BudgetStage:
-    """See the module."""
+    """Puts the passages and ways of one bucket together, and sums the parts of their delays."""
 
     variants: Sequence[BudgetedVariant]
     nodes: Sequence[str]

@@ -18,7 +18,7 @@ class SparkEngine:
     """Starts Spark for one analysis, and stops it afterwards."""
 
     master: str | None = None
-    """None for this host's processors."""
+    """URL of Spark's master; None for this host's processors."""
     name: str = "Spark"
 
     @contextmanager

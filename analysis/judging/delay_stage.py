@@ -86,7 +86,7 @@ class DelaySamples:
 
     def __init__(self) -> None:
         self._rows: defaultdict[int, array[int]] = defaultdict(partial(array, "q"))
-        """By variant; `UNKNOWN` stands for a number that is not known."""
+        """Numbers of each delay (`_Column`), by variant; `UNKNOWN` stands for a number that is not known."""
 
     def add(self, judged: JudgedPublication, receipt: Receipt, run_start: int | None) -> None:
         """Adds a client's first notification of a publication."""

@@ -72,7 +72,7 @@ class PublicationOutcome(msgspec.Struct, array_like=True):
     not_judged: str | None = None
     """The reason why it cannot be judged that it did not get it."""
     last_seen: str | None = None
-    """Of a publication that was lost: its last record on the way to the client."""
+    """The last record of a lost publication on the way to the client."""
     duties: list[Duty] = []
     """Only of a gapless protocol (`analysis.judging.deliveries.gaps`), where the client may get it and did not."""
 

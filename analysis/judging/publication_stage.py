@@ -86,7 +86,7 @@ class PublicationTally(Tally):
     work: Rows[Work] = field(default_factory=partial(Rows, Work))
     spread: SpreadSample = field(default_factory=spread_sample)
     routes: Rows[Copies] = field(default_factory=partial(Rows, Copies))
-    """Of runs with a best-effort protocol only."""
+    """Copies of publications, in runs with a best-effort protocol only."""
     usage: Rows[Usage] = field(default_factory=partial(Rows, Usage))
     causes: Rows[Lead] = field(default_factory=partial(Rows, Lead))
     issued: Rows[Issued] = field(default_factory=partial(Rows, Issued))
@@ -111,17 +111,17 @@ class PublicationStage:
     """Judges a bucket of publications."""
 
     histories: Sequence[History]
-    """By variant."""
+    """History of each variant."""
     faults: Sequence[FaultTimes]
-    """By variant."""
+    """Times of each variant's faults."""
     samples: Sequence[PublicationSample | None]
-    """By variant, the publications that brokers logged; None: all."""
+    """Publications that brokers logged, for each variant; None where they logged all."""
     resampled: Blocks
-    """Of the first variant, with which the others are compared."""
+    """Blocks of the first variant, with which the others are compared."""
     undrained: Mapping[int, int]
     """The end of the drain phase of each variant in which messages were still in flight then."""
     buckets: int
-    """Of publishers."""
+    """Number of buckets of publishers."""
     composite_buckets: int = 1
     changing: frozenset[int] = frozenset()
     """Variants whose overlay changes."""

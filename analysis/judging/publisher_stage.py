@@ -94,7 +94,7 @@ class PublisherStage:
                 yield weighed(of_publisher, evidence, recoveries)
 
     def _counted(self, publications: Iterable[JudgedPublication], tally: PublisherTally) -> Iterator[JudgedPublication]:
-        """The same publications, counted for each fault and for the delivery ratio on the way."""
+        """Passes publications on, and counts them for each fault and for the delivery ratio."""
         for judged in publications:
             variant = self.variants[judged.variant]
             tally.faults.add(judged, variant.faults)

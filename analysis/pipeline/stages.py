@@ -79,7 +79,7 @@ class Findings:
     logs: LogTally
     hops: HopTally
     lifetimes: Sequence[Sequence[DeclarationLifetime]]
-    """By variant."""
+    """Lifetimes of declarations, for each variant."""
     publications: PublicationTally
     publishers: PublisherTally
     detections: DetectionTally
@@ -91,11 +91,11 @@ class Findings:
     """Changes of each variant's overlay; None where it stayed as it was."""
     placements: PlacementTables
     starts: list[list[Start]]
-    """Of each variant."""
+    """Announced starts, for each variant."""
     operations: list[list[OperationDefect]]
-    """Of each variant."""
+    """Defects of operations, for each variant."""
     settling: list[Settling]
-    """Of each variant."""
+    """Times in which operations settle, for each variant."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _Context:
 
     variants: tuple[VariantContext, ...]
     buckets: int
-    """Of publishers."""
+    """Number of buckets of publishers."""
     lifetimes: Mapping[CompositeName, Lifetimes]
     composite_buckets: int
     """0 in a run without composite subscriptions."""
@@ -118,9 +118,9 @@ class _Histories:
     """The facts about each variant that stage 1 yields, and by which stage 2 judges."""
 
     declared: Sequence[Sequence[DeclarationLifetime]]
-    """By variant."""
+    """Lifetimes of declarations, for each variant."""
     rejected: Sequence[Sequence[RejectedOperation]]
-    """By variant."""
+    """Rejected operations, for each variant."""
     faults: list[FaultTimes]
     changes: list[OverlayChanges | None]
     histories: Sequence[History]

@@ -30,12 +30,12 @@ class HopColumn(IntEnum):
     MESSAGE = 1
     """Stands for kind and identifier: 63 bits made of them, the same in every log."""
     TIME = 2
-    """Of `sent`, that of leaving the queue; of `received`, that of the turn. Nanoseconds."""
+    """Time of leaving the queue, for `sent`; of the turn, for `received`. Nanoseconds."""
     LINK_TIME = 3
-    """Of `sent`, that of writing; of `received`, that of arrival. `UNKNOWN` where the record states none."""
+    """Time of writing, for `sent`; of arrival, for `received`. `UNKNOWN` where the record states none."""
     DURATION = 4
     BYTES = 5
-    """Of body, header, identifier and label."""
+    """Bytes of body, header, identifier and label."""
 
 
 class HopPlace(msgspec.Struct, array_like=True, frozen=True):
@@ -66,9 +66,9 @@ class HopWriter:
     def __init__(self, buckets: int) -> None:
         self._places: list[HopPlace] = []
         self._rows_at: list[array[int]] = []
-        """By place: the rows of its bucket."""
+        """Rows of the bucket of each place."""
         self._keys_at: list[dict[str, int]] = []
-        """By place: the numbers that stand for messages of its kind."""
+        """Numbers that stand for messages of the kind of each place."""
         self._keys: dict[str, dict[str, int]] = {}
         self._buckets: list[array[int]] = [array("q") for _ in range(buckets)]
 

@@ -28,7 +28,7 @@ _NAMED_WITH = {
 }
 """The operation with whose names those of another are shared."""
 _NAME_SPACES = {event.value: _NAMED_WITH.get(event, event) for event in Event}
-"""By kind of operation, the one with whose names its own are shared."""
+"""Kind of operation whose names a kind shares, by kind."""
 
 
 class DeclarationLifetime(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -47,9 +47,9 @@ class DeclarationLifetime(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The driver that runs the client."""
     broker: str | None
     predicates: tuple[PredicateRecord, ...] = ()
-    """As recorded, of a subscription or an advertisement; they may be outside the language."""
+    """Predicates of a subscription or an advertisement, as recorded; they may be outside the language."""
     pattern: str | None = None
-    """Of a composite subscription, in notation, as recorded; it may be outside the language."""
+    """Notation of a composite subscription, as recorded; it may be outside the language."""
     within: int | None = None
     """Nanoseconds of the window of a composite subscription."""
     issued: int
@@ -70,12 +70,12 @@ class RejectedOperation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The operation, as issued."""
     client: str
     name: str
-    """The client's own."""
+    """The client's own name for the declaration."""
     broker: str | None
     at: int
     """The time of the answer, nanoseconds."""
     reason: str
-    """As the broker gave it."""
+    """Reason that the broker gave."""
     declared: DeclarationLifetime
     """The content of the operation, as if it had been accepted; of a withdrawal, what stood under the name until then,
     by the broker's answers."""
@@ -126,8 +126,8 @@ def _is_rejection(operation: ClientOperation) -> bool:
 
 
 def _rejected_of_name(under_name: Iterable[ClientOperation]) -> Iterator[RejectedOperation]:
-    """Those under one name. A withdrawal was due to be confirmed when the accepted operation before it had made what it
-    withdraws, with the same broker, and was confirmed."""
+    """Rejected operations under one name. A withdrawal was due to be confirmed when the accepted operation before it
+    had made what it withdraws, with the same broker, and was confirmed."""
     accepted: _Answered | None = None
     for answered in _with_answers(under_name):
         if not answered.rejected:

@@ -32,11 +32,11 @@ class ClientOperation(NamedTuple):
     broker: str | None
     predicates: tuple[PredicateRecord, ...]
     pattern: str | None = None
-    """Of a composite subscription, in notation."""
+    """Notation of a composite subscription."""
     within: int | None = None
     """The window of a composite subscription, nanoseconds."""
     reason: str = ""
-    """Of a rejection."""
+    """Reason of a rejection."""
 
 
 class OutageEvent(NamedTuple):

@@ -28,17 +28,17 @@ class Mark(NamedTuple):
     """A start or an end of a node, at its place in a file."""
 
     offset: int
-    """Of the block."""
+    """Byte offset of the block."""
     line: int
-    """Of the record among those of the block."""
+    """Number of the record among those of the block."""
     variant: int
     node: str
     starts: bool
     time: int
     incarnation: int
-    """Of a start."""
+    """Incarnation that a start begins."""
     stated: int | None
-    """Of an end: the records that the node says it wrote since its start; None where it does not say."""
+    """Number of records that the node says, at its end, it wrote since its start; None where it does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Incarnation:
     number: int
     started: int
     stopped: int | None
-    """None without an end."""
+    """Time of the end; None without one."""
     records: int
     """In its file, from the start to the end, both included; without an end, up to the next start or the file's end."""
     stated: int | None

@@ -61,7 +61,7 @@ class LogStage:
 
     logged: LoggedVariants
     buckets: int
-    """Of publications, and as many of receiving brokers."""
+    """Number of buckets of publications, and of as many of receiving brokers behind them."""
     dilations: Dilations = field(default_factory=lambda: NO_DILATION)
     clocks: Clocks = field(default_factory=lambda: ONE_CLOCK)
     parts: str = ""

@@ -104,7 +104,7 @@ class LogTally:
         self.detected.merge(other.detected)
 
     def last_declared(self, variant: int) -> dict[str, int]:
-        """By broker of clients: the time at which the last message of an operation of theirs came to another broker."""
+        """Time at which the last message of a client's operation came to another broker, by the client's broker."""
         latest: dict[str, int] = {}
         for arrival, time in self.declared.items():
             if arrival.variant == variant:

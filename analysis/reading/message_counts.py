@@ -32,7 +32,7 @@ class Passage(NamedTuple):
     kind: str | None
     peer: str | None
     fate: str | None
-    """Of a disturbed message: `lost`, `repeated` or `held back`."""
+    """End of a disturbed message: `lost`, `repeated` or `held back`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class Passed:
 
     all: int = 0
     late: int = 0
-    """Those of the last `TAIL` before clients leave, and after."""
+    """Messages of the last `TAIL` before clients leave, and after."""
     leaving: int = 0
-    """Those since clients left."""
+    """Messages since clients left."""
 
     def on_its_way(self, *, undrained: bool) -> int:
-        """Those that may not have arrived when the brokers stopped."""
+        """Messages that may not have arrived when the brokers stopped."""
         return self.late if undrained else self.leaving
 
     def __add__(self, other: Passed) -> Passed:

@@ -30,7 +30,7 @@ class PlacementEvent(NamedTuple):
     placement: PlacementRecord
     reason: str
     peer: str | None
-    """The former join point of JOINED, and the next one of MOVED, where the unit moved."""
+    """Former join point of JOINED, next one of MOVED, where the unit moved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,8 +45,8 @@ class Column(IntEnum):
     TIME = 2
     HOPS = 3
     DURATION = 4
-    """Of `received`, the router's work, comparisons included; of `sent`, the wait in the output queue; of `matched`,
-    the comparison. Nanoseconds."""
+    """Nanoseconds of the router's work, comparisons included, for `received`; of the wait in the output queue, for
+    `sent`; of the comparison, for `matched`."""
     POSITION = 5
     """In the log, which orders events of the same moment of virtual time. Positions grow along a file, because a block
     has more bytes than lines."""
@@ -61,12 +61,12 @@ class Place(msgspec.Struct, array_like=True, frozen=True):
     broker: str | None = None
     """The broker that received, sent, compared or dropped the publication, or that of the client."""
     neighbour: str | None = None
-    """Of `received`: the broker that it came from; None where it came from the publisher. Of `sent` and `dropped`: the
-    one to which it left, or for which it was."""
+    """The broker from which a publication was `received`, None where it came from the publisher; the broker to which it
+    was `sent`, or for which it was `dropped`."""
     client: str | None = None
-    """Of `notified`."""
+    """The client that was `notified`."""
     reason: str | None = None
-    """Of `dropped`."""
+    """The reason for which it was `dropped`."""
 
 
 PLACED = frozenset(
@@ -99,7 +99,7 @@ class Published(msgspec.Struct, array_like=True, gc=False):
     """The driver."""
     broker: str | None
     position: int
-    """As in `Column`."""
+    """Position in the log (`Column`)."""
 
 
 def _list_of(row: type[msgspec.Struct]) -> pa.DataType:
@@ -150,7 +150,7 @@ class EventWriter:
         self._places: dict[Place, int] = {}
         self._buckets = [_Bucket() for _ in range(buckets)]
         self._rows_of: dict[str, tuple[array[int], int]] = {}
-        """By publication: the rows of its bucket, and its number there."""
+        """Rows of a publication's bucket, and its number there, by publication."""
 
     def number_of(self, place: Place) -> int:
         """The number by which rows name a place."""

@@ -94,7 +94,7 @@ class ShareReader:
         self._handlings: dict[_Fields, _Handling] = {}
         self._file = ""
         self._offset = 0
-        """Of the block that is read, in its file."""
+        """Byte offset of the block that is read, in its file."""
         self._simple = {
             Event.QUEUE: self._read_queue,
             Event.LOAD: self._read_load,
@@ -338,7 +338,7 @@ class ShareReader:
 
 
 def _kept_once(fields: _Fields) -> _Fields:
-    """The same fields, whose texts are the same objects in all combinations, because a mesh has a million of these."""
+    """Fields whose texts are the same objects in all combinations, because a mesh has a million of these."""
     variant, node, event, kind, peer, text, label = fields
     return intern(variant), intern(node), event, _once(kind), _once(peer), _once(text), _once(label)
 

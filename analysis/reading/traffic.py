@@ -117,10 +117,11 @@ class TrafficTables:
     run_starts: Sequence[int | None]
     """The time at which the run phase of each variant started; None where it did not."""
     scales: Sequence[float]
-    """By variant, the number of publications for which each one stands that brokers logged; 1 where they logged all."""
+    """Number of publications for which each one stands that brokers logged, for each variant; 1 where they logged
+    all."""
     _activities: dict[Event, list[tuple[Activity, Amount]]] = field(init=False, repr=False, default_factory=dict)
-    """By event, because each table needs few events; a mesh has hundreds of thousands of activities. Where brokers
-    logged a sample of publications, the amounts are those for which it stands."""
+    """Activities by event, because each table needs few events; a mesh has hundreds of thousands of activities. Where
+    brokers logged a sample of publications, the amounts are those for which it stands."""
 
     def __post_init__(self) -> None:
         for activity, amount in self.traffic.activities():

@@ -30,7 +30,7 @@ _STARTED = Event.STARTED.value.encode()
 _decoder = msgspec.json.Decoder(TraceRecord)
 
 Dilations = Mapping[str, float]
-"""By variant: the factor by which it ran slower than its scenario. A variant without an entry ran at the scenario's
+"""Factor by which a variant ran slower than its scenario, by variant. A variant without an entry ran at the scenario's
 pace."""
 NO_DILATION: Dilations = {}
 

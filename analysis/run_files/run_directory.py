@@ -39,9 +39,9 @@ class RunDirectory:
     manifest: Manifest
     """With the phases in the scenario's time, as the records of the logs once they are read."""
     fidelity: Fidelity | None
-    """None for a run without `fidelity.json`, which was killed before its end."""
+    """Fidelity of the run; None without `fidelity.json`, when it was killed before its end."""
     overlays: dict[str, Overlay]
-    """By variant."""
+    """Overlay of each variant."""
 
     @cached_property
     def underlays(self) -> dict[str, Underlay]:

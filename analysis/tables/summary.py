@@ -54,7 +54,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     state left, which concern no publication and no client (both are empty): `detail` has the stack trace, or the rows
     of a broker's tables; or start not announced, which concerns a subscription of a client."""
     publication: str
-    """Of a set, the one that was made last."""
+    """The publication; of a set, the one that was made last."""
     client: str
     composite: str | msgspec.UnsetType = msgspec.UNSET
     """The client's name for its composite subscription; only of a set of publications, as the next."""
@@ -226,7 +226,7 @@ class WorkFigures(msgspec.Struct, frozen=True, kw_only=True):
     """matching or path selection."""
     count: int
     mean_us: float
-    """Microseconds, as the next four."""
+    """Mean in microseconds; the next four fields are quantiles and the maximum."""
     p50_us: float
     p95_us: float
     p99_us: float
@@ -240,11 +240,11 @@ class SampledLogs(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     share: float
-    """The scenario's `logs.publications`."""
+    """Share of the publications that brokers were to log (`logs.publications` of the scenario)."""
     published: int
     """Publications that clients made."""
     logged: int
-    """Those of them that brokers logged."""
+    """Publications of clients that brokers logged."""
 
     def in_words(self) -> str:
         sampled = f"{100 * self.share:.4g}% of publications logged at brokers"

@@ -156,7 +156,7 @@ class CompositeEventCollector:
             *table.made_detections,
         ]
         self._stamps = {(event.variant, event.last): NOT_PUBLISHED for event in named}
-        """By variant and publication; only of those that detections and losses name."""
+        """Stamps by variant and publication, of publications that detections and losses name."""
 
     def add(self, published: Published, matches: Iterable[PartMatch], history: History) -> None:
         """Adds a publication with its matches, and the history of its variant."""

@@ -63,7 +63,7 @@ class DetectionStage:
     parts: str
     """The directory for parts of the tables."""
     buckets: int
-    """Of composite subscriptions; the numbers of buckets are below this."""
+    """Number of buckets of composite subscriptions, which come first."""
 
     def __call__(self, parts: pa.Table) -> pa.Table:
         tally, directory, number = DetectionTally(), Path(self.parts), parts.column("bucket")[0].as_py()

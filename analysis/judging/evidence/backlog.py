@@ -80,8 +80,8 @@ class Backlogs:
     """The queues of one variant's brokers in which messages waited."""
 
     of: Mapping[BrokerId, Mapping[str, QueueHistory]] = field(default_factory=dict)
-    """By broker, and by the element before which they waited: the direction of a link, or the broker itself for its
-    service."""
+    """Histories of queues by broker, and by the element before which messages waited: the direction of a link, or the
+    broker itself for its service."""
 
     def lasted(self, broker: BrokerId, begin: int, end: int, passes: Callable[[str], bool]) -> bool:
         """True when a message may have waited at the broker all the time before an element that its way passes, and
@@ -123,7 +123,7 @@ class Explanations:
     """The facts that explain waits in the queues of one variant."""
 
     struck: Mapping[str, Intervals]
-    """By broker and direction of a link: the time from each fault until the overlay may have recovered."""
+    """Time from each fault until the overlay may have recovered, by broker and direction of a link."""
     silences: Mapping[BrokerId, Silence]
     paces: Paces
 

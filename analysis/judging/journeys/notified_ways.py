@@ -26,12 +26,12 @@ class ArrivalColumn(IntEnum):
     """The columns of an arrival of a publication at a broker."""
 
     MESSAGE = 0
-    """As in `HopColumn`."""
+    """Number that stands for the message, as in `HopColumn`."""
     VARIANT = 1
     BROKER = 2
-    """By its place among the run's nodes, as other nodes here."""
+    """The broker, by its place among the run's nodes, as other nodes here."""
     TIME = 3
-    """Of the turn, nanoseconds, as all times."""
+    """Time of the turn in nanoseconds, as all times."""
     ROUTING = 4
     """Time that the router took; 0 where it is not known."""
     BEFORE = 5
