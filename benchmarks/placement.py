@@ -25,7 +25,7 @@ from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.tid.placement.decision.choice import Choice, least_cost
 from broker_service.routing.tid.placement.decision.cost import Surroundings
 from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
-from broker_service.routing.tid.placement.rates.cardinality import PartMatches, Source, matches_of, paper
+from broker_service.routing.tid.placement.rates.cardinality import PartMatches, Source, matches_of
 from broker_service.routing.tid.placement.rates.statistics import SAMPLE, Sample, Statistics
 
 PARTS = 8
@@ -102,7 +102,7 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     parser.parse_args(arguments)
     statistics = [sample_of(number).describe(now=5) for number in range(ADVERTISEMENTS)]
     pattern, around = And(tuple(parts())), surroundings()
-    choice = Choice(least_cost, paper)
+    choice = Choice(least_cost)
     own = [_sources(statistics, lambda number, part=part: number % CLASSES == part) for part in range(PARTS)]  # type: ignore[misc]
     every = [_sources(statistics, lambda _: True)] * PARTS
     chosen = milliseconds(lambda: choice.decide(pattern, _matches(pattern, own), around))

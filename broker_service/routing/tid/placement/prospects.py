@@ -17,7 +17,7 @@ from broker_service.routing.tid.placement.decision.measurement import Measuremen
 from broker_service.routing.tid.placement.decision.queueing import GUESSED_TIMES
 from broker_service.routing.tid.placement.exchange import Exchange, OwnUnit
 from broker_service.routing.tid.placement.messages import PartRates, TreeRate
-from broker_service.routing.tid.placement.rates.cardinality import Matches, PartMatches, Source, matches_of
+from broker_service.routing.tid.placement.rates.cardinality import PartMatches, Source, matches_of
 from broker_service.routing.tid.placement.rates.statistics import guess
 from broker_service.routing.tid.placement.rows import UnitRow
 from broker_service.routing.tid.placement.sub_units import SubUnit, sub_units
@@ -100,7 +100,7 @@ class Prospects:
 
     def sub_units(self, decision: Decision) -> list[SubUnit]:
         """The sub-units of a unit that is split here by this decision."""
-        return sub_units(decision, self._broker, self._choice.combine) if self.makes_sub_units else []
+        return sub_units(decision, self._broker) if self.makes_sub_units else []
 
     def note(self, row: UnitRow, decision: Decision, parts: PartRates) -> None:
         """Keeps a decision with the unit, for people and for the log."""
@@ -110,7 +110,7 @@ class Prospects:
             epoch=row.epoch,
             move=row.move,
             path=(*(passed.broker for passed in row.path), self._broker),
-            matches=decision.matches.rate,
+            matches=decision.rate,
             parts=tuple(sum(rate for _, rate in part) for part in parts),
             costs=tuple(PlaceCost(cost.place, None if isinf(cost.total) else cost.total) for cost in decision.costs),
         )
@@ -120,7 +120,7 @@ class Prospects:
         for row in self._advertisements:
             if self._intersects(row, subscription):
                 statistics = self._exchange.statistics(row.id) or guess(row.advertisement)
-                yield row.id, matches_of(part, [Source(self._broker, statistics)]).matches.rate
+                yield row.id, matches_of(part, [Source(self._broker, statistics)]).rate
 
     def _seen_from_here(self, part: Sequence[TreeRate]) -> PartMatches:
         """A part's matches by next hop, in the trees that are known here."""
@@ -129,4 +129,4 @@ class Prospects:
             if tid in self._advertisements:
                 next_hop = self._advertisements.last_hop(tid) or self._broker
                 flows[next_hop] = flows.get(next_hop, 0.0) + rate
-        return PartMatches(Matches(sum(flows.values())), flows)
+        return PartMatches(sum(flows.values()), flows)

@@ -15,7 +15,6 @@ from broker_service.routing.tid.placement.exchange import Exchange
 from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.movement import MovementRules
 from broker_service.routing.tid.placement.prospects import Prospects
-from broker_service.routing.tid.placement.rates.cardinality import paper
 from broker_service.routing.tid.placement.unit_rows import UnitRows
 from broker_service.routing.tid.placement.units import Units
 from broker_service.routing.tid.reconciliation import KnownIncarnations
@@ -34,7 +33,7 @@ def make_units(
     exchange = Exchange(advertisements, measurement, interval=options.statistics_interval, now=context.now)
     prospects = Prospects(
         context.broker,
-        Choice(divergence if options.composites == "topology" else least_cost, paper),
+        Choice(divergence if options.composites == "topology" else least_cost),
         advertisements=advertisements,
         intersects=intersects,
         exchange=exchange,

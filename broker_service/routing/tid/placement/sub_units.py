@@ -25,7 +25,7 @@ from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
 from broker_service.messages import BrokerId
 from broker_service.routing.tid.placement.decision.choice import Decision
-from broker_service.routing.tid.placement.rates.cardinality import Combination
+from broker_service.routing.tid.placement.rates.cardinality import joined_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +57,23 @@ class _Operand:
         return list(map(_Operand, self.decision.operands, accumulate(sizes, initial=self.first)))
 
 
-def sub_units(decision: Decision, here: BrokerId, combine: Combination) -> list[SubUnit]:
+def sub_units(decision: Decision, here: BrokerId) -> list[SubUnit]:
     """The sub-units of a unit that is split at the broker `here`, by the decision that was made about it there."""
-    return list(_split(_Operand(decision, 0), here, combine))
+    return list(_split(_Operand(decision, 0), here))
 
 
-def _split(node: _Operand, here: BrokerId, combine: Combination) -> Iterator[SubUnit]:
+def _split(node: _Operand, here: BrokerId) -> Iterator[SubUnit]:
     groups: dict[BrokerId, list[_Operand]] = {}
     operands = node.operands
     for operand in operands:
         destinations = operand.decision.destinations
         if destinations == {here}:
-            yield from _split(operand, here, combine)
+            yield from _split(operand, here)
         elif len(destinations) == 1:
             groups.setdefault(min(destinations), []).append(operand)
     for destination, group in groups.items():
-        together = [group] if len(group) < len(operands) and _saves(node, group, combine) else []
-        for members in together or [[operand] for operand in group if _saves(node, [operand], combine)]:
+        together = [group] if len(group) < len(operands) and _saves(node, group) else []
+        for members in together or [[operand] for operand in group if _saves(node, [operand])]:
             numbers = tuple(number for operand in members for number in operand.parts)
             yield SubUnit(_joined(node, members), numbers, destination)
 
@@ -86,12 +86,12 @@ def _joined(node: _Operand, members: Sequence[_Operand]) -> Composite:
     return And(patterns) if isinstance(node.decision.pattern, And) else Or(patterns)
 
 
-def _saves(node: _Operand, members: Sequence[_Operand], combine: Combination) -> bool:
+def _saves(node: _Operand, members: Sequence[_Operand]) -> bool:
     """True for operands of a node that may be a sub-unit and save messages (rules 3 and 4); false for a single part."""
-    matches = [operand.decision.matches for operand in members]
+    rates = [operand.decision.rate for operand in members]
     pattern = node.decision.pattern
     assert not isinstance(pattern, Atomic)
-    detections = matches[0].rate if len(matches) == 1 else combine(pattern, matches).rate
+    detections = rates[0] if len(rates) == 1 else joined_rate(pattern, rates)
     if detections >= sum(_publications(operand.decision) for operand in members):
         return False
     try:
@@ -104,5 +104,5 @@ def _saves(node: _Operand, members: Sequence[_Operand], combine: Combination) ->
 def _publications(decision: Decision) -> float:
     """Publications a second that match the parts of a node."""
     if not decision.operands:
-        return decision.matches.rate
+        return decision.rate
     return sum(map(_publications, decision.operands))

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from broker_service.language.composite import And, Atomic, Composite, Or
 from broker_service.messages import BrokerId
 from broker_service.routing.tid.placement.decision.cost import Flows, Surroundings, TotalCost, total_cost
-from broker_service.routing.tid.placement.rates.cardinality import Combination, Matches, PartMatches
+from broker_service.routing.tid.placement.rates.cardinality import PartMatches, joined_rate
 
 
 class Reason(enum.Enum):
@@ -53,7 +53,8 @@ class Decision:
     destinations: frozenset[BrokerId]
     """One broker for a node with operands; a leaf may have several, and a node without advertisement has none."""
     reason: Reason
-    matches: Matches
+    rate: float
+    """The node's matches a second, as estimated."""
     flows: Flows
     """The node's matches a second, by the broker that they come from."""
     costs: tuple[TotalCost, ...] = ()
@@ -95,12 +96,10 @@ def divergence(candidates: Candidates) -> tuple[BrokerId, Reason, tuple[TotalCos
 
 
 class Choice:
-    """Chooses destinations by one strategy and one estimate of cardinalities."""
+    """Chooses destinations by one strategy."""
 
-    def __init__(self, strategy: Strategy, combine: Combination) -> None:
+    def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
-        self.combine = combine
-        """The estimate of cardinalities."""
 
     @property
     def compares_costs(self) -> bool:
@@ -115,7 +114,7 @@ class Choice:
         if isinstance(pattern, Atomic):
             part = next(parts)
             reason = Reason.ADVERTISED if part.flows else Reason.UNADVERTISED
-            return Decision(pattern, frozenset(part.flows), reason, part.matches, part.flows)
+            return Decision(pattern, frozenset(part.flows), reason, part.rate, part.flows)
         operands = tuple([self._decide(operand, parts, surroundings) for operand in pattern.operands])
         return self._join(pattern, operands, surroundings)
 
@@ -123,9 +122,8 @@ class Choice:
         here = surroundings.broker
         taking_part = [operand for operand in operands if operand.destinations]
         if not taking_part:
-            nothing = Matches(0.0)
-            return Decision(pattern, frozenset(), Reason.UNADVERTISED, nothing, {}, operands=operands)
-        matches = self.combine(pattern, [operand.matches for operand in taking_part])
+            return Decision(pattern, frozenset(), Reason.UNADVERTISED, 0.0, {}, operands=operands)
+        rate = joined_rate(pattern, [operand.rate for operand in taking_part])
         every = frozenset().union(*(operand.destinations for operand in taking_part))
         others = sorted((every | surroundings.candidates) - surroundings.visited - {here})
         costs: tuple[TotalCost, ...] = ()
@@ -136,9 +134,9 @@ class Choice:
                 place, reason = here, Reason.VISITED
         else:
             flows = self._flows(pattern, taking_part)
-            place, reason, costs = self._strategy(Candidates([here, *others], flows, matches.rate, surroundings))
-        carried = least_traffic(matches.rate, taking_part)
-        return Decision(pattern, frozenset((place,)), reason, matches, {place: carried}, costs, operands)
+            place, reason, costs = self._strategy(Candidates([here, *others], flows, rate, surroundings))
+        carried = least_traffic(rate, taking_part)
+        return Decision(pattern, frozenset((place,)), reason, rate, {place: carried}, costs, operands)
 
     def _flows(self, node: And | Or, operands: Sequence[Decision]) -> Flows:
         """Messages a second from each direction: operands with the same single destination are joined there."""
@@ -152,7 +150,7 @@ class Choice:
                 for source, rate in operand.flows.items():
                     flows[source] = flows.get(source, 0.0) + rate
         for source, members in together.items():
-            joined = self.combine(node, [member.matches for member in members]).rate
+            joined = joined_rate(node, [member.rate for member in members])
             flows[source] = flows.get(source, 0.0) + least_traffic(joined, members)
         return flows
 

@@ -41,7 +41,7 @@ def _joined(node: And | Or, names: list[str]) -> str:
 
 def _lines(decision: Decision, here: BrokerId, names: Iterator[str], indent: str) -> Iterator[str]:
     places = " and ".join("here" if place == here else place for place in sorted(decision.destinations)) or "waits here"
-    rate = f"{decision.matches.rate:.3g} matches a second"
+    rate = f"{decision.rate:.3g} matches a second"
     yield f"{indent}{next(names)} -> {places}: {decision.reason.value}, {rate}"
     for cost in decision.costs:
         yield f"{indent}  {'*' if cost.place in decision.destinations else ' '} {_compared(cost)}"

@@ -10,7 +10,7 @@ its subscriber would be sent back at once by that rule: in trials it went to and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from broker_service.language.composite import And, Atomic, Or
@@ -30,24 +30,13 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
-    """Matches of a pattern, as estimated."""
-
-    rate: float
-    """Matches a second, |P(S)|."""
-
-
-@dataclass(frozen=True, slots=True)
 class PartMatches:
     """Matches of a part, as estimated at one broker."""
 
-    matches: Matches
+    rate: float
+    """Matches a second, |P(S)|."""
     flows: Mapping[BrokerId, float]
     """Matches a second by next hop; empty for a part that no advertisement intersects."""
-
-
-Combination = Callable[[And | Or, Sequence[Matches]], Matches]
-"""Matches of a node with operands, from those of its operands, at least one."""
 
 
 def matches_of(part: Atomic, sources: Sequence[Source]) -> PartMatches:
@@ -57,10 +46,9 @@ def matches_of(part: Atomic, sources: Sequence[Source]) -> PartMatches:
     for source in sources:
         rate = source.statistics.rate * selection.factor(source.statistics)
         rates[source.next_hop] = rates.get(source.next_hop, 0.0) + rate
-    return PartMatches(Matches(sum(rates.values())), rates)
+    return PartMatches(sum(rates.values()), rates)
 
 
-def paper(node: And | Or, operands: Sequence[Matches]) -> Matches:
-    """Table 2 of the paper."""
-    rates = [operand.rate for operand in operands]
-    return Matches(min(rates) if isinstance(node, And) else sum(rates))
+def joined_rate(node: And | Or, rates: Sequence[float]) -> float:
+    """Matches a second of a node, from those of its operands, at least one (Table 2)."""
+    return min(rates) if isinstance(node, And) else sum(rates)

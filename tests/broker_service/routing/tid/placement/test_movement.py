@@ -14,7 +14,6 @@ from broker_service.routing.tid.placement.decision.choice import Decision, Reaso
 from broker_service.routing.tid.placement.decision.cost import TotalCost
 from broker_service.routing.tid.placement.movement import MovementRules
 from broker_service.routing.tid.placement.overlap import Overlap
-from broker_service.routing.tid.placement.rates.cardinality import Matches
 from broker_service.routing.tid.placement.rows import UnitRow
 
 PATTERN = parse_composite("{[class,eq,'A']}&{[class,eq,'B']}")
@@ -24,7 +23,7 @@ RULES = MovementRules("B4", 10.0, 0.1)
 def decided(place: BrokerId, costs: dict[BrokerId, float], *operands: Decision) -> Decision:
     compared = tuple(TotalCost(broker, {broker: cost}) for broker, cost in costs.items())
     reason = Reason.COST if costs else Reason.COMMON
-    return Decision(PATTERN, frozenset((place,)), reason, Matches(1.0), {}, compared, operands)
+    return Decision(PATTERN, frozenset((place,)), reason, 1.0, {}, compared, operands)
 
 
 @pytest.mark.parametrize(

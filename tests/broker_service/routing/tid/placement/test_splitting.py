@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
-
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from broker_service.language.composite import And, Composite, Or
+from broker_service.language.composite import Composite
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
 from broker_service.language.formatting import format_composite
 from broker_service.language.notation import parse_composite
 from broker_service.routing.tid.placement.decision.choice import Choice, least_cost
 from broker_service.routing.tid.placement.decision.cost import Surroundings
-from broker_service.routing.tid.placement.rates.cardinality import Combination, Matches, PartMatches, paper
+from broker_service.routing.tid.placement.rates.cardinality import PartMatches
 from broker_service.routing.tid.placement.sub_units import sub_units
 from tests.broker_service.language.strategies import unhurried
 from tests.broker_service.routing.tid.placement.decision.test_choice import FAST, situations, sources_of
@@ -25,11 +21,11 @@ ROUND = str.maketrans("{}", "()")
 LETTERS = {letter: f"{{[class,eq,'{letter}']}}" for letter in "abcdef"}
 
 
-def split(pattern: str, *sources: str, rate: float = 1.0, combine: Combination = paper) -> list[tuple[str, str]]:
+def split(pattern: str, *sources: str) -> list[tuple[str, str]]:
     """Sub-units of a pattern of letters, each with its destination; each part comes from one of the sources."""
     text = "".join(LETTERS.get(letter, letter) for letter in pattern).replace("|", "||")
-    rates = sources_of(*({source: rate} for source in sources))
-    found = sub_units(Choice(least_cost, combine).decide(parse_composite(text), rates, FAST), HERE, combine)
+    rates = sources_of(*({source: 1.0} for source in sources))
+    found = sub_units(Choice(least_cost).decide(parse_composite(text), rates, FAST), HERE)
     written = []
     for sub_unit in found:
         letters = format_composite(sub_unit.pattern)[1:-1]
@@ -37,13 +33,6 @@ def split(pattern: str, *sources: str, rate: float = 1.0, combine: Combination =
             letters = letters.replace(part, letter)
         written.append((letters.replace("||", "|").replace(" ", "").translate(ROUND), sub_unit.destination))
     return written
-
-
-def every_pair(node: And | Or, operands: Sequence[Matches]) -> Matches:
-    """An estimate by which every combination of one second is a detection, of which there may be more than
-    publications."""
-    rates = [operand.rate for operand in operands]
-    return Matches(prod(rates) if isinstance(node, And) else sum(rates))
 
 
 @pytest.mark.parametrize(
@@ -64,21 +53,15 @@ def test_sub_units_of_parts_of_equal_rates(pattern: str, sources: list[str], fou
     assert split(pattern, *sources) == found
 
 
-def test_operands_whose_detections_outnumber_their_publications_are_no_sub_unit() -> None:
-    """Two streams of 5 a second complete 25 pairs, and two of 0.1 a second complete 0.01."""
-    assert split("a&b&c", "B1", "B1", "B2", rate=5, combine=every_pair) == []
-    assert split("a&b&c", "B1", "B1", "B2", rate=0.1, combine=every_pair) == [("a&b", "B1")]
-
-
 @unhurried
-@given(situations(), st.sampled_from([paper, every_pair]))
+@given(situations())
 def test_sub_units_have_parts_of_their_own_and_bind_what_they_test(
-    situation: tuple[Composite, list[PartMatches], Surroundings], combine: Combination
+    situation: tuple[Composite, list[PartMatches], Surroundings],
 ) -> None:
     pattern, sources, around = situation
-    decision = Choice(least_cost, combine).decide(pattern, sources, around)
+    decision = Choice(least_cost).decide(pattern, sources, around)
     parts, taken = parts_of(pattern), set[int]()
-    for sub_unit in sub_units(decision, HERE, combine):
+    for sub_unit in sub_units(decision, HERE):
         assert sub_unit.destination != HERE
         assert 2 <= len(sub_unit.parts) < len(parts)
         assert parts_of(sub_unit.pattern) == tuple(parts[number] for number in sub_unit.parts)

@@ -23,7 +23,7 @@ from broker_service.routing.tid.placement.decision.choice import (
 )
 from broker_service.routing.tid.placement.decision.cost import Surroundings
 from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
-from broker_service.routing.tid.placement.rates.cardinality import Matches, PartMatches, paper
+from broker_service.routing.tid.placement.rates.cardinality import PartMatches
 from tests.broker_service.language.strategies import any_predicates, patterns, unhurried
 from tests.broker_service.routing.tid.placement.situations import (
     HERE,
@@ -34,14 +34,14 @@ from tests.broker_service.routing.tid.placement.situations import (
 )
 from tests.broker_service.routing.tid.placement.walks import walked_cost
 
-DCSR = Choice(least_cost, paper)
-TOPOLOGY = Choice(divergence, paper)
+DCSR = Choice(least_cost)
+TOPOLOGY = Choice(divergence)
 PAIR = parse_composite("{[class,isPresent,'']}&{[class,isPresent,'']}")
 
 
 def sources_of(*by_part: Mapping[str, float]) -> list[PartMatches]:
     """Parts with these rates by next hop."""
-    return [PartMatches(Matches(sum(rates.values())), rates) for rates in by_part]
+    return [PartMatches(sum(rates.values()), rates) for rates in by_part]
 
 
 FAST = equal_times(1e-6, "B5")
@@ -76,7 +76,7 @@ def test_without_any_advertisement_a_unit_waits() -> None:
 
 def test_a_part_without_advertisement_takes_no_part_in_the_choice() -> None:
     decision = DCSR.decide(PAIR, sources_of({"B1": 9}, {}), FAST)
-    assert decision.matches.rate == 9 and decision.flows == {"B1": 9}
+    assert decision.rate == 9 and decision.flows == {"B1": 9}
 
 
 def test_a_unit_never_goes_back() -> None:
@@ -141,7 +141,7 @@ def test_no_place_costs_less_than_the_one_chosen(situation: tuple[Composite, lis
             assert chosen in {HERE, *every}
             continue
         flows = naive_flows(node, taking_part)
-        costs = {place: walked_cost(place, flows, node.matches.rate, around) for place in {HERE, *every}}
+        costs = {place: walked_cost(place, flows, node.rate, around) for place in {HERE, *every}}
         least = min(cost for place, cost in costs.items() if place not in around.visited)
         assert costs[chosen] == pytest.approx(least)
 
@@ -153,7 +153,7 @@ def nodes_of(decision: Decision) -> list[Decision]:
 def naive_flows(node: Decision, operands: Sequence[Decision]) -> dict[BrokerId, float]:
     flows: dict[BrokerId, float] = {}
     for place in {place for operand in operands for place in operand.destinations}:
-        alone = [operand.matches.rate for operand in operands if operand.destinations == {place}]
+        alone = [operand.rate for operand in operands if operand.destinations == {place}]
         several = [
             operand.flows[place] for operand in operands if len(operand.destinations) > 1 and place in operand.flows
         ]
@@ -217,7 +217,7 @@ def test_a_unit_ends_and_visits_no_broker_twice(rng: random.Random, strategy: St
     """Trees and costs change at every hop, which is worse than anything an overlay does."""
     overlay = random_overlay(rng)
     bound = [[tree for tree in range(len(overlay.trees)) if rng.random() < 0.7] for _ in parts_of(pattern)]
-    choice = Choice(strategy, paper)
+    choice = Choice(strategy)
     broker, path = rng.choice(sorted(overlay.neighbours)), []
     while True:
         around = overlay.around(broker, path[-1] if path else None, path)

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from broker_service.language.composite import And, Atomic, Or
 from broker_service.language.notation import parse_advertisement, parse_composite
 from broker_service.routing.tid.placement.rates.cardinality import (
-    Matches,
     PartMatches,
     Source,
+    joined_rate,
     matches_of,
-    paper,
 )
 from broker_service.routing.tid.placement.rates.statistics import Statistics, guess
 
@@ -28,27 +27,22 @@ def part(text: str) -> Atomic:
 ANY = part("[class,isPresent,'']")
 
 
-def matches_at(rate: float) -> Matches:
-    return Matches(rate)
-
-
 @given(rates)
 def test_table_2(rates: list[float]) -> None:
-    operands = [matches_at(rate) for rate in rates]
     several = (ANY,) * len(rates)
-    assert paper(And(several), operands).rate == min(rates)
-    assert paper(Or(several), operands).rate == sum(rates)
+    assert joined_rate(And(several), rates) == min(rates)
+    assert joined_rate(Or(several), rates) == sum(rates)
 
 
 def test_a_part_has_the_rates_of_its_advertisements_times_their_selection_factors() -> None:
     slow, fast = guess(PRICES), Statistics(10.0, guess(PRICES).attributes)
     sources = [Source("B1", slow), Source("B2", fast), Source("B1", fast)]
     matched = matches_of(part("[class,eq,'A'],[price,<,25]"), sources)
-    assert matched.matches.rate == pytest.approx(21 / 4)
+    assert matched.rate == pytest.approx(21 / 4)
     assert matched.flows == {"B1": pytest.approx(11 / 4), "B2": pytest.approx(10 / 4)}
-    assert matches_of(ANY, []) == PartMatches(Matches(0), {})
+    assert matches_of(ANY, []) == PartMatches(0, {})
 
 
 def test_a_variable_does_not_reduce_the_matches_of_a_part() -> None:
-    matches = matches_of(part("[class,eq,$S$X],[price,=,$I$Y]"), [Source("B1", guess(PRICES))]).matches
+    matches = matches_of(part("[class,eq,$S$X],[price,=,$I$Y]"), [Source("B1", guess(PRICES))])
     assert matches.rate == pytest.approx(1)
