@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
+import pyarrow as pa
 
 from analysis.auditing.hops.table import Numbers
 from analysis.budget.parts import PASSAGE, PassageColumn
-from analysis.budget.passages import PassagePart
-from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, WayPart
+from analysis.engines.arrays import elements_of, lengths_of, numbers_of
+from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import Truths
 
-_decoder = msgspec.msgpack.Decoder(WayPart | PassagePart)
 _TIMES, _MIXED = 0x5DEECE66D, 0x2545F4914F6CDD1D
 """Odd numbers, by which the parts of a key differ in all bits."""
 
@@ -58,25 +56,24 @@ class Bucket:
         return JoinedWays(arrivals, notices, self.passages[passages[found]], ended[found] == asked)
 
 
-def joined(parts: Iterable[bytes]) -> Bucket:
-    """The ways and passages of a bucket, which come in any order."""
-    arrivals = [np.empty((0, len(ArrivalColumn)), dtype=np.int64)]
-    notices = [np.empty((0, len(NoticeColumn)), dtype=np.int64)]
-    passages = [np.empty((0, PASSAGE), dtype=np.int64)]
-    before = 0
-    for part in map(_decoder.decode, parts):
-        if isinstance(part, PassagePart):
-            passages.append(np.frombuffer(part.rows, dtype=np.int64).reshape(-1, PASSAGE))
-            continue
-        for encoded, found, column in (
-            (part.arrivals, arrivals, ArrivalColumn.BEFORE),
-            (part.notices, notices, NoticeColumn.ARRIVAL),
-        ):
-            rows = np.frombuffer(encoded, dtype=np.int64).reshape(-1, found[0].shape[1]).copy()
-            rows[rows[:, column] != NO_ARRIVAL, column] += before
-            found.append(rows)
-        before += len(arrivals[-1])
-    return Bucket(np.concatenate(arrivals), np.concatenate(notices), np.concatenate(passages))
+def joined(parts: pa.Table) -> Bucket:
+    """The ways and passages in rows of `WAYS`, which come in any order."""
+    arrivals = _rows(parts, "arrivals", len(ArrivalColumn))
+    notices = _rows(parts, "notices", len(NoticeColumn))
+    lengths = lengths_of(parts.column("arrivals")) // len(ArrivalColumn)
+    before = np.cumsum(lengths) - lengths
+    of_notices = lengths_of(parts.column("notices")) // len(NoticeColumn)
+    for rows, column, counts in (
+        (arrivals, ArrivalColumn.BEFORE, lengths),
+        (notices, NoticeColumn.ARRIVAL, of_notices),
+    ):
+        first = np.repeat(before, counts)
+        rows[:, column] += np.where(rows[:, column] == NO_ARRIVAL, 0, first)
+    return Bucket(arrivals, notices, _rows(parts, "passages", PASSAGE))
+
+
+def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
+    return numbers_of(elements_of(parts.column(name))).reshape(-1, columns).copy()
 
 
 def _keys(rows: Numbers, column: type[ArrivalColumn] | type[PassageColumn]) -> Numbers:

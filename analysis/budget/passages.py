@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from analysis.auditing.hops.asked import AskedVariant, untouched
@@ -33,6 +33,7 @@ from analysis.budget.parts import PASSAGE, Part, PassageColumn
 from analysis.budget.records import Records, costs_of, earlier_turns, matched
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits, at_most, likely
+from analysis.judging.journeys.notified_ways import way_parts
 from analysis.reading.event_table import NOBODY
 from analysis.reading.publication_events import UNKNOWN
 from broker_service.messages import Kind
@@ -42,13 +43,6 @@ from record.time_units import MILLISECOND
 _PUBLISH = Kind.PUBLISH.word
 _CLOSE = MILLISECOND
 """Real nanoseconds before writing in which a wait made a drawn send time longer."""
-_encoder = msgspec.msgpack.Encoder()
-
-
-class PassagePart(msgspec.Struct, array_like=True, tag="passages"):
-    """Passages of publications, as rows of eight-byte integers."""
-
-    rows: bytes
 
 
 @dataclass(frozen=True)
@@ -59,16 +53,12 @@ class PassageStage:
     nodes: Sequence[str]
     buckets: int
 
-    def __call__(self, table: HopTable) -> dict[int, bytes]:
-        found = [rows for rows in self._passages(table) if len(rows)]
-        if not found:
-            return {}
-        rows = np.concatenate(found)
+    def __call__(self, table: HopTable) -> pa.Table:
+        """Rows of `WAYS`."""
+        rows = np.concatenate([np.empty((0, PASSAGE), dtype=np.int64), *self._passages(table)])
         bucket = rows[:, PassageColumn.MESSAGE] % self.buckets
-        return {
-            number: _encoder.encode(PassagePart(rows[bucket == number].tobytes()))
-            for number in np.unique(bucket).tolist()
-        }
+        found = np.unique(bucket).tolist()
+        return way_parts(found, passages=[rows[bucket == number] for number in found])
 
     def _passages(self, table: HopTable) -> Iterator[Numbers]:
         kinds = list(dict.fromkeys(place.kind for place in table.places))

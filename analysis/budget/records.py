@@ -88,6 +88,8 @@ class Records:
 
     def directions(self, nodes: Sequence[str]) -> Iterator[tuple[str, str, Numbers]]:
         """Source and target of each direction of what was sent, and the places of its records."""
+        if not len(self):
+            return
         code = self.node * len(nodes) + self.peer
         order = np.argsort(code, kind="stable")
         found, first = np.unique(code[order], return_index=True)

@@ -19,6 +19,7 @@ def budgeted(manifest: Manifest, number: int, asked: AskedVariant) -> BudgetedVa
         asked=asked,
         rest=AtRest() if charged is UNSET else at_rest(charged, variant.time_dilation),
         service=service_time_of(manifest, variant) or ServiceTime(),
+        modelled=charged is not UNSET,
         simulated=manifest.calibration is not UNSET,
         run_start=variant.run_start,
     )

@@ -11,10 +11,11 @@ What ways have in common is computed once, for each arrival at a broker, and add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from analysis.auditing.hops.asked import untouched
 from analysis.auditing.hops.table import Numbers
@@ -27,13 +28,14 @@ from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits
 from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
-from analysis.reading.event_table import Truths
+from analysis.reading.event_table import NOBODY, Truths
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS
 from record.processors import RELAY
 from record.time_units import MILLISECOND, SECOND
 
-CLIENTS = "clients"
-"""Stands for a driver that is not known."""
+BUDGETED = BudgetTally().schema()
+SUBSCRIBERS, CLIENTS = "subscribers", "clients"
+"""The driver of clients that do not publish, and what stands for a driver that is not known."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,18 @@ class BudgetStage:
     variants: Sequence[BudgetedVariant]
     nodes: Sequence[str]
     """Brokers and drivers, by number."""
-    subscribers: int
-    """The driver of clients that are notified."""
 
-    def __call__(self, parts: Iterable[bytes]) -> BudgetTally:
+    def __call__(self, parts: pa.Table) -> pa.Table:
         tally = BudgetTally()
         ways = joined(parts)
         for number, variant in enumerate(self.variants):
             self._add(number, variant, ways.of_variant(number), tally)
-        return tally
+        return tally.table()
+
+    @property
+    def subscribers(self) -> int:
+        """The driver of clients that are notified, by number."""
+        return self.nodes.index(SUBSCRIBERS) if SUBSCRIBERS in self.nodes else NOBODY
 
     def _add(self, number: int, variant: BudgetedVariant, ways: JoinedWays, tally: BudgetTally) -> None:
         levels = _levels(ways.arrivals[:, ArrivalColumn.BEFORE])

@@ -55,6 +55,8 @@ class BudgetedVariant:
     asked: AskedVariant
     rest: AtRest = AtRest()
     service: ServiceTime = ServiceTime()  # noqa: RUF009 - immutable
+    modelled: bool = True
+    """False without a calibration, so that `rest` is nothing."""
     simulated: bool = False
     """True where `rest` is charged, and not modelled."""
     run_start: int | None = None

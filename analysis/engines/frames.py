@@ -51,6 +51,9 @@ class Frame(Protocol):
     def field(self, name: str) -> Frame:
         """The elements of a column of type `list<struct>`, one row for each, of all rows together."""
 
+    def with_rows_of(self, other: Self) -> Self:
+        """The rows of both frames, which have the same schema."""
+
     def grouped(self, grouping: Grouping, work: Work, schema: pa.Schema) -> Frame:
         """The results of a stage, which is called once for each group that has rows, with all of its rows.
 

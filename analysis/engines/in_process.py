@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +51,13 @@ class ProcessFrame:
             return Parts(whole.number, (rows_in(table.column(name)) for table in whole.tables))
 
         return ProcessFrame(schema, parts)
+
+    def with_rows_of(self, other: ProcessFrame) -> ProcessFrame:
+        def parts() -> Parts:
+            own, others = self._parts(), other._parts()
+            return Parts(own.number + others.number, chain(own.tables, others.tables))
+
+        return ProcessFrame(self._schema, parts)
 
     def grouped(self, grouping: Grouping, work: Work, schema: pa.Schema) -> ProcessFrame:
         def parts() -> Parts:

@@ -76,6 +76,9 @@ class SparkFrame:
         schema = pa.schema([element.field(number) for number in range(element.num_fields)])
         return self._with(self._rows.selectExpr(f"inline({name})"), schema)
 
+    def with_rows_of(self, other: SparkFrame) -> SparkFrame:
+        return self._with(self._rows.unionAll(other._rows), self._schema)
+
     def grouped(self, grouping: Grouping, work: Work, schema: pa.Schema) -> SparkFrame:
         """Keys are the numbers of partitions, because hashed ones would put several groups into one."""
         shipped = pickle.dumps((self._schema, work, schema))

@@ -24,6 +24,7 @@ from analysis.judging.journeys.issued import Issued, issued_of
 from analysis.judging.journeys.journey import Journey, Journeys, arrival
 from analysis.judging.journeys.network import Network
 from analysis.judging.journeys.network_usage import Usage, usage_of
+from analysis.judging.journeys.notified_ways import WAYS, ways_of
 from analysis.judging.journeys.route_lengths import Copies, routes_of
 from analysis.judging.journeys.router_work import Work, WorkSamples
 from analysis.judging.journeys.spread import SpreadSample, add_spread, spread_sample
@@ -101,6 +102,7 @@ JUDGED = pa.schema(
         *PublicationTally().schema(),
         ("publications", pa.list_(pa.struct(list(JUDGED_PARTS)))),
         ("composites", pa.list_(pa.struct(list(COMPOSITE_PARTS)))),
+        ("notified_ways", pa.list_(pa.struct(list(WAYS)))),
     ]
 )
 """The results of stage 2 for a bucket: its tally, and parts for the buckets of stage 3."""
@@ -127,6 +129,8 @@ class PublicationStage:
     """Variants whose overlay changes."""
     networks: Mapping[int, Network] = field(default_factory=dict)
     """By variant, for those over a network of routers."""
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    """The numbers of brokers and drivers in the ways of notifications."""
 
     @cached_property
     def _oracles(self) -> list[Oracle]:
@@ -176,6 +180,7 @@ class PublicationStage:
         tally.usage = usage_of(table, self.networks)
         tally.parts_matched = composites.parts_matched
         parts = [row_of(judged_parts(by_publisher)), row_of(composites.parts(self.composite_buckets))]
+        parts.append(row_of(ways_of(table, journeys, self.nodes, self.buckets)))
         return pa.table([*tally.table().columns, *parts], schema=JUDGED)
 
     def _add_departures(self, journey: Journey, journeys: Journeys, departures: Rows[LatestArrival]) -> None:

@@ -15,6 +15,7 @@ from analysis.judging.journeys.spread import rows_of_spread
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
+from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
 from analysis.tables.buffers import BufferSize
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime
@@ -55,6 +56,9 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(delays.over_time(), results, DelayOverTime)
     write_table(delays.distribution(), results, DelayDistribution)
     write_table(delays.by_hops(), results, DelayByHops)
+    write_table(findings.budget.by_delay(), results, Budget)
+    write_table(findings.budget.over_time(), results, BudgetOverTime)
+    write_table(findings.budget.at_nodes(), results, BudgetAtNode)
     write_table(_phases(run.manifest.variants), results, PhaseTimes)
     _write_if_any(findings.publishers.due.by_receivers(traffic.variants), results, DeliveryByReceivers)
     _write_if_any(lengths(findings.publications.routes, traffic.variants, traffic.scales), results, RouteLength)

@@ -5,7 +5,8 @@
    `auditing.hops.stage`, by receiving broker: messages at links' ends -> readings of links and of brokers' work.
 3. `judging.publisher_stage`, by publisher: the tables `notifications` and `expected`, counts of defects, examples;
    `judging.detections.stage`, by composite subscription: the same of detections, where there are any.
-4. `judging.delay_stage`, by group of notifications: percentiles of delays.
+4. `judging.delay_stage`, by group of notifications: percentiles of delays;
+   `budget.stage`, by publication: ways of notifications and passages over links -> the parts of delays.
 """
 
 from __future__ import annotations
@@ -16,8 +17,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from analysis.auditing.hops.readings import HopTally
-from analysis.auditing.hops.stage import HOPS_READ, HopStage
+from analysis.auditing.hops.stage import HopStage
 from analysis.auditing.request import asked_of
+from analysis.budget.passages import PassageStage
+from analysis.budget.request import budgeted
+from analysis.budget.stage import BUDGETED, BudgetStage
+from analysis.budget.tables import BudgetTables
+from analysis.budget.tally import BudgetTally
 from analysis.engines.frames import Done, Frame, Grouping, Workers
 from analysis.judging.delay_stage import MEASURED, DelayTables, DelayTally, measure_delays
 from analysis.judging.deliveries.operations import OperationDefect, operation_defects
@@ -43,6 +49,7 @@ from analysis.judging.journeys.router_work import WorkTables
 from analysis.judging.publication_stage import JUDGED, PublicationStage, PublicationTally
 from analysis.judging.publisher_stage import DELIVERED, PublisherStage, PublisherTally
 from analysis.judging.variant_context import VariantContext, VariantFaults
+from analysis.pipeline.link_stage import HOPS_READ, LinkStage
 from analysis.pipeline.progress import Progress, counted
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
 from analysis.reading.log_stage import READ, Share, tally_in
@@ -85,6 +92,7 @@ class Findings:
     detections: DetectionTally
     traffic: TrafficTables
     delays: DelayTables
+    budget: BudgetTables
     faults: FaultTables
     work: WorkTables
     changes: list[OverlayChanges | None]
@@ -161,10 +169,13 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     composite_buckets = _composite_buckets(buckets, found.declared, logs)
     progress(f"judging deliveries, from {logs.records:,} records")
     asked = [asked_of(run, number, logs) for number in range(len(run.manifest.variants))]
-    by_publication = _second(run, found, buckets, composite_buckets)
+    nodes = (*run.brokers, *sorted({node for _, node in logs.started} - set(run.brokers)))
+    by_publication = _second(run, found, buckets, composite_buckets, nodes)
     judged = read.field("events").grouped(Grouping("bucket", buckets), by_publication, JUDGED).kept()
     publications = _total(judged, PublicationTally(), counted("judging deliveries", progress))
-    hops_read = read.field("hops").grouped(Grouping("bucket", buckets), HopStage(asked), HOPS_READ)
+    budgets = [budgeted(run.manifest, number, of_variant) for number, of_variant in enumerate(asked)]
+    by_link = LinkStage(HopStage(asked), PassageStage(budgets, nodes, buckets))
+    hops_read = read.field("hops").grouped(Grouping("bucket", buckets), by_link, HOPS_READ).kept()
     hops = _total(hops_read, HopTally(), counted("reading links", progress))
     progress("writing notifications")
     joined = join_points(logs.placements)
@@ -178,6 +189,9 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     detections = _detections(judged, context, parts, progress)
     measured = delivered.field("delays").grouped(Grouping("bucket", buckets), measure_delays, MEASURED)
     delays = _total(measured, DelayTally(), counted("measuring delays", progress))
+    ways = judged.field("notified_ways").with_rows_of(hops_read.field("passages"))
+    cut = ways.grouped(Grouping("bucket", buckets), BudgetStage(budgets, nodes), BUDGETED)
+    budget = _total(cut, BudgetTally(), counted("measuring delays", progress))
     _publish(run, context, parts, sum(counts.delivered for counts in publishers.counts))
     names = tuple(variant.name for variant in run.manifest.variants)
     return Findings(
@@ -189,6 +203,7 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
         detections=detections,
         traffic=_traffic(run, logs, publications),
         delays=DelayTables(delays, names),
+        budget=BudgetTables(budget, budgets, names),
         faults=FaultTables(context.variants, publications.baselines, publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),
         changes=found.changes,
@@ -223,7 +238,9 @@ def _histories(run: RunDirectory, logs: LogTally) -> _Histories:
     )
 
 
-def _second(run: RunDirectory, found: _Histories, buckets: int, composite_buckets: int) -> PublicationStage:
+def _second(
+    run: RunDirectory, found: _Histories, buckets: int, composite_buckets: int, nodes: Sequence[str]
+) -> PublicationStage:
     """Stage 2."""
     variants = run.manifest.variants
     laid = {
@@ -243,6 +260,7 @@ def _second(run: RunDirectory, found: _Histories, buckets: int, composite_bucket
         max(composite_buckets, 1),
         changing,
         networks_of(laid),
+        {name: number for number, name in enumerate(nodes)},
     )
 
 

@@ -25,6 +25,7 @@ from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     UNKNOWN_FIDELITY,
     Delay,
+    DelayBudget,
     KindMessages,
     Matching,
     SampledLogs,
@@ -71,7 +72,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 audit=audited,
                 interrupted=variant.interrupted,
                 delivery=delivery_of(number, variant, findings, _starved(run, variant.name), incomplete(audited)),
-                delay=_delay(findings.delays.of_all(number)),
+                delay=_delay(findings.delays.of_all(number), findings.budget.of_all(number)),
                 delay_by_hops=_of(variant.name, hops),
                 sampled_logs=_sampled_logs(variant, publications),
                 messages=_by_kind(moved),
@@ -118,13 +119,13 @@ def _evidence(run: RunDirectory, number: int, findings: Findings) -> Evidence:
     )
 
 
-def _delay(figures: DelayFigures | None) -> Delay:
+def _delay(figures: DelayFigures | None, budget: DelayBudget | None) -> Delay:
     if figures is None:
         return Delay(
             notifications=0, mean_ms=None, p50_ms=None, p95_ms=None, p99_ms=None, max_ms=None,
             queueing_share=None, ways_known=0,
         )  # fmt: skip
-    return struct_from(Delay, figures)
+    return struct_from(Delay, figures, budget=msgspec.UNSET if budget is None else budget)
 
 
 def _sampled_logs(variant: VariantRecord, publications: PublicationCounts) -> SampledLogs | msgspec.UnsetType:

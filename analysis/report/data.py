@@ -13,6 +13,7 @@ from analysis.report.figures.group_rates import GroupRates, read_group_rates
 from analysis.run_files.run_directory import open_run
 from analysis.tables.audited import with_audit
 from analysis.tables.broker_work import BrokerLoad
+from analysis.tables.budget import Budget, BudgetOverTime
 from analysis.tables.buffers import BufferSize
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime
@@ -56,6 +57,9 @@ class ReportData:
     """Usage of the routers' network; empty for a run that is over none."""
     delays: list[DelayOverTime]
     distribution: list[DelayDistribution]
+    budget: list[Budget]
+    """Empty where the log holds no way of a notification, as the next."""
+    budget_over_time: list[BudgetOverTime]
     detection_delays: list[DetectionDelays]
     """Delays of detections; empty for a run without composite subscriptions."""
     placements: list[Placement]
@@ -122,6 +126,8 @@ def read_report_data(directory: Path) -> ReportData:
         network_usage=_of_some_runs(results, NetworkUsage),
         delays=sorted(read_table(results, DelayOverTime), key=lambda row: row.second),
         distribution=sorted(read_table(results, DelayDistribution), key=lambda row: row.lower_ms),
+        budget=sorted(read_table(results, Budget), key=lambda row: row.lower_ms),
+        budget_over_time=sorted(read_table(results, BudgetOverTime), key=lambda row: row.second),
         detection_delays=sorted(_of_some_runs(results, DetectionDelays), key=lambda row: row.lower_ms),
         placements=_of_some_runs(results, Placement),
         starts=_of_some_runs(results, Start),

@@ -20,6 +20,7 @@ from analysis.report.figures.broker_load import BROKERS_SHOWN, busiest_share, lo
 from analysis.report.figures.broker_messages import broker_messages_figure
 from analysis.report.figures.buffers import buffers_figure, horizon_figure
 from analysis.report.figures.burst_recovery import ranked
+from analysis.report.figures.delay_budget import budget_figure, budget_over_time_figure
 from analysis.report.figures.delay_penalty import penalty_figure
 from analysis.report.figures.delays import distribution_figure
 from analysis.report.figures.delivery_ratio import ratio_by_receivers_figure, route_lengths_figure
@@ -42,6 +43,7 @@ from analysis.report.sentences.settings import what_was_run
 from analysis.report.sentences.text import milliseconds, unbroken, with_code
 from analysis.run_files.soundness import require_own_directory
 from analysis.tables.broker_work import BrokerLoad
+from analysis.tables.budget import BudgetOverTime
 from analysis.tables.buffers import BufferSize
 from analysis.tables.detections import DetectionFigures
 from analysis.tables.motion import DegreeOverTime
@@ -51,7 +53,7 @@ from record.files import REPORT, replace_file
 from record.manifest import PhaseName
 
 WORST_LINKS_SHOWN = 12
-_Row = TypeVar("_Row", BrokerLoad, BufferSize, DegreeOverTime)
+_Row = TypeVar("_Row", BrokerLoad, BudgetOverTime, BufferSize, DegreeOverTime)
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,12 @@ class VariantView:
         """Figures of detections; None in a variant without composite subscriptions."""
         found = self.summary.delivery.detections
         return None if found is UNSET else found
+
+    @property
+    def budget(self) -> str:
+        """The parts of the mean delay in words; empty where they are not known."""
+        delay = self.summary.delay
+        return "" if delay.budget is UNSET else delay.budget.in_words(delay.notifications)
 
     @property
     def overtaken(self) -> list[Example]:
@@ -161,6 +169,8 @@ def render(data: ReportData) -> str:
         compared=compared,
         cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
         distribution=embedded(distribution_figure(data.distribution, variants), "delay-distribution"),
+        budget=embedded(budget_figure(data.budget, variants), "delay-budget") if data.budget else Markup(""),
+        budgets=_plots_by_variant(data, data.budget_over_time, budget_over_time_figure, "delay-budget-over-time"),
         penalties=data.delay_penalties,
         penalty=embedded(penalty_figure(data.delay_penalties, variants), "delay-penalty"),
         usage=_usage_plot(data),

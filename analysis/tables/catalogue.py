@@ -14,6 +14,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad, RouterWork
+from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
 from analysis.tables.buffers import BufferSize
 from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
 from analysis.tables.deliveries import DeliveryByReceivers, DeliveryOverTime, Expectation, Notification
@@ -56,6 +57,9 @@ TABLES: dict[str, type[Struct]] = {
     "network_usage": NetworkUsage,
     "delays": DelayOverTime,
     "distribution": DelayDistribution,
+    "budget": Budget,
+    "budget_over_time": BudgetOverTime,
+    "budget_at_nodes": BudgetAtNode,
     "hops": DelayByHops,
     "matching": MatchingLoad,
     "router_work": RouterWork,

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from analysis.run_files.logs import LogLoss
+from analysis.tables.budget import DelayParts
 from analysis.tables.comparison import Comparison
 from analysis.tables.delays import DelayByHops
 from analysis.tables.detections import DetectionFigures
@@ -189,6 +190,25 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the delay spent in output queues, over the notifications whose whole path is in the log."""
     ways_known: int
     """The number of notifications whose whole path is in the log."""
+    budget: DelayBudget | msgspec.UnsetType = msgspec.UNSET
+    """Not set where the log does not hold the ways of notifications, as where brokers logged a sample."""
+
+
+class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of the delays of those notifications whose ways are in the log."""
+
+    notifications: int
+    parts: DelayParts
+    contention_at: str | None
+    """The node with the most contention; null where there was none."""
+    unexplained_at: str | None
+    """The node with the most time that nothing explains, by absolute values; null where there was none."""
+
+    def in_words(self, of: int) -> str:
+        """The parts as a line, given the number of all first notifications."""
+        known = "" if self.notifications == of else f" (of {self.notifications:,} notifications whose ways are logged)"
+        most = "" if self.contention_at is None else f", most contention at {self.contention_at}"
+        return f"delay {self.parts.in_words()}{most}{known}"
 
 
 class KindMessages(msgspec.Struct, frozen=True, kw_only=True):

@@ -146,6 +146,9 @@ def _numbers(variant: VariantSummary) -> list[str]:
             f"delay: mean {delay.mean_ms:.1f} ms, median {delay.p50_ms:.1f} ms, "
             f"95% within {delay.p95_ms:.1f} ms, 99% within {delay.p99_ms:.1f} ms"
         )
+        lines.append(
+            "parts of the delay: not known" if delay.budget is UNSET else delay.budget.in_words(delay.notifications)
+        )
     if variant.sampled_logs is not UNSET:
         lines.append(variant.sampled_logs.in_words())
     return [*lines, *fault_lines(variant.faults)]

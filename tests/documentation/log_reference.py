@@ -26,6 +26,7 @@ from analysis.judging.histories import history, settling
 from analysis.run_files.logs import LogLoss
 from analysis.tables import summary
 from analysis.tables.broker_work import WorkKind
+from analysis.tables.budget import DelayParts
 from analysis.tables.catalogue import PARTITIONED, TABLES
 from analysis.tables.comparison import Comparison, RelievedLink
 from analysis.tables.deliveries import Cause, Defect, Right
@@ -154,6 +155,8 @@ def _summary_parts() -> list[type[Struct]]:
         DetectionFigures,
         summary.Example,
         summary.Delay,
+        summary.DelayBudget,
+        DelayParts,
         summary.KindMessages,
         summary.Matching,
         summary.WorkFigures,

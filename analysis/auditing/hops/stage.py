@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.links import link_reading
 from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.services import service_reading
 from analysis.auditing.hops.table import HopTable
-
-HOPS_READ = HopTally().schema()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +18,12 @@ class HopStage:
 
     variants: Sequence[AskedVariant]
 
-    def __call__(self, blocks: pa.Table) -> pa.Table:
-        tally, table = HopTally(), HopTable(blocks)
+    def __call__(self, table: HopTable) -> HopTally:
+        tally = HopTally()
         for of in table.directions():
             if (reading := link_reading(*of, self.variants[of[0].variant])) is not None:
                 tally.links.add(reading)
         for variant, broker, turns in table.brokers():
             if self.variants[variant].whole_log:
                 tally.services.add(service_reading(variant, broker, turns, self.variants[variant]))
-        return tally.table()
+        return tally

@@ -6,12 +6,13 @@ row, which names the arrival before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
-import msgspec
 import numpy as np
+import pyarrow as pa
 
+from analysis.engines.arrays import integers, lists
 from analysis.judging.journeys.journey import Journeys, first_published
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import NOBODY, EventTable, Numbers
@@ -51,17 +52,30 @@ class NoticeColumn(IntEnum):
     NOTIFIED = 5
 
 
-class WayPart(msgspec.Struct, array_like=True, tag="ways"):
-    """The ways of some publications, as rows of eight-byte integers."""
+WAYS = pa.schema(
+    [
+        pa.field("bucket", pa.int32(), nullable=False),
+        ("arrivals", pa.list_(pa.int64())),
+        ("notices", pa.list_(pa.int64())),
+        ("passages", pa.list_(pa.int64())),
+    ]
+)
+"""Ways of some publications, row after row: arrivals, first notifications, and passages over links
+(`analysis.budget.parts`), which come from elsewhere."""
 
-    arrivals: bytes
-    notices: bytes
+
+def way_parts(buckets: Sequence[int], **rows: Sequence[Numbers]) -> pa.Table:
+    """Rows of `WAYS` by bucket, given those of some of its columns."""
+    nothing = [np.empty(0, dtype=np.int64)] * len(buckets)
+    columns = [integers(buckets, pa.int32())]
+    for name in WAYS.names[1:]:
+        found = [each.reshape(-1) for each in rows.get(name, nothing)]
+        numbers = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+        columns.append(lists(integers(numbers, pa.int64()), [*map(len, found)]))
+    return pa.table(columns, schema=WAYS)
 
 
-_encoder = msgspec.msgpack.Encoder()
-
-
-def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buckets: int) -> dict[int, bytes]:
+def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buckets: int) -> pa.Table:
     """The ways of all first notifications in a bucket of publications, by bucket of the stage that takes them.
 
     `nodes` numbers brokers and drivers. A publication whose intended time is not known has no way.
@@ -77,16 +91,18 @@ def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buc
     chains = np.column_stack(
         (messages[own.journey], variants[own.journey], brokers[own.broker], own.time, routing, before[needed])
     )
-    parts = {}
     of_notice, of_arrival = messages[journey] % buckets, messages[own.journey] % buckets
-    for bucket in np.unique(of_notice).tolist():
+    found = np.unique(of_notice).tolist()
+    arrived, told = [], []
+    for bucket in found:
         chosen = needed[of_arrival == bucket]
         there, ends = chains[of_arrival == bucket], notices[of_notice == bucket]
         for rows, column in ((there, ArrivalColumn.BEFORE), (ends, NoticeColumn.ARRIVAL)):
             known = rows[:, column] != NO_ARRIVAL
             rows[known, column] = np.searchsorted(chosen, rows[known, column])
-        parts[bucket] = _encoder.encode(WayPart(there.tobytes(), ends.tobytes()))
-    return parts
+        arrived.append(there)
+        told.append(ends)
+    return way_parts(found, arrivals=arrived, notices=told)
 
 
 def _notices(

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.table import HopTable
@@ -49,10 +51,10 @@ def budget_of(
     of_node = {name: number for number, name in enumerate(nodes)}
     ways = ways_of(table, Journeys(table, [100] * len(variants)), of_node, buckets)
     passages = PassageStage(variants, nodes, buckets)(HopTable(reader.hops.blocks()))
-    stage = BudgetStage(variants, nodes, of_node[SUBSCRIBERS])
+    parts = pa.concat_tables((passages, ways))
     tally = BudgetTally()
     for bucket in range(buckets):
-        tally.merge(stage([parts[bucket] for parts in (passages, ways) if bucket in parts]).table())
+        tally.merge(BudgetStage(variants, nodes)(parts.filter(pc.field("bucket") == bucket)))
     return tally
 
 

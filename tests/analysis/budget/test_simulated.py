@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from analysis.auditing.request import asked_of
 from analysis.budget.request import budgeted
 from analysis.budget.tally import BudgetTally, Grouping, Sums
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
 from analysis.run_files.run_directory import RunDirectory, open_run
+from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
+from analysis.tables.results import read_table
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.time_units import MILLISECOND, SECOND
@@ -105,3 +110,27 @@ def test_a_fault_that_holds_messages_up_is_waiting(tmp_path: Path) -> None:
     assert held_up > SECOND
     assert struck.waiting_at_brokers - calm.waiting_at_brokers == pytest.approx(held_up, rel=0.1)
     assert abs(struck.unexplained) < 0.01 * held_up
+
+
+def test_an_analysed_run_has_its_budget_in_the_summary_and_in_tables(tmp_path: Path) -> None:
+    run = simulated(tmp_path, "{delay: 20ms}")
+    (variant,) = analyze(run.path, PlainEngine()).variants
+    budget = variant.delay.budget
+    assert budget is not UNSET
+    assert budget.notifications == variant.delay.notifications
+    assert budget.parts.delay_ms == pytest.approx(variant.delay.mean_ms)
+    assert budget.parts.contention_ms == 0
+    assert budget.contention_at is None
+    for rows in (read_table(run.results, Budget), read_table(run.results, BudgetOverTime)):
+        assert sum(row.notifications for row in rows) == budget.notifications
+        links = sum(row.notifications * row.parts.links_ms for row in rows)
+        assert links == pytest.approx(budget.notifications * budget.parts.links_ms)
+    nodes = read_table(run.results, BudgetAtNode)
+    assert sum(node.unexplained_ms for node in nodes) == pytest.approx(budget.parts.unexplained_ms)
+
+
+def test_a_run_that_logs_a_sample_of_publications_has_no_budget(tmp_path: Path) -> None:
+    run = simulated(tmp_path, "{delay: 20ms}", more="logs: {publications: 50%}\n")
+    (variant,) = analyze(run.path, PlainEngine()).variants
+    assert variant.delay.budget is UNSET
+    assert read_table(run.results, Budget) == []

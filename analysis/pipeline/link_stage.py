@@ -1,0 +1,29 @@
+"""Stage 2 by receiving broker: readings for the audit, and passages of publications for the budget of delays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from analysis.auditing.hops.readings import HopTally
+from analysis.auditing.hops.stage import HopStage
+from analysis.auditing.hops.table import HopTable
+from analysis.budget.passages import PassageStage
+from analysis.engines.arrays import row_of
+from analysis.judging.journeys.notified_ways import WAYS
+
+HOPS_READ = pa.schema([*HopTally().schema(), ("passages", pa.list_(pa.struct(list(WAYS))))])
+"""The results for a bucket: a tally, and parts for the buckets of the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStage:
+    """Reads the messages of one bucket for both."""
+
+    hops: HopStage
+    passages: PassageStage
+
+    def __call__(self, blocks: pa.Table) -> pa.Table:
+        table = HopTable(blocks)
+        return pa.table([*self.hops(table).table().columns, row_of(self.passages(table))], schema=HOPS_READ)
