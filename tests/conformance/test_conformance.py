@@ -85,17 +85,19 @@ def test_on_real_brokers(runtime: str, protocols: list[str]) -> None:
 
 
 @pytest.mark.container
-def test_links_that_change_on_real_brokers() -> None:
+@pytest.mark.parametrize("runtime", ["process"])
+def test_links_that_change_on_real_brokers(runtime: str) -> None:
     trials = in_company(select(CASES, CHANGING_ON_REAL_BROKERS).trials)
-    with Interrupt() as interrupt, host_case_runner("process", interrupt, print) as runner:
+    with Interrupt() as interrupt, host_case_runner(runtime, interrupt, print) as runner:
         results = [run_case(trial.case, trial.protocol, runner) for trial in trials]
     for result in results:
         check(result)
 
 
 @pytest.mark.container
-def test_a_scot_on_real_brokers() -> None:
+@pytest.mark.parametrize("runtime", ["process"])
+def test_a_scot_on_real_brokers(runtime: str) -> None:
     """They have to be told their places in it."""
     (trial,) = select(CASES, ["octopia-the-last-of-two-subscribers-of-a-cluster-leaves"], ["octopia-idr"]).trials
-    with Interrupt() as interrupt, host_case_runner("process", interrupt, print) as runner:
+    with Interrupt() as interrupt, host_case_runner(runtime, interrupt, print) as runner:
         check(run_case(trial.case, trial.protocol, runner))

@@ -158,16 +158,17 @@ def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path)
     assert_nothing_is_left(run.name)
 
 
-def test_the_process_runtime_delivers_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runtime", ["process"])
+def test_the_process_runtime_delivers_the_same(runtime: str, tmp_path: Path) -> None:
     quick = ("--no-spark", "--no-report", *BRIEF)
-    ended = brokerlab("emulate", LINE, "--runtime", "process", "--out", tmp_path, *quick)
+    ended = brokerlab("emulate", LINE, "--runtime", runtime, "--out", tmp_path, *quick)
     assert ended.returncode in {0, 3}, ended.stdout  # its fidelity is not what this test is about
     run = only_run(tmp_path)
     (variant,) = read(run, "summary.json")["variants"]
     assert not violated(variant["delivery"]["verdicts"], variant["fidelity"])
     assert (variant["delivery"]["published"], variant["delivery"]["delivered"]) == (2, 2)
     assert not (run / "report").exists()
-    assert read(run, "manifest.json")["runtime"] == {"name": "process", "reason": "asked for"}
+    assert read(run, "manifest.json")["runtime"] == {"name": runtime, "reason": "asked for"}
     assert_nothing_is_left(run.name)
 
 
