@@ -132,5 +132,5 @@ def _of(node: str, faults: Sequence[OutageEvent]) -> Iterator[OutageEvent]:
 
 def _load_times(evidence: Evidence, node: str, incarnation: int) -> list[int]:
     """The times at which an incarnation of a broker logged its load."""
-    shown = evidence.logs.traffic.loads.shown.get(LoadedBroker(evidence.number, node), ())
+    shown = evidence.logs.traffic.loads.by_key.get(LoadedBroker(evidence.number, node), ())
     return sorted(time for number, time in zip(shown[::4], shown[1::4], strict=True) if number == incarnation)

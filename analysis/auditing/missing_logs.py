@@ -27,7 +27,8 @@ def missing_logs(evidence: Evidence) -> Iterable[Check]:
         yield unmeasured(NAME, UNIT, "the manifest does not name the nodes that reached the run phase")
         return
     nodes = sorted({broker.id for broker in evidence.overlay.brokers} | {*variant.drivers, *(variant.event_logs or ())})
-    missing = [node for node in nodes if (evidence.number, node) not in logs.started]
+    started = {found.node for found in logs.started if found.variant == evidence.number}
+    missing = [node for node in nodes if node not in started]
     yield none_allowed(
         NAME,
         UNIT,

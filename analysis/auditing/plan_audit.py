@@ -19,7 +19,7 @@ from msgspec import UNSET
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.finding import none_allowed, unmeasured
 from analysis.judging.journeys.issued import Issued
-from record.digests import summed
+from analysis.reading.issued_operations import IssuedOperations
 from record.fidelity import Check
 from record.manifest import PlannedOperations, PlannedPublications
 from record.time_units import MILLISECOND
@@ -70,21 +70,22 @@ def _operations(evidence: Evidence) -> Check:
     plan = evidence.variant.planned_operations
     if plan is UNSET:
         return unmeasured(OPERATIONS, UNIT, "no plan of them is on record")
-    issued, number = evidence.logs.issued, evidence.number
-    counts = {client: count for (variant, client), count in issued.counts.items() if variant == number}
+    number = evidence.number
+    issued = {made.client: made for made in evidence.logs.issued if made.variant == number}
     wrong = []
-    for client in sorted(plan.keys() | counts.keys()):
+    for client in sorted(plan.keys() | issued.keys()):
         planned = plan.get(client, PlannedOperations(operations=0, contents=0))
-        if planned.operations != counts.get(client, 0):
-            wrong.append(f"{client} was to make {planned.operations:,} of them and made {counts.get(client, 0):,}")
-        elif planned.contents != summed(issued.contents[number, client]):
+        made = issued.get(client, IssuedOperations(number, client))
+        if planned.operations != made.count:
+            wrong.append(f"{client} was to make {planned.operations:,} of them and made {made.count:,}")
+        elif planned.contents != made.contents:
             wrong.append(f"{client} made others than planned")
-        elif planned.places is not UNSET and planned.places != summed(issued.places[number, client]):
+        elif planned.places is not UNSET and planned.places != made.places:
             wrong.append(f"{client} made them at another broker, or with another window, than planned")
     return none_allowed(
         OPERATIONS, UNIT, wrong,
         meaning="clients asked for, or announced, something else than the workload has",
-        otherwise=f"all {len(counts):,} clients that made any issued what was planned",
+        otherwise=f"all {len(issued):,} clients that made any issued what was planned",
     )  # fmt: skip
 
 

@@ -26,9 +26,9 @@ def program_audit(evidence: Evidence) -> Iterable[Check]:
         return
     writers = evidence.variant.event_logs or ()
     stated = sorted(
-        (node, program)
-        for variant, node, program in evidence.logs.programs
-        if variant == evidence.number and node not in writers
+        (started.node, started.program)
+        for started in evidence.logs.started
+        if started.variant == evidence.number and started.node not in writers
     )
     yield none_allowed(
         NAME,

@@ -52,7 +52,7 @@ from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.link_stage import HOPS_READ, LinkStage
 from analysis.pipeline.progress import Progress, counted
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
-from analysis.reading.log_stage import READ, Share, tally_in
+from analysis.reading.log_stage import READ, Share
 from analysis.reading.log_tally import LogTally
 from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.placements import join_points
@@ -160,16 +160,14 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     progress("reading logs")
     shares = [Share(number, list(pieces)) for number, pieces in enumerate(divide(run.log_files, share))]
     read = workers.mapped(table_of(shares, Share), log_stage_of(run, buckets, parts.of_events), READ).kept()
-    logs = LogTally()
-    for row in read.collected(["tally"], counted("reading logs", progress)):
-        logs.merge(tally_in(row))
+    logs = _total(read, LogTally(), counted("reading logs", progress))
     if not logs.records:
         raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read; run the scenario again")
     found = _histories(run, logs)
     composite_buckets = _composite_buckets(buckets, found.declared, logs)
     progress(f"judging deliveries, from {logs.records:,} records")
     asked = [asked_of(run, number, logs) for number in range(len(run.manifest.variants))]
-    nodes = (*run.brokers, *sorted({node for _, node in logs.started} - set(run.brokers)))
+    nodes = (*run.brokers, *sorted({started.node for started in logs.started} - set(run.brokers)))
     by_publication = _second(run, found, buckets, composite_buckets, nodes)
     judged = read.field("events").grouped(Grouping("bucket", buckets), by_publication, JUDGED).kept()
     publications = _total(judged, PublicationTally(), counted("judging deliveries", progress))
@@ -213,7 +211,7 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
             for variant, history in zip(run.manifest.variants, found.histories, strict=True)
         ],
         operations=[
-            operation_defects(variant, history, rejected, logs.own_declarations)
+            operation_defects(variant, history, rejected, logs.own_declarations.by_key)
             for variant, history, rejected in zip(run.manifest.variants, found.histories, found.rejected, strict=True)
         ],
         settling=[history.settling for history in found.histories],
@@ -225,7 +223,7 @@ def _histories(run: RunDirectory, logs: LogTally) -> _Histories:
     # Operations are given up for lifetimes, variant by variant, because both together are most of the memory.
     declared, rejected = [], []
     for number in range(len(variants)):
-        operations = logs.operations.pop(number, ())
+        operations = logs.operations.pop(number)
         declared.append(lifetimes(operations))
         rejected.append(rejections(operations))
     changes = changes_of(variants, [run.overlays[variant.name] for variant in variants], logs.changes)
@@ -296,7 +294,7 @@ def _evidence(
     undrained = variant.end if variant.undrained else None
     if not history.losses and undrained is None:
         return Evidence((), Ways(history.overlay), Backlogs(), Departures(), history.settling, history.promises)
-    sent = (found for found in logs.traffic.activities() if found[0].variant == number)
+    sent = (found for found in logs.traffic.amounts if found.activity.variant == number)
     return Evidence(
         losses=tuple(history.losses),
         ways=Ways(history.overlay, taken_in(number, publications.ways), history.overlay_changes),

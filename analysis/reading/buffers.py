@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analysis.run_files.time_units import second_of
 from analysis.tables.buffers import BufferSize
+from analysis.tables.totals import Series
 from record.log import TraceRecord
 from record.time_units import MILLISECOND
 
@@ -21,26 +20,21 @@ class BrokerBuffer(NamedTuple):
     buffer: str
 
 
-@dataclass(slots=True)
-class BufferReadings:
-    """Sizes and waits that buffers showed."""
+class BufferReadings(Series[BrokerBuffer]):
+    """Sizes and waits that buffers showed: quintuples of time, bytes, publications, publications that were notified of
+    since the last, their waits in nanoseconds."""
 
-    shown: dict[BrokerBuffer, array[int]] = field(default_factory=dict)
-    """Quintuples in a row: time, bytes, publications, publications that were notified of since the last, their waits in
-    nanoseconds."""
+    def __init__(self) -> None:
+        super().__init__(BrokerBuffer)
 
-    def add(self, variant: int, record: TraceRecord) -> None:
+    def show(self, variant: int, record: TraceRecord) -> None:
         buffer = BrokerBuffer(variant, record.node, record.label or "")
         reading = record.time, record.bytes or 0, record.queue or 0, record.count or 0, record.duration or 0
-        self.shown.setdefault(buffer, array("q")).extend(reading)
-
-    def merge(self, other: BufferReadings) -> None:
-        for buffer, shown in other.shown.items():
-            self.shown.setdefault(buffer, array("q")).extend(shown)
+        self.of(buffer).extend(reading)
 
     def rows(self, variants: Sequence[str], run_starts: Sequence[int | None]) -> Iterator[BufferSize]:
         """The rows of the table `buffers`, by buffer, then by second."""
-        for buffer, shown in sorted(self.shown.items()):
+        for buffer, shown in sorted(self.by_key.items()):
             seconds: dict[int, tuple[int, int, int, int]] = {}
             for place in range(0, len(shown), 5):
                 time, size, publications, notified, waited = shown[place : place + 5]

@@ -6,15 +6,14 @@ data that reach the driver of the analysis.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from analysis.run_files.time_units import second_of
+from analysis.tables.totals import Series
 
 _EMPTY = (0, 0)
 """Messages waiting and in flight, of a queue that has shown nothing yet."""
@@ -28,29 +27,23 @@ class Queue(NamedTuple):
     neighbour: str
 
 
-@dataclass(slots=True)
-class QueueReadings:
-    """Values that queues showed."""
+class QueueReadings(Series[Queue]):
+    """Values that queues showed: triples of second, messages waiting, messages in flight. A second may occur more than
+    once."""
 
-    shown: dict[Queue, array[int]] = field(default_factory=dict)
-    """Triples in a row: second, messages waiting, messages in flight. A second may occur more than once."""
+    def __init__(self) -> None:
+        super().__init__(Queue)
 
-    def add(self, queue: Queue, second: int, waiting: int, in_flight: int) -> None:
-        shown = self.shown.get(queue)
-        if shown is None:
-            shown = self.shown[queue] = array("q")
+    def show(self, queue: Queue, second: int, waiting: int, in_flight: int) -> None:
+        shown = self.of(queue)
         if shown and shown[-3] == second:
             shown[-2], shown[-1] = max(shown[-2], waiting), max(shown[-1], in_flight)
         else:
             shown.extend((second, waiting, in_flight))
 
-    def merge(self, other: QueueReadings) -> None:
-        for queue, shown in other.shown.items():
-            self.shown.setdefault(queue, array("q")).extend(shown)
-
     def largest(self) -> Iterator[tuple[Queue, int, int, int]]:
         """The second, and the largest number of messages waiting and in flight in it; by queue, then by second."""
-        for queue, shown in sorted(self.shown.items()):
+        for queue, shown in sorted(self.by_key.items()):
             largest: dict[int, tuple[int, int]] = {}
             for second, waiting, in_flight in zip(shown[::3], shown[1::3], shown[2::3], strict=True):
                 before = largest.get(second, _EMPTY)
@@ -79,20 +72,16 @@ class BrokerLoadInSecond(NamedTuple):
 _NO_MEMORY = -1
 
 
-@dataclass(slots=True)
-class LoadReadings:
-    """Work and memory that brokers showed."""
+class LoadReadings(Series[LoadedBroker]):
+    """Work and memory that brokers showed: quadruples of incarnation, time, work since the incarnation started
+    (nanoseconds both), memory."""
 
-    shown: dict[LoadedBroker, array[int]] = field(default_factory=dict)
-    """Quadruples in a row: incarnation, time, work since the incarnation started (nanoseconds both), memory."""
+    def __init__(self) -> None:
+        super().__init__(LoadedBroker)
 
-    def add(self, broker: LoadedBroker, incarnation: int, time: int, work: int, memory: int | None) -> None:
+    def show(self, broker: LoadedBroker, incarnation: int, time: int, work: int, memory: int | None) -> None:
         reading = (incarnation, time, work, _NO_MEMORY if memory is None else memory)
-        self.shown.setdefault(broker, array("q")).extend(reading)
-
-    def merge(self, other: LoadReadings) -> None:
-        for broker, shown in other.shown.items():
-            self.shown.setdefault(broker, array("q")).extend(shown)
+        self.of(broker).extend(reading)
 
     def loads(self, run_starts: Sequence[int | None]) -> Iterator[tuple[LoadedBroker, BrokerLoadInSecond]]:
         """The load in each second, by broker, then by second; `run_starts` are those of the variants.
@@ -100,7 +89,7 @@ class LoadReadings:
         Between two readings of one incarnation the load is taken as constant, and it counts for the second in which
         the middle between them lies.
         """
-        for broker, shown in sorted(self.shown.items()):
+        for broker, shown in sorted(self.by_key.items()):
             rows = np.frombuffer(shown, dtype=np.int64).reshape(-1, 4)
             rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
             seconds: dict[int, tuple[int, int, int]] = {}

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from typing import Annotated
 
-from record.digests import operation_digest, place_digest
+import msgspec
+
+from analysis.tables.totals import Sum
+from record.digests import operation_digest, place_digest, summed
 from record.log import Event, TraceRecord
 
 ISSUED = frozenset({Event.ADVERTISE, Event.UNADVERTISE, Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.COMPOSE})
 
 
-@dataclass(slots=True)
-class IssuedOperations:
-    """By variant and client."""
+def add_digests(one: int, other: int) -> int:
+    """The sum of two sums of digests, as it is kept."""
+    return summed(one + other)
 
-    counts: Counter[tuple[int, str]] = field(default_factory=Counter)
-    contents: Counter[tuple[int, str]] = field(default_factory=Counter)
-    """Sums of digests."""
-    places: Counter[tuple[int, str]] = field(default_factory=Counter)
-    """Sums of the digests of identifiers, brokers and windows."""
 
-    def add(self, variant: int, client: str, record: TraceRecord) -> None:
+_Digests = Annotated[int, add_digests]
+
+
+class IssuedOperations(msgspec.Struct):
+    """Those of one client in one variant."""
+
+    variant: int
+    client: str
+    count: Sum = 0
+    contents: _Digests = 0
+    places: _Digests = 0
+    """The digests of identifiers, brokers and windows."""
+
+    def note(self, record: TraceRecord) -> None:
         """Adds the operation that a record describes."""
-        self.counts[variant, client] += 1
-        self.contents[variant, client] += operation_digest(
-            record.event, record.id or "", record.predicates, record.text
-        )
-        self.places[variant, client] += place_digest(record.id or "", record.peer or "", record.duration)
-
-    def merge(self, other: IssuedOperations) -> None:
-        self.counts.update(other.counts)
-        self.contents.update(other.contents)
-        self.places.update(other.places)
+        self.count += 1
+        content = operation_digest(record.event, record.id or "", record.predicates, record.text)
+        self.contents = add_digests(self.contents, content)
+        self.places = add_digests(self.places, place_digest(record.id or "", record.peer or "", record.duration))

@@ -18,6 +18,7 @@ import msgspec
 from analysis.reading.log_events import ClientOperation, LogPosition
 from record.log import Event, PredicateRecord
 
+_decode = msgspec.json.Decoder(list[PredicateRecord]).decode
 _PLAIN = frozenset({Event.SUBSCRIBE, Event.ADVERTISE})
 _MADE = frozenset({Event.SUBSCRIBE, Event.ADVERTISE, Event.COMPOSE})
 _WITHDRAWN = frozenset({Event.UNSUBSCRIBE, Event.UNADVERTISE})
@@ -189,7 +190,7 @@ def _lifetime(
         name=made.id,
         node=made.node,
         broker=made.broker,
-        predicates=tuple(map(_once, made.predicates)),
+        predicates=_predicates(made.predicates),
         pattern=made.pattern,
         within=made.within,
         issued=made.at.time,
@@ -232,6 +233,11 @@ def _without_repetitions(accepted: Iterable[_Answered]) -> list[_Answered]:
         else:
             found[-1].announced += answered.announced
     return found
+
+
+@lru_cache(maxsize=16_384)
+def _predicates(encoded: bytes) -> tuple[PredicateRecord, ...]:
+    return tuple(map(_once, _decode(encoded))) if encoded else ()
 
 
 def _once(record: PredicateRecord) -> PredicateRecord:

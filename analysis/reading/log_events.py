@@ -3,9 +3,11 @@ found."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
-from record.log import Event, PredicateRecord
+from record.log import Event
 
 
 class LogPosition(NamedTuple):
@@ -30,13 +32,33 @@ class ClientOperation(NamedTuple):
     node: str
     """The driver that runs the client."""
     broker: str | None
-    predicates: tuple[PredicateRecord, ...]
+    predicates: bytes
+    """JSON, because numbers in them may have more than 64 bits; empty for none."""
     pattern: str | None = None
     """Notation of a composite subscription."""
     within: int | None = None
     """The window of a composite subscription, nanoseconds."""
     reason: str = ""
     """Reason of a rejection."""
+
+
+class ClientOperations:
+    """Operations and answers, by variant."""
+
+    row = ClientOperation
+
+    def __init__(self) -> None:
+        self._of: dict[int, list[ClientOperation]] = {}
+
+    def add(self, row: ClientOperation) -> None:
+        self._of.setdefault(row.variant, []).append(row)
+
+    def __iter__(self) -> Iterator[ClientOperation]:
+        return chain.from_iterable(self._of.values())
+
+    def pop(self, variant: int) -> list[ClientOperation]:
+        """Those of one variant, which are kept no longer."""
+        return self._of.pop(variant, [])
 
 
 class OutageEvent(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, starmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,11 +102,20 @@ class FileExtent:
         return sum(block.records for block in self.blocks) - sum(found.records for found in self.incarnations())
 
 
-@dataclass(slots=True)
+class LoggedFile(NamedTuple):
+    """The extent of one file, or of a part of it."""
+
+    file: str
+    extent: FileExtent
+
+
 class LogExtents:
     """The extents of all logs, by file."""
 
-    files: dict[str, FileExtent] = field(default_factory=dict)
+    row = LoggedFile
+
+    def __init__(self) -> None:
+        self._files: dict[str, FileExtent] = {}
 
     def add_block(self, file: str, offset: int, records: int, torn: int, malformed: int) -> None:
         found = self._of(file)
@@ -124,29 +133,31 @@ class LogExtents:
             )
         )  # fmt: skip
 
-    def merge(self, other: LogExtents) -> None:
-        for file, extent in other.files.items():
-            own = self._of(file)
-            own.blocks += extent.blocks
-            own.marks += extent.marks
-            own.torn += extent.torn
-            own.malformed += extent.malformed
+    def add(self, row: LoggedFile) -> None:
+        own, extent = self._of(row.file), row.extent
+        own.blocks += extent.blocks
+        own.marks += extent.marks
+        own.torn += extent.torn
+        own.malformed += extent.malformed
+
+    def __iter__(self) -> Iterator[LoggedFile]:
+        return starmap(LoggedFile, self._files.items())
 
     def incarnations(self) -> list[Incarnation]:
         """Those of all nodes in all variants."""
-        return [found for file in sorted(self.files) for found in self.files[file].incarnations()]
+        return [found for file in sorted(self._files) for found in self._files[file].incarnations()]
 
     def damaged(self) -> Counter[str]:
         """Lines that are no records although their writer was not killed, by node."""
-        return Counter({node_of(Path(file)): extent.malformed for file, extent in self.files.items()})
+        return Counter({node_of(Path(file)): extent.malformed for file, extent in self._files.items()})
 
     def torn(self) -> Counter[str]:
         """Lines that their writer did not end, by node."""
-        return Counter({node_of(Path(file)): extent.torn for file, extent in self.files.items()})
+        return Counter({node_of(Path(file)): extent.torn for file, extent in self._files.items()})
 
     def strays(self) -> Counter[str]:
         """Records outside of any incarnation, by node."""
-        return Counter({node_of(Path(file)): extent.strays() for file, extent in self.files.items()})
+        return Counter({node_of(Path(file)): extent.strays() for file, extent in self._files.items()})
 
     def _of(self, file: str) -> FileExtent:
-        return self.files.setdefault(file, FileExtent())
+        return self._files.setdefault(file, FileExtent())

@@ -1,11 +1,7 @@
-"""Stage 1, by share of the logs: counts, rare events, the events of publications, and messages at links' ends.
-
-What it counts is an object, `LogTally`, which travels pickled.
-"""
+"""Stage 1, by share of the logs: counts, rare events, the events of publications, and messages at links' ends."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from analysis.engines.arrays import array_of, row_of
+from analysis.engines.arrays import row_of
 from analysis.reading.event_rows import EventRows
 from analysis.reading.hop_events import HOP_BLOCKS
 from analysis.reading.log_tally import LogTally
@@ -40,19 +36,12 @@ class Share(msgspec.Struct, frozen=True):
 
 READ = pa.schema(
     [
-        ("tally", pa.binary()),
+        *LogTally().schema(),
         ("events", pa.list_(pa.struct(list(EVENT_BLOCKS)))),
         ("hops", pa.list_(pa.struct(list(HOP_BLOCKS)))),
     ]
 )
 """The results of stage 1 for a share: its tally, and blocks for the buckets of stage 2."""
-
-
-def tally_in(row: pa.Table) -> LogTally:
-    """The tally that stage 1 returned for a share."""
-    [pickled] = row.column("tally")
-    tally: LogTally = pickle.loads(pickled.as_buffer())  # noqa: S301 - a worker's own
-    return tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +65,8 @@ class LogStage:
                 reader.read(block, piece.file)
         if rows is not None:
             rows.write(Path(self.parts), share.number, self.logged.numbers)
-        tally = array_of([pickle.dumps(reader.tally())], pa.binary())
-        return pa.table([tally, row_of(reader.events.blocks()), row_of(reader.hops.blocks())], schema=READ)
+        blocks = [row_of(reader.events.blocks()), row_of(reader.hops.blocks())]
+        return pa.table([*reader.tally().table().columns, *blocks], schema=READ)
 
     def _blocks(self, piece: Piece, rows: EventRows | None) -> Iterator[RecordBlock]:
         """The records of a piece, by the run's clock and in the scenario's time; they are added to `rows`."""

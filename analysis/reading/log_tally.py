@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
+import msgspec
 from msgspec import UNSET
 
 from analysis.reading.gauges import QueueReadings
+from analysis.reading.intervals import FOREVER
 from analysis.reading.issued_operations import IssuedOperations
-from analysis.reading.log_events import BrokerDefect, ClientOperation, LostRange, NeighbourChange, OutageEvent
+from analysis.reading.log_events import BrokerDefect, ClientOperations, LostRange, NeighbourChange, OutageEvent
 from analysis.reading.log_extents import LogExtents
 from analysis.reading.message_counts import MessageCounts
 from analysis.reading.overlay_changes import LinkChange
@@ -18,15 +21,37 @@ from analysis.reading.placements import DetectionReadings, PlacementEvent
 from analysis.reading.stream_positions import StreamPositions
 from analysis.reading.traffic import Traffic
 from analysis.run_files.logs import LogLoss
+from analysis.tables.totals import Least, Listed, Rows, Series, Sum, Tally
 
 
-class DeclarationArrival(NamedTuple):
+class LineCounts(msgspec.Struct):
+    """The number of lines of all logs."""
+
+    records: Sum = 0
+    torn: Sum = 0
+    malformed: Sum = 0
+    detections: Sum = 0
+    """Records that are notifications of detections."""
+
+
+class StartedNode(msgspec.Struct, frozen=True):
+    """A node that logged its start in a variant."""
+
+    variant: int
+    node: str
+    program: str
+    """The digest of its program that it stated; empty for none."""
+
+
+class DeclarationArrival(msgspec.Struct):
     """The message of a subscription or an advertisement at a broker."""
 
     variant: int
     message: str
     """Its identifier, `<broker>.<incarnation>.<number>`."""
     node: str
+    time: Least = FOREVER
+    """The time of its first arrival, however often it is repeated."""
 
 
 class OwnDeclaration(NamedTuple):
@@ -40,80 +65,58 @@ class OwnDeclaration(NamedTuple):
 
 
 @dataclass(slots=True)
-class LogTally:
+class LogTally(Tally):
     """Everything small in the logs."""
 
-    records: int = 0
-    torn: int = 0
-    malformed: int = 0
-    started: set[tuple[int, str]] = field(default_factory=set)
-    """By variant: the nodes that logged their start."""
-    programs: set[tuple[int, str, str]] = field(default_factory=set)
-    """By variant: nodes, and the digests of programs that they stated when they started; empty for none."""
+    lines: Rows[LineCounts] = field(default_factory=partial(Rows, LineCounts))
+    """A single row."""
+    started: Rows[StartedNode] = field(default_factory=partial(Rows, StartedNode))
     extents: LogExtents = field(default_factory=LogExtents)
     messages: MessageCounts = field(default_factory=MessageCounts)
     traffic: Traffic = field(default_factory=Traffic)
     services: QueueReadings = field(default_factory=QueueReadings)
     """Messages that wait for a broker's modelled service; the neighbour is empty."""
-    operations: dict[int, list[ClientOperation]] = field(default_factory=dict)
-    """By variant."""
-    issued: IssuedOperations = field(default_factory=IssuedOperations)
-    lost_ranges: list[LostRange] = field(default_factory=list)
+    operations: ClientOperations = field(default_factory=ClientOperations)
+    issued: Rows[IssuedOperations] = field(default_factory=partial(Rows, IssuedOperations))
+    lost_ranges: Listed[LostRange] = field(default_factory=partial(Listed, LostRange))
     """Told to clients."""
-    outages: list[OutageEvent] = field(default_factory=list)
-    neighbours: list[NeighbourChange] = field(default_factory=list)
-    changes: list[LinkChange] = field(default_factory=list)
-    defects: list[BrokerDefect] = field(default_factory=list)
+    outages: Listed[OutageEvent] = field(default_factory=partial(Listed, OutageEvent))
+    neighbours: Listed[NeighbourChange] = field(default_factory=partial(Listed, NeighbourChange))
+    changes: Listed[LinkChange] = field(default_factory=partial(Listed, LinkChange))
+    defects: Listed[BrokerDefect] = field(default_factory=partial(Listed, BrokerDefect))
     streams: StreamPositions = field(default_factory=StreamPositions)
-    declared: dict[DeclarationArrival, int] = field(default_factory=dict)
-    """The time at which each message of a subscription or an advertisement first arrived at each broker, however often
-    it is repeated; only of variants in which brokers still passed them on when the run phase began."""
-    own_declarations: dict[OwnDeclaration, list[int]] = field(default_factory=dict)
+    declared: Rows[DeclarationArrival] = field(default_factory=partial(Rows, DeclarationArrival))
+    """Only of variants in which brokers still passed them on when the run phase began."""
+    own_declarations: Series[OwnDeclaration] = field(default_factory=partial(Series, OwnDeclaration))
     """The times at which each came to the broker of its client."""
-    detections: int = 0
-    """Notifications of detections."""
-    placements: list[PlacementEvent] = field(default_factory=list)
+    placements: Listed[PlacementEvent] = field(default_factory=partial(Listed, PlacementEvent))
     detected: DetectionReadings = field(default_factory=DetectionReadings)
     """Detections that brokers made."""
 
-    def merge(self, other: LogTally) -> None:
-        self.records += other.records
-        self.torn += other.torn
-        self.malformed += other.malformed
-        self.started |= other.started
-        self.programs |= other.programs
-        self.extents.merge(other.extents)
-        self.messages.merge(other.messages)
-        self.traffic.merge(other.traffic)
-        self.services.merge(other.services)
-        for variant, operations in other.operations.items():
-            self.operations.setdefault(variant, []).extend(operations)
-        self.issued.merge(other.issued)
-        self.lost_ranges += other.lost_ranges
-        self.outages += other.outages
-        self.neighbours += other.neighbours
-        self.changes += other.changes
-        self.defects += other.defects
-        self.streams.merge(other.streams)
-        for arrival, time in other.declared.items():
-            self.declared[arrival] = min(time, self.declared.get(arrival, time))
-        for declared, times in other.own_declarations.items():
-            self.own_declarations.setdefault(declared, []).extend(times)
-        self.detections += other.detections
-        self.placements += other.placements
-        self.detected.merge(other.detected)
+    @property
+    def records(self) -> int:
+        return self.lines.of().records
+
+    @property
+    def detections(self) -> int:
+        """Notifications of detections."""
+        return self.lines.of().detections
 
     def last_declared(self, variant: int) -> dict[str, int]:
         """Time at which the last message of a client's operation came to another broker, by the client's broker."""
         latest: dict[str, int] = {}
-        for arrival, time in self.declared.items():
+        for arrival in self.declared:
             if arrival.variant == variant:
                 broker = arrival.message.rsplit(".", 2)[0]
-                latest[broker] = max(time, latest.get(broker, time))
+                latest[broker] = max(arrival.time, latest.get(broker, arrival.time))
         return latest
 
     def loss(self, missing: Sequence[str]) -> LogLoss:
         """The losses of the logs; `missing` are the brokers that ran and have no log file."""
+        lines = self.lines.of()
         return LogLoss(
-            records=self.records, torn=self.torn, malformed=self.malformed, missing=list(missing) if missing else UNSET
+            records=lines.records,
+            torn=lines.torn,
+            malformed=lines.malformed,
+            missing=list(missing) if missing else UNSET,
         )

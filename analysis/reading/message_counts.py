@@ -6,7 +6,8 @@ Each end of a passage counts by itself, so the two can be compared.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import starmap
 from typing import NamedTuple
 
 from record.log import Event
@@ -56,18 +57,26 @@ class Passed:
 NONE_PASSED = Passed()
 
 
-@dataclass(slots=True)
+class PassageCount(NamedTuple):
+    """The messages of a passage."""
+
+    passage: Passage
+    passed: Passed
+
+
 class MessageCounts:
     """Messages passed on in all variants."""
 
-    passages: dict[Passage, Passed] = field(default_factory=dict)
+    row = PassageCount
 
-    def add(self, passage: Passage, passed: Passed) -> None:
-        self.passages[passage] = self.passages.get(passage, NONE_PASSED) + passed
+    def __init__(self) -> None:
+        self._passages: dict[Passage, Passed] = {}
 
-    def merge(self, other: MessageCounts) -> None:
-        for passage, passed in other.passages.items():
-            self.add(passage, passed)
+    def add(self, row: PassageCount) -> None:
+        self._passages[row.passage] = self._passages.get(row.passage, NONE_PASSED) + row.passed
 
-    def of(self, variant: int) -> Iterator[tuple[Passage, Passed]]:
-        return ((passage, passed) for passage, passed in self.passages.items() if passage.variant == variant)
+    def __iter__(self) -> Iterator[PassageCount]:
+        return starmap(PassageCount, self._passages.items())
+
+    def of(self, variant: int) -> Iterator[PassageCount]:
+        return (counted for counted in self if counted.passage.variant == variant)

@@ -5,13 +5,13 @@ Also the number of detections that brokers made of each composite subscription, 
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from analysis.reading.intervals import FOREVER
 from analysis.reading.log_events import LogPosition
+from analysis.tables.totals import Series
 from record.log import SUB_UNIT, Event, PlacementRecord
 from record.time_units import SECOND
 
@@ -76,28 +76,23 @@ class DetectingBroker(NamedTuple):
     """The unit that made them, where that is a part of the composite subscription."""
 
 
-@dataclass(slots=True)
-class DetectionReadings:
-    """Detections that brokers made, at 16 bytes for each second in which a broker made any of a composite
-    subscription."""
+class DetectionReadings(Series[DetectingBroker]):
+    """Detections that brokers made of composite subscriptions: pairs of the second of the run's clock, and detections
+    in it. A second may occur more than once."""
 
-    made: dict[DetectingBroker, array[int]] = field(default_factory=dict)
-    """Pairs in a row: the second of the run's clock, and detections in it. A second may occur more than once."""
+    def __init__(self) -> None:
+        super().__init__(DetectingBroker)
 
-    def add(self, detecting: DetectingBroker, time: int) -> None:
-        made, second = self.made.setdefault(detecting, array("q")), time // SECOND
+    def show(self, detecting: DetectingBroker, time: int) -> None:
+        made, second = self.of(detecting), time // SECOND
         if made and made[-2] == second:
             made[-1] += 1
         else:
             made.extend((second, 1))
 
-    def merge(self, other: DetectionReadings) -> None:
-        for detecting, made in other.made.items():
-            self.made.setdefault(detecting, array("q")).extend(made)
-
     def by_second(self, detecting: DetectingBroker) -> Iterator[tuple[int, int]]:
         """The seconds in which a broker made detections, and how many; in any order."""
-        made = self.made.get(detecting, array("q"))
+        made = self.by_key.get(detecting, ())
         return zip(made[::2], made[1::2], strict=True)
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from sys import intern
 
+import msgspec
+
 from analysis.reading.detections import detection_loss, made_detection, notified_detection
 from analysis.reading.gauges import LoadedBroker, Queue
 from analysis.reading.hop_events import HopPlace, HopWriter
@@ -23,18 +25,19 @@ from analysis.reading.log_events import (
     NeighbourChange,
     OutageEvent,
 )
-from analysis.reading.log_tally import DeclarationArrival, LogTally, OwnDeclaration
-from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, Passed
+from analysis.reading.log_tally import LogTally, OwnDeclaration
+from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, PassageCount, Passed
 from analysis.reading.overlay_changes import LinkChange
 from analysis.reading.placements import DetectingBroker, PlacementEvent
 from analysis.reading.publication_events import PLACED, EventWriter, Place
-from analysis.reading.stream_positions import ClientStream
-from analysis.reading.traffic import COUNTED, Amount
+from analysis.reading.stream_positions import StreamPiece
+from analysis.reading.traffic import COUNTED, Activity, ActivityAmount, Amount
 from analysis.run_files.logs import RecordBlock
 from analysis.run_files.time_units import second_of
 from broker_service.messages import Kind
-from record.log import FAULT_CHANGES, LINK_CHANGES, PLACEMENT_CHANGES, Event, TraceRecord
+from record.log import FAULT_CHANGES, LINK_CHANGES, PLACEMENT_CHANGES, Event, PredicateRecord, TraceRecord
 
+_encode = msgspec.json.Encoder().encode
 _PUBLISH = Kind.PUBLISH.word
 _DETECTION = "detection"
 _OPERATIONS = frozenset({Event.SUBSCRIBE, Event.UNSUBSCRIBE, Event.ADVERTISE, Event.UNADVERTISE, Event.COMPOSE})
@@ -113,9 +116,10 @@ class ShareReader:
 
     def read(self, block: RecordBlock, file: str) -> None:
         """Reads the records of a block."""
-        self._tally.records += len(block.records)
-        self._tally.torn += block.torn
-        self._tally.malformed += block.malformed
+        lines = self._tally.lines.of()
+        lines.records += len(block.records)
+        lines.torn += block.torn
+        lines.malformed += block.malformed
         self._tally.extents.add_block(file, block.offset, len(block.records), block.torn, block.malformed)
         self._file, self._offset, handlings, hops = file, block.offset, self._handlings, self.hops
         simple, numbers = self._simple, self._variants.numbers
@@ -150,10 +154,11 @@ class ShareReader:
         for (variant, node, event, kind, peer, text, label), handling in self._handlings.items():
             if event in PASSED_ON and variant in numbers:
                 what = Passage(numbers[variant], node, event, kind, peer, text if event is Event.DISTURBED else None)
-                self._tally.messages.add(what, Passed(handling.records, handling.late, handling.leaving))
+                passed = Passed(handling.records, handling.late, handling.leaving)
+                self._tally.messages.add(PassageCount(what, passed))
             if handling.amount is not None and handling.amount.records:
-                activity = numbers[variant], node, event, kind, peer, text, label
-                self._tally.traffic.amounts[activity] = handling.amount
+                activity = Activity(numbers[variant], node, event, kind, peer, text, label)
+                self._tally.traffic.amounts.add(ActivityAmount(activity, handling.amount))
         self._handlings.clear()
         self._simple.clear()
         return self._tally
@@ -210,7 +215,7 @@ class ShareReader:
         detection = notified_detection(variant, record)
         if detection is not None:
             self.events.add_detection(detection)
-            self._tally.detections += 1
+            self._tally.lines.of().detections += 1
 
     def _read_detection_loss(self, variant: int, record: TraceRecord, _position: int) -> None:
         loss = detection_loss(variant, record)
@@ -230,24 +235,24 @@ class ShareReader:
                 place = places[client] = self.events.number_of(Place(variant, Event.NOTIFIED, broker, client=client))
             self.events.add(place, record, position)
         if record.position is not None and record.stream is not None:
-            block = self._file, self._offset
-            self._tally.streams.add(ClientStream(variant, client, record.stream), block, record.position)
+            piece = StreamPiece(variant, client, record.stream, self._file, self._offset)
+            self._tally.streams.of(piece).append(record.position)
 
     def _read_queue(self, variant: int, record: TraceRecord, _position: int) -> None:
         """Counts a gauge of an output queue. A gauge without a peer is of messages that wait for service."""
         second = second_of(record.time, self._variants.run_starts[variant])
         if second is not None and record.time < self._variants.stops[variant]:
             readings = self._tally.services if record.peer is None else self._tally.traffic.gauges
-            readings.add(Queue(variant, record.node, record.peer or ""), second, record.queue or 0, record.count or 0)
+            readings.show(Queue(variant, record.node, record.peer or ""), second, record.queue or 0, record.count or 0)
 
     def _read_load(self, variant: int, record: TraceRecord, _position: int) -> None:
         if record.time < self._variants.stops[variant]:
             broker, incarnation = LoadedBroker(variant, record.node), record.count or 0
-            self._tally.traffic.loads.add(broker, incarnation, record.time, record.duration or 0, record.bytes)
+            self._tally.traffic.loads.show(broker, incarnation, record.time, record.duration or 0, record.bytes)
 
     def _read_buffer(self, variant: int, record: TraceRecord, _position: int) -> None:
         if record.time < self._variants.stops[variant]:
-            self._tally.traffic.buffers.add(variant, record)
+            self._tally.traffic.buffers.show(variant, record)
 
     def _read_operation(self, variant: int, kind: str, record: TraceRecord, position: int) -> None:
         """Reads an operation or its answer. Equal names are kept once, because there may be millions of operations."""
@@ -255,11 +260,11 @@ class ShareReader:
         if node not in self._variants.brokers and client is not None and id is not None:
             composes = record.event is Event.COMPOSE
             if record.event in ISSUED and record.time < self._variants.stops[variant]:
-                self._tally.issued.add(variant, intern(client), record)
-            self._tally.operations.setdefault(variant, []).append(
+                self._tally.issued.of(variant, client).note(record)
+            self._tally.operations.add(
                 ClientOperation(
                     self._at(record, position), variant, record.event, kind, intern(client), intern(id),
-                    intern(node), _once(broker), tuple(record.predicates or ()), record.text if composes else None,
+                    intern(node), _once(broker), _encoded(record.predicates), record.text if composes else None,
                     record.duration if composes else None,
                     (record.text or "") if record.event is Event.REJECTED else "",
                 )
@@ -267,14 +272,14 @@ class ShareReader:
 
     def _read_declaration(self, variant: int, record: TraceRecord, _position: int) -> None:
         """Reads the message of an operation."""
-        arrival = DeclarationArrival(variant, record.id or "", intern(record.node))
-        self._tally.declared[arrival] = min(record.time, self._tally.declared.get(arrival, record.time))
+        arrival = self._tally.declared.of(variant, record.id or "", record.node)
+        arrival.time = min(arrival.time, record.time)
 
     def _read_own_declaration(self, variant: int, record: TraceRecord, _position: int) -> None:
         """Reads the operation of a client as its broker receives it."""
         if record.client is not None:
             declared = OwnDeclaration(variant, intern(record.node), intern(record.client), intern(record.id or ""))
-            self._tally.own_declarations.setdefault(declared, []).append(record.time)
+            self._tally.own_declarations.of(declared).append(record.time)
 
     def _read_outage(self, variant: int, record: TraceRecord, position: int) -> None:
         """A broker's view of its neighbours excuses nothing; a driver's view of its session with a broker does."""
@@ -318,12 +323,11 @@ class ShareReader:
         made = made_detection(variant, record)
         if made is not None:
             detecting = DetectingBroker(variant, made.broker, made.client, made.composite, made.sub_unit)
-            self._tally.detected.add(detecting, made.time)
+            self._tally.detected.show(detecting, made.time)
             self.events.add_made_detection(made)
 
     def _read_start(self, variant: int, record: TraceRecord, position: int) -> None:
-        self._tally.started.add((variant, record.node))
-        self._tally.programs.add((variant, record.node, record.text or ""))
+        self._tally.started.of(variant, record.node, record.text or "")
         self._read_mark(variant, record, position)
 
     def _read_mark(self, variant: int, record: TraceRecord, position: int) -> None:
@@ -341,6 +345,10 @@ def _kept_once(fields: _Fields) -> _Fields:
     """Fields whose texts are the same objects in all combinations, because a mesh has a million of these."""
     variant, node, event, kind, peer, text, label = fields
     return intern(variant), intern(node), event, _once(kind), _once(peer), _once(text), _once(label)
+
+
+def _encoded(predicates: Sequence[PredicateRecord] | None) -> bytes:
+    return _encode(predicates) if predicates else b""
 
 
 def _once(text: str | None) -> str | None:

@@ -7,20 +7,25 @@ after a later one. The positions are kept at eight bytes each, because a piece o
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 
+from analysis.tables.totals import Series
 
-class ClientStream(NamedTuple):
-    """A stream as one client got it, in one variant."""
+
+class StreamPiece(NamedTuple):
+    """A stream as one client got it in one variant, in one block of a log."""
 
     variant: int
     client: str
     stream: str
+    file: str
+    offset: int
+    """Of the block, in its file."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,26 +39,17 @@ class Fall:
     """The highest position that came before it."""
 
 
-@dataclass(slots=True)
-class StreamPositions:
+class StreamPositions(Series[StreamPiece]):
     """All positions of a run."""
 
-    of: dict[ClientStream, dict[tuple[str, int], array[int]]] = field(default_factory=dict)
-    """The positions in each block of a log, by its file and its offset there."""
-
-    def add(self, got: ClientStream, block: tuple[str, int], position: int) -> None:
-        self.of.setdefault(got, {}).setdefault(block, array("q")).append(position)
-
-    def merge(self, other: StreamPositions) -> None:
-        for got, blocks in other.of.items():
-            self.of.setdefault(got, {}).update(blocks)
+    def __init__(self) -> None:
+        super().__init__(StreamPiece)
 
     def falls(self, variant: int) -> Iterator[Fall]:
         """The notifications of a variant that came too late, by client and stream, in the order of notification."""
-        for got, blocks in sorted(self.of.items()):
-            if got.variant != variant:
-                continue
-            positions = np.concatenate([np.frombuffer(blocks[block], dtype=np.int64) for block in sorted(blocks)])
+        pieces = sorted(piece for piece in self.by_key if piece.variant == variant)
+        for (client, stream), got in groupby(pieces, lambda piece: (piece.client, piece.stream)):
+            positions = np.concatenate([np.frombuffer(self.by_key[piece], dtype=np.int64) for piece in got])
             highest = np.maximum.accumulate(positions)
             for place in np.flatnonzero(positions < highest).tolist():
-                yield Fall(got.client, got.stream, int(positions[place]), int(highest[place]))
+                yield Fall(client, stream, int(positions[place]), int(highest[place]))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import NamedTuple, TypeVar
 
 from analysis.reading.buffers import BufferReadings
 from analysis.reading.gauges import LoadReadings, QueueReadings
 from analysis.tables.broker_work import BrokerLoad, MatchingLoad
 from analysis.tables.buffers import BufferSize
+from analysis.tables.totals import Tally
 from analysis.tables.traffic import BrokerMessages, Drop, LabelledMessages, LinkLoad, QueueLength
 from broker_service.messages import Kind
 from record.log import SAMPLED, Event, TraceRecord
@@ -33,9 +35,6 @@ class Activity(NamedTuple):
     peer: str | None
     reason: str | None
     label: str | None
-
-
-_ActivityFields = tuple[int, str, Event, str | None, str | None, str | None, str | None]
 
 
 @dataclass(slots=True)
@@ -83,29 +82,38 @@ class Amount:
         self.max_queue = max(self.max_queue, other.max_queue)
 
 
+class ActivityAmount(NamedTuple):
+    """The amount of an activity."""
+
+    activity: Activity
+    amount: Amount
+
+
+class Amounts:
+    """The amounts of all activities."""
+
+    row = ActivityAmount
+
+    def __init__(self) -> None:
+        self._of: dict[Activity, Amount] = {}
+
+    def add(self, row: ActivityAmount) -> None:
+        known = self._of.setdefault(row.activity, row.amount)
+        if known is not row.amount:
+            known.merge(row.amount)
+
+    def __iter__(self) -> Iterator[ActivityAmount]:
+        return starmap(ActivityAmount, self._of.items())
+
+
 @dataclass(slots=True)
-class Traffic:
+class Traffic(Tally):
     """Amounts by activity (brokers x neighbours x kinds x labels) and gauges (queues or brokers x seconds)."""
 
-    amounts: dict[_ActivityFields, Amount] = field(default_factory=dict)
-    """By the fields of an `Activity`, which is made only when the table is read: that takes longer than the count."""
+    amounts: Amounts = field(default_factory=Amounts)
     gauges: QueueReadings = field(default_factory=QueueReadings)
     loads: LoadReadings = field(default_factory=LoadReadings)
     buffers: BufferReadings = field(default_factory=BufferReadings)
-
-    def activities(self) -> Iterator[tuple[Activity, Amount]]:
-        return ((Activity(*fields), amount) for fields, amount in self.amounts.items())
-
-    def merge(self, other: Traffic) -> None:
-        for fields, amount in other.amounts.items():
-            known = self.amounts.get(fields)
-            if known is None:
-                self.amounts[fields] = amount
-            else:
-                known.merge(amount)
-        self.gauges.merge(other.gauges)
-        self.loads.merge(other.loads)
-        self.buffers.merge(other.buffers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +132,7 @@ class TrafficTables:
     brokers logged a sample of publications, the amounts are those for which it stands."""
 
     def __post_init__(self) -> None:
-        for activity, amount in self.traffic.activities():
+        for activity, amount in self.traffic.amounts:
             scale = self.scales[activity.variant]
             sampled = scale != 1 and activity.kind == _PUBLISH and activity.event in SAMPLED
             of_event = self._activities.setdefault(activity.event, [])

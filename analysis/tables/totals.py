@@ -7,11 +7,12 @@ counts, which the function makes one of; they have defaults. All other fields co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from operator import add
-from typing import Annotated, Any, Generic, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, Protocol, TypeVar, get_origin, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -29,11 +30,14 @@ def largest_known(one: int | None, other: int | None) -> int | None:
 Sum = Annotated[int, add]
 """The total is the sum. That of one tally must not exceed 64 bits; totals may."""
 Largest = Annotated[int, max]
+Least = Annotated[int, min]
 LargestKnown = Annotated[int | None, largest_known]
 
 Fields = tuple[str, ...]
 _Key = tuple[Any, ...]
 _Row = TypeVar("_Row", bound=msgspec.Struct)
+_Listed = TypeVar("_Listed")
+_OfKey = TypeVar("_OfKey")
 
 
 class Rows(Generic[_Row]):
@@ -93,11 +97,64 @@ class FirstRows(Generic[_Row]):
         return (self._groups[group][rank] for group in sorted(self._groups) for rank in sorted(self._groups[group]))
 
 
+class Listed(list[_Listed]):
+    """Rows without a key, in any order."""
+
+    def __init__(self, row: type[_Listed]) -> None:
+        super().__init__()
+        self.row = row
+
+    def add(self, row: _Listed) -> None:
+        self.append(row)
+
+
+class Numbers(msgspec.Struct, Generic[_OfKey]):
+    """Numbers under one key."""
+
+    key: _OfKey
+    numbers: Sequence[int]
+
+
+class Series(Generic[_OfKey]):
+    """Numbers at eight bytes each, in a row for each key. The rows of several tallies become one, in any order."""
+
+    def __init__(self, key: type[_OfKey]) -> None:
+        """`key` is a named tuple."""
+        self.row = Numbers[key]  # type: ignore[valid-type]
+        self.by_key: dict[_OfKey, array[int]] = {}
+
+    def of(self, key: _OfKey) -> array[int]:
+        """The numbers under this key, to be added to. Some are made where there are none."""
+        found = self.by_key.get(key)
+        if found is None:
+            found = self.by_key[key] = array("q")
+        return found
+
+    def add(self, row: Numbers[_OfKey]) -> None:
+        self.of(row.key).extend(row.numbers)
+
+    def __iter__(self) -> Iterator[Numbers[_OfKey]]:
+        return (Numbers(key, numbers) for key, numbers in self.by_key.items())
+
+
+class Kept(Protocol):
+    """A field of a tally."""
+
+    row: type[Any]
+    """Of rows that it becomes, and is made of."""
+
+    def add(self, row: Any, /) -> None:
+        """Adds a row of another tally."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows that it becomes."""
+
+
 class Tally:
-    """The base of a tally, a dataclass whose fields are `Rows`, `FirstRows` and other tallies."""
+    """The base of a tally, a dataclass whose fields are `Kept` and other tallies."""
 
     def schema(self) -> pa.Schema:
-        """A column of lists of rows for each `Rows` and `FirstRows`."""
+        """A column of lists of rows for each field."""
         return pa.schema([(name, pa.list_(pa.struct(list(arrow_schema(kept.row))))) for name, kept in self._rows()])
 
     def table(self) -> pa.Table:
@@ -111,7 +168,7 @@ class Tally:
             for row in rows_of(rows_in(table.column(name)), kept.row):
                 kept.add(row)
 
-    def _rows(self) -> Iterator[tuple[str, Any]]:
+    def _rows(self) -> Iterator[tuple[str, Kept]]:
         for own in fields(self):  # type: ignore[arg-type]
             part = getattr(self, own.name)
             if isinstance(part, Tally):

@@ -36,4 +36,4 @@ def test_every_number_is_merged(tally: type[Any]) -> None:
 
 def test_tallies_are_found() -> None:
     names = {tally.__name__ for tally in mergeable()}
-    assert {"LogTally", "Amount"} <= names
+    assert {"Amount"} <= names

@@ -131,7 +131,7 @@ class Explanations:
 def backlogs_of(variant: int, readings: Iterable[QueueReadings], run_start: int, by: Explanations) -> Backlogs:
     """The backlogs of one variant, by the gauges of its queues."""
     shown: dict[tuple[BrokerId, str], list[tuple[int, int]]] = {(broker, ""): [] for broker in by.silences}
-    for queue, gauges in chain.from_iterable(queues.shown.items() for queues in readings):
+    for queue, gauges in chain.from_iterable(queues.by_key.items() for queues in readings):
         if queue.variant == variant:
             seconds = (run_start + second * SECOND for second in gauges[::3])
             lengths = map(sum, zip(gauges[1::3], gauges[2::3], strict=True))

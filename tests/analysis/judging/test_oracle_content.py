@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,9 +50,17 @@ def confirmed(number: int, event: Event, client: str, predicates: tuple[Predicat
     """A subscription or an advertisement, confirmed at once."""
     records = records_of(predicates)
     made = ClientOperation(
-        LogPosition(number, "driver", 0, 0), 0, event, event.value, client, "1", "driver", "B1", records
+        LogPosition(number, "driver", 0, 0),
+        0,
+        event,
+        event.value,
+        client,
+        "1",
+        "driver",
+        "B1",
+        msgspec.json.encode(records),
     )
-    return [made, made._replace(at=LogPosition(number, "driver", 0, 1), event=Event.CONFIRMED, predicates=())]
+    return [made, made._replace(at=LogPosition(number, "driver", 0, 1), event=Event.CONFIRMED, predicates=b"")]
 
 
 @given(
@@ -92,7 +101,9 @@ def test_a_client_must_get_what_matches_and_conforms(
 
 def test_predicates_outside_the_language_match_nothing() -> None:
     odd = confirmed(0, Event.SUBSCRIBE, "S", (Predicate("a", Operator.EQUAL, 1),))
-    nonsense = odd[0]._replace(predicates=(PredicateRecord(attribute="a", operator="nonsense", number=1),))
+    nonsense = odd[0]._replace(
+        predicates=msgspec.json.encode([PredicateRecord(attribute="a", operator="nonsense", number=1)])
+    )
     (life,) = lifetimes([nonsense, odd[1]])
     assert conjunction_of(life) is None
     (oracle,) = oracles_of([History(overlay=OVERLAY, lifetimes=[life])])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from msgspec import UNSET
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
-from analysis.reading.stream_positions import ClientStream, Fall, StreamPositions
+from analysis.reading.stream_positions import Fall, StreamPiece, StreamPositions
+from analysis.tables.totals import Numbers
 from record.promises import Promises
 from tests.analysis.diamond import DIAMOND, GAPLESS, UNORDERED, settled
 from tests.analysis.history import History, write_run
@@ -63,15 +63,14 @@ positions = st.lists(st.integers(1, 9), max_size=12)
 def test_pieces_of_a_log_tell_as_much_as_the_whole(got: list[int], cuts: list[int], random: object) -> None:
     naive = [(value, max(got[:place])) for place, value in enumerate(got) if place and value < max(got[:place])]
     bounds = [0, *sorted(min(cut, len(got)) for cut in cuts), len(got)]
-    stream = ClientStream(0, "S", "B1")
     pieces = [
-        StreamPositions({stream: {("driver", begin): array("q", got[begin:end])}})
+        Numbers(StreamPiece(0, "S", "B1", "driver", begin), got[begin:end])
         for begin, end in pairwise(bounds)
         if begin < end
     ]
     random.shuffle(pieces)  # type: ignore[attr-defined]
     whole = StreamPositions()
     for piece in pieces:
-        whole.merge(piece)
+        whole.add(piece)
     assert list(whole.falls(0)) == [Fall("S", "B1", value, later) for value, later in naive]
     assert list(whole.falls(1)) == []

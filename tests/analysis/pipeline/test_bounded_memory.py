@@ -70,9 +70,10 @@ def test_gauges_keep_the_largest_of_a_second(shares: list[list[tuple[Queue, int,
     for share in shares:
         gauges = QueueReadings()
         for queue, second, waiting, in_flight in share:
-            gauges.add(queue, second, waiting, in_flight)
+            gauges.show(queue, second, waiting, in_flight)
             known[queue, second].append((waiting, in_flight))
-        merged.merge(gauges)
+        for row in gauges:
+            merged.add(row)
     expected = [
         (queue, second, max(waiting for waiting, _ in values), max(in_flight for _, in_flight in values))
         for (queue, second), values in sorted(known.items())

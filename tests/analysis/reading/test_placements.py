@@ -43,9 +43,10 @@ def test_a_broker_that_begins_again_has_crashed_in_between() -> None:
 def test_detections_are_counted_by_second() -> None:
     readings, later = DetectionReadings(), DetectionReadings()
     for time in (3 * SECOND, 3 * SECOND + 1, 5 * SECOND):
-        readings.add(DETECTING, time)
-    later.add(DETECTING, 5 * SECOND + 7)
-    later.add(DetectingBroker(0, "B2", "S", "c1"), 5 * SECOND)
-    readings.merge(later)
+        readings.show(DETECTING, time)
+    later.show(DETECTING, 5 * SECOND + 7)
+    later.show(DetectingBroker(0, "B2", "S", "c1"), 5 * SECOND)
+    for row in later:
+        readings.add(row)
     assert list(readings.by_second(DETECTING)) == [(3, 2), (5, 1), (5, 1)]
     assert list(readings.by_second(DetectingBroker(1, "B1", "S", "c1"))) == []

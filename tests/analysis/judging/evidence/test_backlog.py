@@ -28,7 +28,7 @@ def backlogs(
     """Backlogs of B1, of whose queue the gauges show a number of messages from a second on."""
     readings = QueueReadings()
     for second, length in shown:
-        readings.add(Queue(0, "B1", neighbour), second, length, 0)
+        readings.show(Queue(0, "B1", neighbour), second, length, 0)
     link = Link("B1", "B2", LinkProperties(rate=rate), LinkProperties())
     paces = Paces.of(
         VariantRecord(name="base", service_time=service_time), Overlay("two", (Broker("B1"), Broker("B2")), (link,)), ()
