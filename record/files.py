@@ -56,9 +56,14 @@ def log_files(logs: Path) -> list[Path]:
     return sorted(logs.glob(f"*{_LOG_SUFFIX}"))
 
 
-def node_of(log: Path) -> str:
-    """The name of the broker or the driver that wrote a log."""
-    return log.name.removesuffix(_LOG_SUFFIX)
+def is_log(name: str) -> bool:
+    """True for the name of a log."""
+    return name.endswith(_LOG_SUFFIX)
+
+
+def node_of(log: str) -> str:
+    """The name of the broker or the driver that wrote a log, from the name of the file."""
+    return log.removesuffix(_LOG_SUFFIX)
 
 
 def open_log(log: Path) -> BufferedReader:

@@ -18,6 +18,7 @@ from pathlib import Path
 from record.errors import HostError
 
 OLDEST_JAVA = 17
+_QUICK = ("-XX:+UseParallelGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
 _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 _JOBS = 2
 """The version of the jobs whose classes set-up archives."""
@@ -49,6 +50,14 @@ def class_archive(java: str) -> Path:
     program = Path(java).resolve()
     build = f"{program} {program.stat().st_mtime_ns} {version('pyspark')} {_JOBS}"
     return _ARCHIVES / f"classes-{sha256(build.encode()).hexdigest()[:16]}.jsa"
+
+
+def options_of_spark() -> str:
+    """The options of Java where it only schedules and shuffles, so that optimising would cost more than it gains.
+
+    Raises `HostError` where there is no Java.
+    """
+    return " ".join((*_QUICK, *options_to_use_classes(java_program())))
 
 
 def options_to_use_classes(java: str) -> list[str]:

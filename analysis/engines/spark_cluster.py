@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.engines.java import options_of_spark
 from record.errors import HostError
 
 if TYPE_CHECKING:
@@ -64,8 +65,12 @@ _TROUBLES = (
 _TROUBLES_OF_CLUSTERS = (
     (
         r"(?:FileNotFoundError|PermissionError): .*?'(/[^']+)'",
-        "an executor of {master} cannot use {0}: a cluster must share the run directory, at the same path, with this "
-        "user's rights (docs/docker-compose.md)",
+        "an executor of {master} cannot open {0}: mount the run directory there at the same path, with this user's "
+        "rights, or copy it to a store and analyse it by its URI, such as s3://bucket/runs/NAME (docs/analysis.md)",
+    ),
+    (
+        r"OSError: (.*AWS Error.*)",
+        "an executor of {master} cannot use the store: {0}; give executors the rights and the network to reach it",
     ),
 )
 
@@ -96,7 +101,9 @@ def settings(master: str) -> dict[str, str]:
     """The settings of Spark that only a cluster needs. Raises `HostError` when no master answers."""
     chosen = {
         "spark.executor.memory": os.environ.get("SPARK_EXECUTOR_MEMORY", EXECUTOR_MEMORY),
+        "spark.executor.defaultJavaOptions": options_of_spark(),
         "spark.task.maxFailures": str(TASK_FAILURES),
+        "spark.shuffle.readHostLocalDisk": "false",  # executors at one address may be in containers of their own
     }
     if (address := _own_address(master)) is not None and "SPARK_LOCAL_IP" not in os.environ:
         chosen |= {"spark.driver.host": address, "spark.driver.bindAddress": address}

@@ -9,6 +9,7 @@ loopback.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from analysis.engines import spark_cluster as cluster
-from analysis.engines.java import check_java, java_program, options_to_use_classes
+from analysis.engines.java import check_java, options_of_spark
 from record.errors import HostError
 from record.scratch import scratch_of_program
 
@@ -63,9 +64,8 @@ def open_session(
             yield session
         return
     check_java()
-    options = [*java_options, *options_to_use_classes(java_program())]
     with scratch_of_program("spark", scratch_parent) as (scratch, lock), _standard_error_file(scratch) as spark_log:
-        session = _start(_settings(master, scratch, name, options), scratch, spark_log, lock)
+        session = _start(_settings(master, scratch, name, java_options), scratch, spark_log, lock)
         try:
             with cluster.executor_errors_explained(master):
                 if not cluster.is_local(master):
@@ -121,17 +121,20 @@ def _start(settings: dict[str, str], scratch: Path, spark_log: int, lock: int) -
             context.setLogLevel("ERROR")
             return SparkSession(context)
     except BaseException as error:
+        said = str(error)  # which asks Java, if it is an error of Java's
         for gateway in launched:
             _end_java(gateway)
         if isinstance(error, Exception):
-            raise HostError(_refusal(settings["spark.master"], scratch, error)) from error
+            raise HostError(_refusal(settings["spark.master"], scratch, said)) from error
         raise
 
 
-def _refusal(master: str, scratch: Path, error: Exception) -> str:
-    output = (scratch / "spark.log").read_text(errors="replace").strip().splitlines()
-    reason = next((line for line in reversed(output) if "rror" in line or "xception" in line), str(error))
-    return f"Spark did not start with master {master!r}: {reason.strip()}"
+def _refusal(master: str, scratch: Path, said: str) -> str:
+    """The last error that Spark named; places in its source, which follow, tell the user nothing."""
+    output = f"{said}\n{(scratch / 'spark.log').read_text(errors='replace')}".splitlines()
+    errors = [line.strip() for line in output if re.search("[eE]rror|[eE]xception", line)]
+    reason = next((line for line in reversed(errors) if not line.startswith("at ")), said)
+    return f"Spark did not start with master {master!r}: {reason}"
 
 
 def _settings(master: str, scratch: Path, name: str, options: Sequence[str]) -> dict[str, str]:
@@ -139,9 +142,7 @@ def _settings(master: str, scratch: Path, name: str, options: Sequence[str]) -> 
         (
             f"-Djava.io.tmpdir={scratch}",
             f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}",
-            "-XX:+UseParallelGC",
-            "-XX:-UsePerfData",
-            "-XX:TieredStopAtLevel=1",  # Java only schedules and shuffles; optimising would cost more than it gains
+            options_of_spark(),
             *options,
         )
     )

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -23,6 +22,7 @@ from analysis.judging.fault_effects.counts import FaultTally
 from analysis.judging.judged import JudgedPublication, PublicationOutcome, Receipt, decode_judged
 from analysis.judging.variant_context import VariantContext
 from analysis.reading.intervals import FOREVER
+from analysis.run_files.folders import Folder
 from analysis.run_files.time_units import second_due
 from analysis.tables.deliveries import Defect, Expectation, Notification, Right
 from analysis.tables.partitions import PartWriter
@@ -50,16 +50,16 @@ class PublisherStage:
     """Finishes a bucket of publishers. Its part of each table goes into files of the bucket's own."""
 
     variants: Sequence[VariantContext]
-    parts: str
-    """The directory for parts of the tables `notifications` and `expected`."""
+    parts: Folder
+    """The folder for parts of the tables `notifications` and `expected`."""
     buckets: int
 
     def __call__(self, parts: pa.Table) -> pa.Table:
         tally, samples = PublisherTally(), DelaySamples()
-        directory, number = Path(self.parts), parts.column("bucket")[0].as_py()
+        number = parts.column("bucket")[0].as_py()
         with (
-            PartWriter(directory, Notification, number) as notifications,
-            PartWriter(directory, Expectation, number) as expectations,
+            PartWriter(self.parts, Notification, number) as notifications,
+            PartWriter(self.parts, Expectation, number) as expectations,
         ):
             for of_publisher in self._publishers(parts):
                 for judged, outcome, order in _with_order(self._counted(of_publisher, tally)):

@@ -17,6 +17,7 @@ from analysis.pipeline.stages import run_stages
 from analysis.pipeline.summarise import summarise
 from analysis.run_files.run_directory import open_run
 from analysis.run_files.soundness import require_own_directory
+from analysis.run_files.stores import StoreFolder, publish
 from analysis.tables.event_choice import EventTable
 from analysis.tables.summary import Summary, write_summary
 from record.callbacks import do_nothing
@@ -33,18 +34,22 @@ def analyze(
     engine: Engine,
     on_progress: Progress | None = None,
     events: EventTable = EventTable.NONE,
+    store: StoreFolder | None = None,
 ) -> Summary:
     """Writes `results/` and `summary.json` of a run, replacing older ones, and returns the summary.
+
+    A run on a store is given by that and the directory with copies of its small files (`copied_run`).
 
     The table `events` is written on demand, because most callers want verdicts alone.
 
     Every engine writes the same. Raises `UserError` for what the user can correct: no such run, no Java where the
     engine needs it, no room on the disk.
     """
-    run = open_run(run_directory)
+    run = open_run(run_directory, store)
     if not run.log_files:
         raise RunDirectoryError(
-            f"{run.logs}: no logs (*.jsonl), because the run ended before any node began to log; run the scenario again"
+            f"{run.path / LOGS}: no logs (*.jsonl), because the run ended before any node began to log; run the "
+            "scenario again"
         )
     require_own_directory(run.results)
     progress = on_progress or do_nothing
@@ -56,6 +61,8 @@ def analyze(
         write_small_tables(run, findings)
         summary = summarise(run, findings)
         write_summary(summary, run.path)
+        if store is not None:
+            publish(run.path, store)
         return summary
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from analysis.auditing.hops.readings import HopTally
@@ -58,17 +57,20 @@ from analysis.reading.overlay_changes import OverlayChanges, changes_of
 from analysis.reading.placements import join_points
 from analysis.reading.traffic import TrafficTables
 from analysis.run_files.blocks import blocks_of
+from analysis.run_files.folders import Folder
 from analysis.run_files.logs import divide
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.detections import Detection, ExpectedDetection
 from analysis.tables.event_choice import EventTable
-from analysis.tables.partitions import parts_directory, publish_events, publish_parts, remove_events
-from analysis.tables.results import remove_table
+from analysis.tables.events import EVENTS
+from analysis.tables.partitions import parts_folder, publish_events, publish_parts
+from analysis.tables.results import table_file
 from analysis.tables.rows import table_of
 from analysis.tables.starts import Start
 from analysis.tables.totals import Tally
 from record.errors import RunDirectoryError
+from record.files import LOGS, RESULTS, SUMMARY
 from record.log import Event
 
 LARGEST_SHARE = 32 << 20
@@ -138,23 +140,23 @@ class _Histories:
 class Parts:
     """The place where workers write parts of tables, until all stages are done."""
 
-    directory: Path
+    folder: Folder
     events: EventTable
 
     @property
-    def of_events(self) -> str:
-        """The directory for parts of the table `events`; empty where that is not wanted."""
-        return str(self.directory) if self.events is EventTable.ALL else ""
+    def of_events(self) -> Folder | None:
+        """The folder for parts of the table `events`; None where that is not wanted."""
+        return self.folder if self.events is EventTable.ALL else None
 
 
 def run_stages(run: RunDirectory, workers: Workers, progress: Progress, events: EventTable) -> Findings:
     """Runs the stages. Writes the tables that are directories: notifications, expected, events, those of detections."""
-    with parts_directory(run.results) as directory:
-        return _run_stages(run, workers, progress, Parts(directory.resolve(), events))
+    with parts_folder(run.folder.below(RESULTS)) as folder:
+        return _run_stages(run, workers, progress, Parts(folder, events))
 
 
 def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts) -> Findings:
-    log_bytes = sum(file.stat().st_size for file in run.log_files)
+    log_bytes = sum(file.size for file in run.log_files)
     buckets = max(2 * workers.parallelism - 1, log_bytes // BUCKET_BYTES)  # two rounds of tasks; one for one worker
     share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
     progress("reading logs")
@@ -162,7 +164,9 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     read = workers.mapped(table_of(shares, Share), log_stage_of(run, buckets, parts.of_events), READ).kept()
     logs = _total(read, LogTally(), counted("reading logs", progress))
     if not logs.records:
-        raise RunDirectoryError(f"{run.logs}: no log holds a single record that can be read; run the scenario again")
+        raise RunDirectoryError(
+            f"{run.path / LOGS}: no log holds a single record that can be read; run the scenario again"
+        )
     found = _histories(run, logs)
     composite_buckets = _composite_buckets(buckets, found.declared, logs)
     progress(f"judging deliveries, from {logs.records:,} records")
@@ -340,7 +344,7 @@ def _composite_buckets(buckets: int, declared: Iterable[Iterable[DeclarationLife
 
 def _third(judged: Frame, context: _Context, parts: Parts) -> Frame:
     """Stage 3, whose workers write parts of tables."""
-    stage = PublisherStage(context.variants, str(parts.directory), context.buckets)
+    stage = PublisherStage(context.variants, parts.folder, context.buckets)
     return judged.field("publications").grouped(Grouping("bucket", context.buckets), stage, DELIVERED)
 
 
@@ -348,29 +352,31 @@ def _detections(judged: Frame, context: _Context, parts: Parts, progress: Progre
     """Stage 3 of detections, whose workers write parts of tables too."""
     if not context.composite_buckets:
         return DetectionTally()
-    stage = DetectionStage(context.variants, context.lifetimes, str(parts.directory), context.composite_buckets)
+    stage = DetectionStage(context.variants, context.lifetimes, parts.folder, context.composite_buckets)
     grouping = Grouping("bucket", context.composite_buckets)
     found = judged.field("composites").grouped(grouping, stage, DETECTIONS_JUDGED)
     return _total(found, DetectionTally(), counted("judging detections", progress))
 
 
 def _publish(run: RunDirectory, context: _Context, parts: Parts, delivered: int) -> None:
-    """Replaces the tables whose parts the workers wrote."""
-    names = [variant.name for variant in context.variants]
-    written = publish_parts(parts.directory, Notification, run.results, names)
-    publish_parts(parts.directory, Expectation, run.results, names)
+    """Replaces the tables whose parts the workers wrote. The run has no summary meanwhile, so that nobody takes tables
+    of two analyses for those of one."""
+    names, results = [variant.name for variant in context.variants], run.folder.below(RESULTS)
+    run.folder.remove(SUMMARY)
+    written = publish_parts(parts.folder, Notification, results, names)
+    publish_parts(parts.folder, Expectation, results, names)
     if context.composite_buckets:
-        publish_parts(parts.directory, Detection, run.results, names)
-        publish_parts(parts.directory, ExpectedDetection, run.results, names)
+        publish_parts(parts.folder, Detection, results, names)
+        publish_parts(parts.folder, ExpectedDetection, results, names)
     else:
-        remove_table(run.results, Detection)
-        remove_table(run.results, ExpectedDetection)
-    if parts.of_events:
-        publish_events(parts.directory, run.results, names)
+        results.remove(table_file(Detection))
+        results.remove(table_file(ExpectedDetection))
+    if parts.of_events is not None:
+        publish_events(parts.folder, results, names)
     else:
-        remove_events(run.results)
+        results.remove(EVENTS)
     if written != delivered:
-        raise RunDirectoryError(f"{run.results}: Spark's workers write elsewhere; a cluster must share this directory")
+        raise RunDirectoryError(f"{run.results}: parts of tables are missing: another analysis of the run removed them")
 
 
 def _total(frame: Frame, tally: _Tally, done: Done) -> _Tally:

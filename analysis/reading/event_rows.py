@@ -8,7 +8,6 @@ against 1.7 us for which DuckDB's reader and 3.7 us for which Arrow's reader of 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -16,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import astuple
 
+from analysis.run_files.folders import Folder
 from analysis.run_files.logs import RecordBlock
 from analysis.tables.events import (
-    EVENTS,
     LOG_PLACE,
     PATH_COLUMNS,
     RUN_TIME,
@@ -50,7 +49,7 @@ class EventRows:
         columns[LOG_PLACE] = pa.array(block.places(), pa.int64())
         self._batches.append(pa.RecordBatch.from_pydict(columns))
 
-    def write(self, parts: Path, number: int, variants: Collection[str]) -> None:
+    def write(self, parts: Folder, number: int, variants: Collection[str]) -> None:
         """Writes a file for each kind of event of each of these variants, which a repeated task replaces; records of
         other variants are left out. `number` is the share's."""
         if not self._batches:
@@ -59,10 +58,8 @@ class EventRows:
         self._batches.clear()
         for values, rows in _divided(table):
             if values[0] in variants:
-                directory = event_partition(parts / EVENTS, values)
-                directory.mkdir(parents=True, exist_ok=True)
-                file = directory / f"part-{number:06}.parquet"
-                pq.write_table(rows.cast(event_schema()), file, use_dictionary=names)
+                with parts.create(f"{event_partition(values)}/part-{number:06}.parquet") as file:
+                    pq.write_table(rows.cast(event_schema()), file, use_dictionary=names)
 
 
 def _array(column: EventColumn, values: Sequence[object]) -> pa.Array:

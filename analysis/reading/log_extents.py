@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, starmap
-from pathlib import Path
 from typing import NamedTuple
 
 from record.files import node_of
@@ -149,15 +148,15 @@ class LogExtents:
 
     def damaged(self) -> Counter[str]:
         """Lines that are no records although their writer was not killed, by node."""
-        return Counter({node_of(Path(file)): extent.malformed for file, extent in self._files.items()})
+        return Counter({node_of(file): extent.malformed for file, extent in self._files.items()})
 
     def torn(self) -> Counter[str]:
         """Lines that their writer did not end, by node."""
-        return Counter({node_of(Path(file)): extent.torn for file, extent in self._files.items()})
+        return Counter({node_of(file): extent.torn for file, extent in self._files.items()})
 
     def strays(self) -> Counter[str]:
         """Records outside of any incarnation, by node."""
-        return Counter({node_of(Path(file)): extent.strays() for file, extent in self._files.items()})
+        return Counter({node_of(file): extent.strays() for file, extent in self._files.items()})
 
     def _of(self, file: str) -> FileExtent:
         return self._files.setdefault(file, FileExtent())

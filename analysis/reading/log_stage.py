@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -16,6 +15,7 @@ from analysis.reading.log_tally import LogTally
 from analysis.reading.publication_events import EVENT_BLOCKS
 from analysis.reading.share_reader import LoggedVariants, ShareReader
 from analysis.run_files.clocks import ONE_CLOCK, Clocks
+from analysis.run_files.folders import Folder
 from analysis.run_files.logs import (
     NO_DILATION,
     Dilations,
@@ -48,30 +48,31 @@ READ = pa.schema(
 class LogStage:
     """Reads a share of the logs. Records of variants that are not in the manifest are counted and ignored."""
 
+    logs: Folder
     logged: LoggedVariants
     buckets: int
     """Number of buckets of publications, and of as many of receiving brokers behind them."""
     dilations: Dilations = field(default_factory=lambda: NO_DILATION)
     clocks: Clocks = field(default_factory=lambda: ONE_CLOCK)
-    parts: str = ""
-    """The directory for parts of the table `events`; empty where that is not wanted."""
+    parts: Folder | None = None
+    """The folder for parts of the table `events`; None where that is not wanted."""
 
     def __call__(self, row: pa.Table) -> pa.Table:
         [share] = rows_of(row, Share)
         reader = ShareReader(self.logged, self.buckets)
-        rows = EventRows() if self.parts else None
+        rows = EventRows() if self.parts is not None else None
         for piece in share.pieces:
             for block in self._blocks(piece, rows):
                 reader.read(block, piece.file)
-        if rows is not None:
-            rows.write(Path(self.parts), share.number, self.logged.numbers)
+        if rows is not None and self.parts is not None:
+            rows.write(self.parts, share.number, self.logged.numbers)
         blocks = [row_of(reader.events.blocks()), row_of(reader.hops.blocks())]
         return pa.table([*reader.tally().table().columns, *blocks], schema=READ)
 
     def _blocks(self, piece: Piece, rows: EventRows | None) -> Iterator[RecordBlock]:
         """The records of a piece, by the run's clock and in the scenario's time; they are added to `rows`."""
-        clock = self.clocks.get(Path(piece.file).name)
-        for block in read_piece(piece):
+        clock = self.clocks.get(piece.file)
+        for block in read_piece(self.logs, piece):
             if clock is not None:
                 clock.bring_to_run_time(block.records)
             run_times = [record.time for record in block.records] if rows is not None and self.dilations else None

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
-from pathlib import Path
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from record.files import LONGEST_LINE, open_log
+from analysis.run_files.folders import Folder, LogFile
+from record.files import LONGEST_LINE
 from record.log import Event, TraceRecord
 
 BLOCK_BYTES = 256 << 10
@@ -72,6 +72,7 @@ class Piece:
     """The lines of a file that begin in [start, end), in bytes."""
 
     file: str
+    """Its name in the folder of the logs."""
     start: int
     end: int
 
@@ -101,18 +102,17 @@ class RecordBlock:
         return self.offset + (starts if len(starts) == len(self.records) else np.arange(len(self.records)))
 
 
-def divide(files: Iterable[Path], share_bytes: int) -> list[list[Piece]]:
+def divide(files: Iterable[LogFile], share_bytes: int) -> list[list[Piece]]:
     """Shares of about `share_bytes` each: several small files, or a part of a large one. Empty files are left out."""
     shares: list[list[Piece]] = []
     room = 0
     for file in files:
-        size = file.stat().st_size
-        for start in range(0, size, share_bytes):
-            end = min(start + share_bytes, size)
+        for start in range(0, file.size, share_bytes):
+            end = min(start + share_bytes, file.size)
             if end - start > room:
                 shares.append([])
                 room = share_bytes
-            shares[-1].append(Piece(str(file.absolute()), start, end))
+            shares[-1].append(Piece(file.name, start, end))
             room -= end - start
     return shares
 
@@ -138,9 +138,9 @@ def bring_to_scenario_time(records: Iterable[TraceRecord], dilations: Dilations)
                 record.written = scenario_time(record.written, dilation)
 
 
-def read_piece(piece: Piece) -> Iterator[RecordBlock]:
+def read_piece(logs: Folder, piece: Piece) -> Iterator[RecordBlock]:
     """Every record of a piece, in order, with the times of the log. Raises `OSError`."""
-    with open_log(Path(piece.file)) as file:
+    with logs.open(piece.file) as file:
         if piece.start:
             file.seek(piece.start - 1)
             file.readline(LONGEST_LINE)  # the rest of a line that belongs to the piece before

@@ -13,9 +13,10 @@ import msgspec
 from msgspec import structs
 
 from analysis.run_files.clocks import Clocks, HostClock
+from analysis.run_files.folders import Folder, LocalFolder, LogFile
 from analysis.run_files.logs import Dilations, scenario_time
 from analysis.run_files.processor_times import NodeTimes, read_processor_times
-from analysis.run_files.soundness import readable_logs, require_sound_manifest, require_this_format
+from analysis.run_files.soundness import require_sound_manifest, require_this_format
 from record.errors import RunDirectoryError
 from record.fidelity import Fidelity
 from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, node_of, read_file
@@ -36,6 +37,8 @@ class RunDirectory:
     """A finished or interrupted run on disk."""
 
     path: Path
+    folder: Folder
+    """The same directory, or the one on a store of which `path` has the small files. Workers open it."""
     manifest: Manifest
     """With the phases in the scenario's time, as the records of the logs once they are read."""
     fidelity: Fidelity | None
@@ -72,11 +75,12 @@ class RunDirectory:
         return {variant: loaded[name] for variant, name in files.items()}
 
     @property
-    def logs(self) -> Path:
-        return self.path / LOGS
+    def logs(self) -> Folder:
+        return self.folder.below(LOGS)
 
     @property
     def results(self) -> Path:
+        """The directory of the small tables."""
         return self.path / RESULTS
 
     @cached_property
@@ -105,9 +109,9 @@ class RunDirectory:
         return read_processor_times(self.path, self.dilations)
 
     @cached_property
-    def log_files(self) -> tuple[Path, ...]:
+    def log_files(self) -> tuple[LogFile, ...]:
         """The logs. Raises `RunDirectoryError` for one that is no file."""
-        return tuple(readable_logs(self.logs))
+        return tuple(self.logs.logs())
 
     @cached_property
     def brokers_without_log(self) -> list[BrokerId]:
@@ -121,11 +125,14 @@ class RunDirectory:
             if variant.phase(PhaseName.RUN) is not None
             for broker in self.overlays[variant.name].brokers
         }
-        return sorted(ran - {node_of(file) for file in self.log_files})
+        return sorted(ran - {node_of(file.name) for file in self.log_files})
 
 
-def open_run(path: Path) -> RunDirectory:
-    """Reads the files that describe a run. Raises `RunDirectoryError` naming the file that is missing or wrong."""
+def open_run(path: Path, folder: Folder | None = None) -> RunDirectory:
+    """Reads the files that describe a run. Raises `RunDirectoryError` naming the file that is missing or wrong.
+
+    `folder` has the logs and gets the tables; the directory itself by default.
+    """
     manifest = read_manifest(path)
     if not manifest.variants:
         raise RunDirectoryError(f"{path / MANIFEST}: variants: none began, so there is nothing to analyse")
@@ -134,7 +141,11 @@ def open_run(path: Path) -> RunDirectory:
     loaded = {name: _topology_file(path / name, load) for name in files}
     manifest = structs.replace(manifest, variants=[in_scenario_time(variant) for variant in manifest.variants])
     return RunDirectory(
-        path, manifest, fidelity, {variant.name: loaded[variant.topology] for variant in manifest.variants}
+        path=path,
+        folder=folder or LocalFolder(path.absolute()),
+        manifest=manifest,
+        fidelity=fidelity,
+        overlays={variant.name: loaded[variant.topology] for variant in manifest.variants},
     )
 
 

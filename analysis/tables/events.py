@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
@@ -79,10 +78,10 @@ def names_that_repeat() -> list[str]:
     return [column.name for column in event_columns() if column.repeats and column.name not in PATH_COLUMNS]
 
 
-def event_partition(table: Path, values: Sequence[str]) -> Path:
-    """The directory of the rows of a variant and a kind of event, given in this order."""
+def event_partition(values: Sequence[str]) -> str:
+    """The folder of the rows of a variant and a kind of event, given in this order."""
     named = (f"{column}={quote(value, safe='')}" for column, value in zip(PATH_COLUMNS, values, strict=True))
-    return table.joinpath(*named)
+    return "/".join((EVENTS, *named))
 
 
 def _column(field: inspect.Field) -> EventColumn:

@@ -1,4 +1,4 @@
-"""Tables that grow with every message: directories whose parts workers write, so that no row passes the driver.
+"""Tables that grow with every message: folders whose parts workers write, so that no row passes the driver.
 
 `results/notifications.parquet/variant=fixed/part-000001.parquet` is read by Spark, Arrow, pandas and DuckDB as part
 of one table whose column `variant` is in the path. Names of variants are percent-encoded, so that any name will do.
@@ -6,13 +6,9 @@ of one table whose column `variant` is in the path. Names of variants are percen
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-import stat
-import tempfile
+import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 from urllib.parse import quote
@@ -20,6 +16,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.run_files.folders import Folder
 from analysis.tables.deliveries import Expectation, Notification
 from analysis.tables.detections import Detection, ExpectedDetection
 from analysis.tables.events import EVENTS, event_partition, event_schema
@@ -41,13 +38,13 @@ class PartWriter(Generic[Row]):
     Rows must come variant by variant.
     """
 
-    def __init__(self, parts: Path, row: type[Row], number: int) -> None:
-        """`parts` is the directory given by `parts_directory`."""
+    def __init__(self, parts: Folder, row: type[Row], number: int) -> None:
+        """`parts` is the folder given by `parts_folder`."""
         self._row: type[Row] = row
-        self._table = parts / table_file(row)
+        self._parts = parts
         self._file = f"part-{number:06}.parquet"
         self._variant: str | None = None
-        self._writer: pq.ParquetWriter | None = None
+        self._writer: tuple[pq.ParquetWriter, pa.NativeFile] | None = None
         self._waiting: list[Row] = []
 
     def __enter__(self) -> Self:
@@ -66,85 +63,88 @@ class PartWriter(Generic[Row]):
     ) -> None:
         if error is None:
             self._finish()
-        elif self._writer is not None:
-            self._writer.close()
+        else:
+            self._close()
 
     def _flush(self) -> None:
         if self._writer is None:
-            directory = partition(self._table, self._variant or "")
-            directory.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(directory / self._file, _file_schema(self._row))
-        self._writer.write_table(table_of(self._waiting, self._row).drop_columns(PARTITION_KEY))
+            file = self._parts.create(f"{_partition(table_file(self._row), self._variant or '')}/{self._file}")
+            self._writer = pq.ParquetWriter(file, _file_schema(self._row)), file
+        self._writer[0].write_table(table_of(self._waiting, self._row).drop_columns(PARTITION_KEY))
         self._waiting.clear()
 
     def _finish(self) -> None:
         """Completes the variant's file."""
         if self._waiting:
             self._flush()
+        self._close()
+
+    def _close(self) -> None:
         if self._writer is not None:
-            self._writer.close()
+            for part in self._writer:
+                part.close()
             self._writer = None
 
 
 @contextmanager
-def parts_directory(results: Path) -> Iterator[Path]:
-    """The directory for the workers' parts, removed at the end."""
-    for left in results.glob(f"{_PARTS}*"):  # by an analysis that was killed
-        if stat.S_ISDIR(left.lstat().st_mode):
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink()
-    parts = Path(tempfile.mkdtemp(prefix=_PARTS, dir=results))
+def parts_folder(results: Folder) -> Iterator[Folder]:
+    """The folder for the workers' parts, removed at the end."""
+    for name in results.names():
+        if name.startswith(_PARTS):  # by an analysis that was killed
+            results.remove(name)
+    name = f"{_PARTS}{secrets.token_hex(8)}"
+    parts = results.below(name)
+    parts.make()
     try:
         yield parts
     finally:
-        shutil.rmtree(parts, ignore_errors=True)
+        with suppress(OSError):
+            results.remove(name)
 
 
-def publish_parts(parts: Path, row: type[Row], results: Path, variants: Iterable[str]) -> int:
+def publish_parts(parts: Folder, row: type[Row], results: Folder, variants: Iterable[str]) -> int:
     """Assembles `results/<name>.parquet` from the parts of a table, replacing an older one. Returns the number of
     rows."""
-    table = parts / table_file(row)
+    table = table_file(row)
+    files = parts.files(table)
     for variant in variants:
-        directory = partition(table, variant)
-        directory.mkdir(parents=True, exist_ok=True)
-        if not any(directory.iterdir()):
-            pq.write_table(_file_schema(row).empty_table(), directory / _EMPTY)
-    rows = sum(int(pq.read_metadata(file).num_rows) for file in table.rglob("*.parquet"))
-    _replace(results / table.name, table, parts / f"{table.name}.old")
+        if not _any_in(folder := _partition(table, variant), files):
+            _write_empty(parts, folder, _file_schema(row))
+    rows = sum(_rows(parts, file) for file in files)
+    parts.move(table, results)
     return rows
 
 
-def publish_events(parts: Path, results: Path, variants: Iterable[str]) -> None:
+def publish_events(parts: Folder, results: Folder, variants: Iterable[str]) -> None:
     """Assembles `results/events` from its parts, replacing an older one. A variant without records has an empty file of
     its first kind of event, so that it is known to the table."""
-    table = parts / EVENTS
+    files = parts.files(EVENTS)
     for variant in variants:
-        directory = event_partition(table, (variant, Event.STARTED))
-        if not directory.parent.exists():
-            directory.mkdir(parents=True)
-            pq.write_table(event_schema().empty_table(), directory / _EMPTY)
-    _replace(results / EVENTS, table, parts / f"{EVENTS}.old")
+        folder = event_partition((variant, Event.STARTED))
+        if not _any_in(folder.rpartition("/")[0], files):
+            _write_empty(parts, folder, event_schema())
+    parts.move(EVENTS, results)
 
 
-def remove_events(results: Path) -> None:
-    """Removes the table of an earlier analysis, which would not belong to this one's."""
-    with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(results / EVENTS)
+def _partition(table: str, variant: str) -> str:
+    """The folder of a variant's rows."""
+    return f"{table}/{PARTITION_KEY}={quote(variant, safe='')}"
 
 
-def partition(table: Path, variant: str) -> Path:
-    """The directory of a variant's rows."""
-    return table / f"{PARTITION_KEY}={quote(variant, safe='')}"
+def _any_in(folder: str, files: Iterable[str]) -> bool:
+    return any(file.startswith(f"{folder}/") for file in files)
+
+
+def _write_empty(parts: Folder, folder: str, schema: pa.Schema) -> None:
+    with parts.create(f"{folder}/{_EMPTY}") as file:
+        pq.write_table(schema.empty_table(), file)
+
+
+def _rows(parts: Folder, file: str) -> int:
+    with parts.open(file) as opened:
+        return int(pq.read_metadata(opened).num_rows)
 
 
 def _file_schema(row: type[Row]) -> pa.Schema:
     schema = arrow_schema(row)
     return schema.remove(schema.get_field_index(PARTITION_KEY))
-
-
-def _replace(target: Path, new: Path, aside: Path) -> None:
-    """Replaces a directory. That takes two steps: the old one is moved aside first."""
-    if target.exists():
-        target.rename(aside)
-    new.rename(target)

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from analysis.engines import Engine
 from analysis.pipeline import analyze
+from analysis.run_files.stores import StoreFolder, copied_run, local_path
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
 from command_line.commands.progress import shown_progress
@@ -23,12 +24,22 @@ from record.files import FIDELITY
 from studies.junit import require_writable
 
 
-def analyze_run(run: Path, engine: Engine, junit: Path | None, events: EventTable = EventTable.ALL) -> ExitCode:
-    """`brokerlab analyze`: replaces a run's results and prints its verdicts. Raises `UserError`s."""
+def analyze_run(location: str, engine: Engine, junit: Path | None, events: EventTable = EventTable.ALL) -> ExitCode:
+    """`brokerlab analyze`: replaces a run's results and prints its verdicts. The run is a directory, or on a store.
+
+    Raises `UserError`s.
+    """
     require_writable(junit)
+    if (directory := local_path(location)) is not None:
+        return _analyze(directory, None, engine, junit, events)
+    with copied_run(location) as (run, store):
+        return _analyze(run, store, engine, junit, events)
+
+
+def _analyze(run: Path, store: StoreFolder | None, engine: Engine, junit: Path | None, events: EventTable) -> ExitCode:
     console = Console(highlight=False)
     with shown_progress(console) as show_stage:
-        summary = analyze(run, engine, show_stage, events)
+        summary = analyze(run, engine, show_stage, events, store)
     judged = with_audit(fidelity.read(run) if (run / FIDELITY).exists() else None, summary)
     print_verdicts(console, summary, judged)
     print_comparison(console, summary, run)

@@ -83,16 +83,26 @@ def emulate(
 @app.command(
     epilog=epilog(
         "brokerlab analyze runs/20260131T235959Z-quickstart-1a2b",
-        "brokerlab analyze RUN --master spark://host:7077",
         "brokerlab analyze RUN --no-spark --junit verdicts.xml",
+        "brokerlab analyze s3://bucket/runs/NAME --master spark://host:7077",
         codes=VERDICTS | BAD_INPUT | HOST | INTERRUPTED,
     )
 )
 def analyze(
-    run: RunArgument,
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="A run directory, or the URI of one: s3, hdfs, gs, abfss. Workers of a cluster mount the directory "
+            "at the same path, or reach the store and mount nothing.",
+        ),
+    ],
     master: Annotated[
         str | None,
-        typer.Option(help="The Spark master, such as spark://host:7077, or sc://host:15002; local by default."),
+        typer.Option(
+            help="The Spark master: local[N], spark://host:7077, yarn, k8s://host:443, or sc://host:15002 for a server "
+            "of Spark Connect; this host's processors by default."
+        ),
     ] = None,
     spark: SparkOption = True,
     events: EventsOption = EventTable.ALL,

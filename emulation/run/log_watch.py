@@ -102,4 +102,4 @@ class LogWatch:
             self._note(name, "its log was replaced by another file")
 
     def _note(self, name: str, fault: str) -> None:
-        self._found.setdefault(node_of(Path(name)), fault)
+        self._found.setdefault(node_of(name), fault)

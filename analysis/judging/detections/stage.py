@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -33,6 +32,7 @@ from analysis.judging.variant_context import VariantContext
 from analysis.reading.intervals import FOREVER, Intervals
 from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.placements import JoinPoint
+from analysis.run_files.folders import Folder
 from analysis.tables.deliveries import Cause
 from analysis.tables.detections import Detection, DetectionDefect, ExpectedDetection
 from analysis.tables.partitions import PartWriter
@@ -60,20 +60,20 @@ class DetectionStage:
 
     variants: Sequence[VariantContext]
     lifetimes: Mapping[CompositeName, Lifetimes]
-    parts: str
-    """The directory for parts of the tables."""
+    parts: Folder
+    """The folder for parts of the tables."""
     buckets: int
     """Number of buckets of composite subscriptions, which come first."""
 
     def __call__(self, parts: pa.Table) -> pa.Table:
-        tally, directory, number = DetectionTally(), Path(self.parts), parts.column("bucket")[0].as_py()
+        tally, number = DetectionTally(), parts.column("bucket")[0].as_py()
         beyond = number + self.buckets
         reader = CompositeEventReader(parts)
         with (
-            PartWriter(directory, Detection, number) as notifications,
-            PartWriter(directory, ExpectedDetection, number) as expected,
-            PartWriter(directory, Detection, beyond) as spurious_notifications,
-            PartWriter(directory, ExpectedDetection, beyond) as unexpected,
+            PartWriter(self.parts, Detection, number) as notifications,
+            PartWriter(self.parts, ExpectedDetection, number) as expected,
+            PartWriter(self.parts, Detection, beyond) as spurious_notifications,
+            PartWriter(self.parts, ExpectedDetection, beyond) as unexpected,
         ):
             for composite in reader:
                 lifetimes = self.lifetimes.get(composite, {})

@@ -31,6 +31,7 @@ from analysis.reading.log_tally import LogTally
 from analysis.reading.outages import lasting, outage_intervals, outages
 from analysis.reading.overlay_changes import OverlayChanges
 from analysis.reading.share_reader import LoggedVariants
+from analysis.run_files.folders import Folder
 from analysis.run_files.logs import scenario_time
 from analysis.run_files.run_directory import RunDirectory
 from record.log import Event
@@ -39,8 +40,8 @@ from record.promises import Completeness
 from record.time_units import SECOND
 
 
-def log_stage_of(run: RunDirectory, buckets: int, events: str) -> LogStage:
-    """Stage 1 over the logs of a run. `events` is the directory for parts of the table `events`, or empty."""
+def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogStage:
+    """Stage 1 over the logs of a run. `events` is the folder for parts of the table `events`, if that is wanted."""
     variants = run.manifest.variants
     logged = LoggedVariants(
         numbers={variant.name: number for number, variant in enumerate(variants)},
@@ -49,7 +50,7 @@ def log_stage_of(run: RunDirectory, buckets: int, events: str) -> LogStage:
         brokers=frozenset(run.brokers),
         unsettled=frozenset(number for number, variant in enumerate(variants) if variant.unsettled),
     )
-    return LogStage(logged, buckets, run.dilations, run.clocks, events)
+    return LogStage(run.logs, logged, buckets, run.dilations, run.clocks, events)
 
 
 def histories_of(

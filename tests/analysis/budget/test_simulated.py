@@ -17,6 +17,7 @@ from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
 from analysis.tables.results import read_table
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
+from record.files import LOGS
 from record.time_units import MILLISECOND, SECOND
 from scenario.loading import load_text
 from studies.calibration.latency import read_logs
@@ -42,7 +43,7 @@ def simulated(directory: Path, link: str, service: str = "0s", rate: str = "20/s
 
 def budgeted_run(run: RunDirectory, buckets: int = 2) -> BudgetTally:
     names = [variant.name for variant in run.manifest.variants]
-    reader = read(read_logs(run.logs), names, run.brokers)
+    reader = read(read_logs(run.path / LOGS), names, run.brokers)
     logs = reader.tally()
     variants = [budgeted(run.manifest, number, asked_of(run, number, logs)) for number in range(len(names))]
     return budget_of(reader, variants, run.brokers, buckets)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.claims.stored_rows import StoredRows
+from analysis.run_files.folders import LocalFolder
 from analysis.tables.deliveries import Expectation
 from analysis.tables.partitions import PartWriter
 from record.errors import RunDirectoryError
@@ -24,7 +25,7 @@ def rows_of(results: Path, variant: str) -> StoredRows[Expectation]:
 
 
 def written(results: Path, variant: str, number: int) -> None:
-    with PartWriter(results, Expectation, number) as writer:
+    with PartWriter(LocalFolder(results), Expectation, number) as writer:
         for publication in ("P1:1", "P1:2", f"P1:{number}"):
             writer.write(expectation(variant, publication))
 

@@ -65,7 +65,7 @@ print(run_simulated(Cell("c", (), "none", 1, json.dumps(scenario)), Path("here")
             "studies.spark_jobs.WrongExecutorError: has numpy 1 where the driver has 2\n",
             "has numpy 1 where",
         ),
-        ("PermissionError: [Errno 13] Permission denied: '/runs/r/logs/B1.jsonl'", "cannot use /runs/r/logs/B1.jsonl"),
+        ("PermissionError: [Errno 13] Permission denied: '/runs/r/logs/B1.jsonl'", "cannot open /runs/r/logs/B1.jsonl"),
         (
             "ExecutorLostFailure (executor 3 exited caused by a running task) Reason: Command exited with 137\n",
             "lost 4 times at the same task: Command exited with 137",

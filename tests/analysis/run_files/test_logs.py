@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.run_files.folders import LocalFolder, LogFile
 from analysis.run_files.logs import bring_to_scenario_time, divide, read_piece, scenario_time
 from analysis.tables.deliveries import Notification
 from analysis.tables.schema import arrow_schema
@@ -21,7 +22,9 @@ TOO_LARGE = b'{"time":1,"node":"B1","variant":"base","event":"received","hops":9
 
 def counted(file: Path, share_bytes: int) -> tuple[int, int, int]:
     """Records, torn lines, malformed ones."""
-    blocks = [block for share in divide([file], share_bytes) for piece in share for block in read_piece(piece)]
+    logs = LocalFolder(file.parent)
+    shares = divide(logs.logs(), share_bytes)
+    blocks = [block for share in shares for piece in share for block in read_piece(logs, piece)]
     return (
         sum(len(block.records) for block in blocks),
         sum(block.torn for block in blocks),
@@ -60,12 +63,16 @@ def test_every_line_is_read_once_however_a_file_is_divided(
         TraceRecord(time=number, node="n" * length, variant="base", event="received")  # type: ignore[arg-type]
         for number, length in enumerate(lengths)
     ]
-    file = tmp_path_factory.mktemp("logs") / "B1.jsonl"
-    file.write_bytes(msgspec.json.Encoder().encode_lines(records))
-    shares = divide([file], share_bytes)
+    logs = LocalFolder(tmp_path_factory.mktemp("logs"))
+    (logs.path / "B1.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(records))
+    shares = divide(logs.logs(), share_bytes)
     assert all(piece.end - piece.start <= share_bytes for share in shares for piece in share)
     read = [
-        record.time for share in shares for piece in share for block in read_piece(piece) for record in block.records
+        record.time
+        for share in shares
+        for piece in share
+        for block in read_piece(logs, piece)
+        for record in block.records
     ]
     assert read == list(range(len(lengths)))
 
@@ -81,8 +88,9 @@ def test_all_times_of_a_record_become_the_scenarios_and_only_those(tmp_path: Pat
         for variant in ("slow", "plain")
     )  # fmt: skip
     (tmp_path / "B1.jsonl").write_bytes(lines)
-    (share,) = divide([tmp_path / "B1.jsonl"], 1000)
-    slow, plain = (record for piece in share for block in read_piece(piece) for record in block.records)
+    logs = LocalFolder(tmp_path)
+    (share,) = divide(logs.logs(), 1000)
+    slow, plain = (record for piece in share for block in read_piece(logs, piece) for record in block.records)
     bring_to_scenario_time((slow, plain), {"slow": 4.0})
     assert (slow.time, slow.duration, slow.intended) == (250, 125, 225)
     assert (slow.queue, slow.count, slow.bytes, slow.hops) == (10, 20, 30, 40)
@@ -99,10 +107,8 @@ def test_the_order_of_times_is_kept(first: int, second: int, dilation: float) ->
     assert scenario_time(late, 1.0) == late
 
 
-def test_small_files_share_a_task(tmp_path: Path) -> None:
-    files = [tmp_path / f"{number}.jsonl" for number in range(5)]
-    for file in files:
-        file.write_bytes(RECORD)
+def test_small_files_share_a_task() -> None:
+    files = [LogFile(f"{number}.jsonl", len(RECORD)) for number in range(5)]
     assert [len(share) for share in divide(files, 2 * len(RECORD))] == [2, 2, 1]
 
 

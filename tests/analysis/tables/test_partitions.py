@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset
 
+from analysis.run_files.folders import LocalFolder
 from analysis.tables.deliveries import Expectation
-from analysis.tables.partitions import PartWriter, parts_directory, publish_parts
+from analysis.tables.partitions import PartWriter, parts_folder, publish_parts
 from analysis.tables.results import ROWS_AT_ONCE, read_table, write_table
 from analysis.tables.schema import arrow_schema
 from tests.analysis.rows import expectation
@@ -18,12 +19,13 @@ VARIANTS = ("publications=fixed, cpu=10%", "a/b", "ü", "none of it", "12")
 
 
 def write(results: Path, buckets: dict[int, list[Expectation]], variants: tuple[str, ...] = VARIANTS) -> int:
-    with parts_directory(results) as parts:
+    folder = LocalFolder(results)
+    with parts_folder(folder) as parts:
         for number, rows in buckets.items():
             with PartWriter(parts, Expectation, number) as writer:
                 for row in rows:
                     writer.write(row)
-        return publish_parts(parts, Expectation, results, variants)
+        return publish_parts(parts, Expectation, folder, variants)
 
 
 def rows_of(variant: str, count: int, since: int = 0) -> list[Expectation]:
@@ -71,12 +73,13 @@ def test_a_part_made_again_and_an_older_table_are_replaced(tmp_path: Path) -> No
     for count in (9, 4):
         write(tmp_path, {0: rows_of("one", count)}, ("one",))
         assert len(read_table(tmp_path, Expectation)) == count
-    with parts_directory(tmp_path) as parts:
+    folder = LocalFolder(tmp_path)
+    with parts_folder(folder) as parts:
         for count in (8, 6):
             with PartWriter(parts, Expectation, 0) as writer:
                 for row in rows_of("one", count):
                     writer.write(row)
-        assert publish_parts(parts, Expectation, tmp_path, ("one",)) == 6
+        assert publish_parts(parts, Expectation, folder, ("one",)) == 6
     assert [path.name for path in tmp_path.iterdir()] == ["expected.parquet"]
 
 
@@ -84,7 +87,7 @@ def test_a_stage_that_fails_leaves_the_older_table(tmp_path: Path) -> None:
     write(tmp_path, {0: rows_of("one", 3)}, ("one",))
     with (
         pytest.raises(RuntimeError),
-        parts_directory(tmp_path) as parts,
+        parts_folder(LocalFolder(tmp_path)) as parts,
         PartWriter(parts, Expectation, 0) as writer,
     ):
         writer.write(expectation(variant="one", publication="P:1"))

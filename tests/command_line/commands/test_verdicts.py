@@ -145,5 +145,5 @@ def test_a_run_without_its_fidelity_proves_nothing(
 ) -> None:
     history = joined("base").publish()
     run = write_run(tmp_path / "run", [history if at is None else history.notify(at=at)], fidelity)
-    assert analyze_run(run, PlainEngine(), None) is code
+    assert analyze_run(str(run), PlainEngine(), None) is code
     assert capsys.readouterr().out.count(UNKNOWN) == (fidelity is None)

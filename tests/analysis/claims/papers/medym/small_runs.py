@@ -15,9 +15,9 @@ from analysis.claims import Recipe
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.shipped import MEASURES
 from analysis.claims.verdict import Measurement
+from analysis.run_files.folders import LocalFolder
 from analysis.tables.deliveries import Notification
-from analysis.tables.partitions import PartWriter, partition
-from analysis.tables.results import table_file
+from analysis.tables.partitions import PartWriter, parts_folder, publish_parts
 from analysis.tables.summary import Matching
 from record.files import RESULTS
 from record.log import Event, TraceRecord
@@ -88,11 +88,14 @@ def run_of(directory: Path, events: Mapping[str, Iterable[Published]]) -> Measur
     for server in SERVERS:
         lines = b"".join(msgspec.json.encode(record) + b"\n" for record in records if record.node == server)
         (directory / "logs" / f"{server}.jsonl").write_bytes(lines)
-    with PartWriter(directory / RESULTS, Notification, 0) as notifications:
-        for name, published in events.items():
-            partition(directory / RESULTS / table_file(Notification), name).mkdir(parents=True)
-            for row in _notifications(name, published):
-                notifications.write(row)
+    results = LocalFolder(directory / RESULTS)
+    results.path.mkdir()
+    with parts_folder(results) as parts:
+        with PartWriter(parts, Notification, 0) as notifications:
+            for name, published in events.items():
+                for row in _notifications(name, published):
+                    notifications.write(row)
+        publish_parts(parts, Notification, results, events)
     return MeasuredRun(directory, tuple(map(variant, events)))
 
 
