@@ -34,7 +34,8 @@ def kernel() -> str:
 
 def git_revision() -> str | None:
     """The commit of the running tree, with `+` if files differ from it; None outside of a git tree."""
-    git = ["git", "-C", str(_ROOT), "-c", f"safe.directory={_ROOT}"]
+    # Without its lock of the index, which would stay, and stop the user's next commit, where a slow `status` is ended.
+    git = ["git", "--no-optional-locks", "-C", str(_ROOT), "-c", f"safe.directory={_ROOT}"]
     try:
         revision = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)
         status = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True, timeout=10)
