@@ -197,12 +197,20 @@ class _AskedInTheEnd(Interrupt):
 
 
 def test_a_run_can_be_ended_while_its_clients_leave(
-    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("emulation.simulation.deployment._LOOK_INTERVAL", 0.0)
+    plan = make_plan(load(scenario, {"timeline.withdraw": "10s"}))
     outcome = simulate(plan, tmp_path, calibration=Calibration.free(), interrupt=_AskedInTheEnd(tmp_path))
     assert outcome.interrupted
     assert manifest.read(outcome.directory).variants[0].interrupted
+
+
+def test_brokers_withdraw_at_the_end_only_where_that_is_looked_at(scenario: Path, run: Path, tmp_path: Path) -> None:
+    plan = make_plan(load(scenario, {"timeline.withdraw": "10s"}))
+    looked_at = simulate(plan, tmp_path, calibration=Calibration.free()).directory
+    withdrawals = [[each for each in records(made) if each.kind == "unsubscribe"] for made in (run, looked_at)]
+    assert not withdrawals[0] and withdrawals[1]
 
 
 def test_a_full_disk_ends_the_run_in_one_line(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
