@@ -226,8 +226,9 @@ async def test_messages_of_a_stream_that_has_ended_are_handled_on_the_next_one_o
                 greeting = Hello(broker="B1", incarnation=1, protocol="tid")
                 await call.write(encode_link_frame(greeting, MB)[0])
                 answer = decode_hello(await call.read())
-                await call.write(encode_link_frame(MessageFrame(messages[answer.handled :]), MB)[0])
-                await until(submitted, lambda *_: True)
+                if rest := messages[answer.handled :]:  # none on a host so busy that the neighbour opens it too late
+                    await call.write(encode_link_frame(MessageFrame(rest), MB)[0])
+                    await until(submitted, lambda *_: True)
             while server._service.waiting:
                 await server._service.progress()
             call.cancel()
