@@ -15,7 +15,7 @@ from record.time_units import MILLISECOND
 
 @dataclass(frozen=True, slots=True)
 class BudgetTables:
-    """See the module."""
+    """Rows of the tables of delays' parts, made from the tally of a run."""
 
     tally: BudgetTally
     variants: Sequence[BudgetedVariant]

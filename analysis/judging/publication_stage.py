@@ -128,7 +128,7 @@ class PublicationStage:
     changing: frozenset[int] = frozenset()
     """Variants whose overlay changes."""
     networks: Mapping[int, Network] = field(default_factory=dict)
-    """By variant, for those over a network of routers."""
+    """Networks of routers under the overlays, by variant; without those that have none."""
     nodes: Mapping[str, int] = field(default_factory=dict)
     """The numbers of brokers and drivers in the ways of notifications."""
 

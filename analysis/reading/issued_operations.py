@@ -22,7 +22,7 @@ _Digests = Annotated[int, add_digests]
 
 
 class IssuedOperations(msgspec.Struct):
-    """Those of one client in one variant."""
+    """Number and digests of the operations that one client issued in one variant."""
 
     variant: int
     client: str

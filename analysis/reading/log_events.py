@@ -57,7 +57,7 @@ class ClientOperations:
         return chain.from_iterable(self._of.values())
 
     def pop(self, variant: int) -> list[ClientOperation]:
-        """Those of one variant, which are kept no longer."""
+        """Takes out the operations of one variant."""
         return self._of.pop(variant, [])
 
 

@@ -143,7 +143,7 @@ class LogExtents:
         return starmap(LoggedFile, self._files.items())
 
     def incarnations(self) -> list[Incarnation]:
-        """Those of all nodes in all variants."""
+        """Incarnations of all nodes in all variants, file by file."""
         return [found for file in sorted(self._files) for found in self._files[file].incarnations()]
 
     def damaged(self) -> Counter[str]:

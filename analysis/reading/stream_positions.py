@@ -25,7 +25,7 @@ class StreamPiece(NamedTuple):
     stream: str
     file: str
     offset: int
-    """Of the block, in its file."""
+    """Byte of the file at which the block begins."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -38,7 +38,7 @@ class RunDirectory:
 
     path: Path
     folder: Folder
-    """The same directory, or the one on a store of which `path` has the small files. Workers open it."""
+    """Folder that workers open: `path` itself, or a folder on a store of whose small files `path` has copies."""
     manifest: Manifest
     """With the phases in the scenario's time, as the records of the logs once they are read."""
     fidelity: Fidelity | None

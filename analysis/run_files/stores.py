@@ -41,7 +41,7 @@ class StoreFolder:
     """A folder on a store."""
 
     uri: str
-    """Of the run. May hold credentials and settings, as PyArrow reads them."""
+    """Address of the run. It may hold credentials and settings, as PyArrow reads them."""
     within: str = ""
     """The path from there, with a slash before each name."""
 

@@ -141,7 +141,7 @@ class Kept(Protocol):
     """A field of a tally."""
 
     row: type[Any]
-    """Of rows that it becomes, and is made of."""
+    """Type of the rows that it becomes, and is made of."""
 
     def add(self, row: Any, /) -> None:
         """Adds a row of another tally."""

@@ -28,8 +28,10 @@ SMALL = 40
 """Lines below which a module counts as small."""
 LONG_FUNCTION = 50
 """Lines above which a function counts as long."""
-QUESTIONS = ("What", "How", "Whether", "Where", "When", "Which", "Who", "Whose")
-REFERENCES = ("Those", "That", "The same", "As", "By", "Of", "So", "In which", "None", "See the module")
+UNCLEAR_WORDS = (
+    *("What", "How", "Whether", "Where", "When", "Which", "Who", "Whose"),
+    *("Those", "That", "The same", "As", "By", "Of", "So", "In which", "None", "See the module"),
+)
 """Words with which no docstring begins (CONTRIBUTING.md, prose), because it could not be read by itself."""
 REPEATED_STATEMENTS = 4
 """Statements from which on two functions with the same body count as a duplicate."""
@@ -182,11 +184,11 @@ def _bodies(source: Source) -> list[tuple[str, str]]:
     return found
 
 
-def unclear_docstrings(source: Source, words: Iterable[str] = (*QUESTIONS, *REFERENCES)) -> list[str]:
-    """Docstrings of modules, classes, functions and attributes that begin with one of these words."""
+def unclear_docstrings(source: Source) -> list[str]:
+    """Docstrings of modules, classes, functions and attributes that begin with an unclear word."""
     texts = (node.value for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     docstrings = ((node.value, node.lineno) for node in texts if isinstance(node, ast.Constant))
-    begin = re.compile(rf"\s*({'|'.join(words)})\b")
+    begin = re.compile(rf"\s*({'|'.join(UNCLEAR_WORDS)})\b")
     return [f"{source.name}:{line}" for text, line in docstrings if isinstance(text, str) and begin.match(text)]
 
 
