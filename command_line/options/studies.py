@@ -30,7 +30,9 @@ _RuntimeOption = Annotated[
 ]
 _MasterOption = Annotated[
     str | None,
-    typer.Option(help="Spread simulated cells over Spark: local[*] or spark://host:7077.", show_default=False),
+    typer.Option(
+        help="Spread simulated cells over Spark: local[*], spark://host:7077 or sc://host:15002.", show_default=False
+    ),
 ]
 _RetriesOption = Annotated[
     int | None,
@@ -159,7 +161,7 @@ def reproduce(
         typer.Option(
             "--spark-master",
             metavar="URL",
-            help="Spread the simulations over Spark: local[*] or spark://host:7077.",
+            help="Spread the simulations over Spark: local[*], spark://host:7077 or sc://host:15002.",
             show_default=False,
         ),
     ] = None,

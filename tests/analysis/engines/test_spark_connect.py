@@ -1,4 +1,4 @@
-"""An analysis on a server of Spark Connect, which is a process of its own."""
+"""An analysis and a campaign on a server of Spark Connect, which is a process of its own."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ from analysis.pipeline import analyze
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from record.errors import HostError
+from studies.campaign import cells, load_campaign
+from studies.campaign.cell import run_simulated
+from studies.campaign.result import encode
 from tests.analysis.engines.spark_processes import ROOT, connect_server, require_java
 from tests.analysis.history import joined, write_run
+from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
 
 
 @pytest.fixture(scope="module")
@@ -28,19 +32,29 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command of brokerlab to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "command_line", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.spark
+def test_cells_of_a_campaign_run_on_a_server_of_spark_connect(server: str, tmp_path: Path) -> None:
+    file, out = write_campaign(tmp_path, CAMPAIGN.replace("1..2", "[1]")), tmp_path / "out"
+    done = command("campaign", file, "--runtime", "simulated", "--master", server, "--out", out)
+    assert f"on Spark at {server}" in done.stderr
+    for cell in cells(load_campaign(file), file):
+        assert (out / "cells" / cell.key / "result.json").read_bytes() == encode(run_simulated(cell, tmp_path))
+
+
 @pytest.mark.spark
 def test_a_server_of_spark_connect_gives_the_same_results(server: str, tmp_path: Path) -> None:
     history = joined("base").publish("P:1").notify("P:1").publish("P:2").notify("P:2")
     there = write_run(tmp_path / "there", [history])
     here = Path(shutil.copytree(there, tmp_path / "here"))
     analyze(here, PlainEngine())
-    done = subprocess.run(
-        [sys.executable, "-m", "command_line", "analyze", there, "--master", server],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = command("analyze", there, "--master", server)
     assert (there / "summary.json").exists(), done.stderr
     assert (there / "summary.json").read_bytes() == (here / "summary.json").read_bytes()
     notified = [sorted(map(str, read_table(run / "results", Notification))) for run in (there, here)]
