@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -39,12 +38,8 @@ def write_table(rows: Iterable[_Row], results: Path, row: type[_Row]) -> None:
 
 
 def remove_table(results: Path, row: type[msgspec.Struct]) -> None:
-    """Removes a table that an earlier analysis wrote and this one does not have."""
-    file = results / table_file(row)
-    if file.is_dir():
-        shutil.rmtree(file)
-    else:
-        file.unlink(missing_ok=True)
+    """Removes a small table that an earlier analysis wrote and this one does not have."""
+    (results / table_file(row)).unlink(missing_ok=True)
 
 
 def read_table(results: Path, row: type[_Row]) -> list[_Row]:
