@@ -8,6 +8,7 @@ import numpy as np
 
 from analysis.auditing.hops.table import Numbers
 from analysis.budget.parts import Part
+from analysis.budget.replay.rows import handling
 from analysis.budget.shares import Cut, NodeShare
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits, at_most, likely
@@ -34,8 +35,9 @@ class Publishings:
     """True while a fault was on the broker."""
 
 
-def from_publisher(made: Publishings, variant: BudgetedVariant, waits: Waits) -> Cut:
-    """From the intended time to the turn at the publisher's broker."""
+def from_publisher(made: Publishings, variant: BudgetedVariant, waits: Waits) -> tuple[Cut, Numbers]:
+    """From the intended time to the turn at the publisher's broker; and the rows of `PublishingColumn` after the
+    publications' own."""
     cut = Cut.of(len(made.turn))
     parts = cut.parts
     begun = np.clip(made.before, made.published, np.maximum(made.published, made.turn))
@@ -65,7 +67,10 @@ def from_publisher(made: Publishings, variant: BudgetedVariant, waits: Waits) ->
     of_driver = np.clip(late - lateness, 0, left)
     cut.shares.append(NodeShare(made.driver, by_driver, of_driver))
     cut.shares.append(NodeShare(made.broker, earlier + by_broker, parts[:, Part.UNEXPLAINED] - of_driver))
-    return cut
+    platform = parts[:, Part.PLATFORM] + beyond - by_broker - by_driver
+    platform -= np.minimum(np.maximum(platform, 0), stopped)
+    ready, own = handling(begun - made.published, platform, made.cost + service, variant.rest.submit, variant)
+    return cut, np.column_stack((made.intended, ready + faulty, own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +115,10 @@ def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, wa
     return cut
 
 
-def to_client(stays: Stays, driver: Numbers, struck: Truths, variant: BudgetedVariant, waits: Waits) -> Cut:
-    """From the turn at the last broker to the client."""
+def to_client(
+    stays: Stays, driver: Numbers, struck: Truths, variant: BudgetedVariant, waits: Waits
+) -> tuple[Cut, Numbers]:
+    """From the turn at the last broker to the client; and the time for it without contention."""
     cut = Cut.of(len(stays.turn))
     parts = cut.parts
     done, work, waited = stays.routed(waits)
@@ -129,4 +136,6 @@ def to_client(stays: Stays, driver: Numbers, struck: Truths, variant: BudgetedVa
     parts[:, Part.UNEXPLAINED] = beyond - by_driver - by_broker
     cut.shares.append(NodeShare(driver, by_driver, parts[:, Part.UNEXPLAINED]))
     cut.shares.append(NodeShare(stays.broker, waited + by_broker, np.zeros_like(done)))
-    return cut
+    least, _, most = variant.rest.notify.bounds
+    platform = np.clip(parts[:, Part.PLATFORM] + beyond - by_driver - by_broker, least, most)
+    return cut, work + faulty + platform

@@ -77,6 +77,9 @@ def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
 
 
 def _keys(rows: Numbers, column: type[ArrivalColumn] | type[PassageColumn]) -> Numbers:
+    return turn_keys(rows[:, column.MESSAGE], rows[:, column.BROKER], rows[:, column.TIME])
+
+
+def turn_keys(messages: Numbers, brokers: Numbers, turns: Numbers) -> Numbers:
     """A number for each message, broker and turn."""
-    turns = rows[:, column.TIME] * _TIMES ^ rows[:, column.BROKER] * _MIXED
-    return np.asarray(rows[:, column.MESSAGE] ^ turns)
+    return np.asarray(messages ^ (turns * _TIMES ^ brokers * _MIXED))

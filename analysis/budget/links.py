@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 
 import numpy as np
@@ -38,9 +38,13 @@ class Range:
     """Without end where TCP may have to repeat a frame."""
     send_time: Numbers
     """Send time of the message's link; `UNKNOWN` where it is drawn anew for each message."""
+    through: NDArray[np.float64]
+    """The part that the link's rate takes."""
+    serialised: NDArray[np.float64]
+    """The part of that for the message's own frame; zero for all but the first message of a frame."""
 
     def take(self, chosen: Numbers) -> Range:
-        return Range(self.shortest[chosen], self.longest[chosen], self.send_time[chosen])
+        return Range(*(getattr(self, column.name)[chosen] for column in fields(self)))
 
     def nearest(self, took: Numbers) -> Numbers:
         """The part of what each took that the link explains; more than it took where that was quicker than it can."""
@@ -52,6 +56,7 @@ def ranges_of(sent: Records, asked: AskedVariant, nodes: Sequence[str]) -> tuple
     had at the start: of others it is not known what was asked for."""
     known = np.zeros(len(sent), dtype=np.bool_)
     shortest, longest = np.zeros(len(sent)), np.zeros(len(sent))
+    through, serialised = np.zeros(len(sent)), np.zeros(len(sent))
     send_time = np.zeros(len(sent), dtype=np.int64)
     for source, target, places in sent.directions(nodes):
         properties = asked.links.get((source, target))
@@ -69,7 +74,7 @@ def ranges_of(sent: Records, asked: AskedVariant, nodes: Sequence[str]) -> tuple
             own = sent.take(places)
             hops = Hops(own.time, own.link_time, own.link_time, own.bytes)
             frames = Frames(hops, np.ones(len(own), dtype=np.bool_), properties, asked.costs.longest)
-            through = frames.through()
-            shortest[places] += through
-            longest[places] += through + _ACKNOWLEDGEMENTS * frames.acknowledgement
-    return Range(shortest, longest, send_time), known
+            through[places], serialised[places] = frames.through(), frames.serialised()
+            shortest[places] += through[places]
+            longest[places] += through[places] + _ACKNOWLEDGEMENTS * frames.acknowledgement
+    return Range(shortest, longest, send_time, through, serialised), known

@@ -19,7 +19,7 @@ none, so they count up to the time that is to be explained. No time is counted t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +31,11 @@ from analysis.auditing.hops.table import HopTable, Numbers
 from analysis.budget.links import Range, ranges_of
 from analysis.budget.parts import PASSAGE, Part, PassageColumn
 from analysis.budget.records import Records, costs_of, earlier_turns, matched
+from analysis.budget.replay.rows import REPLAY, HopColumn, handling
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits, at_most, likely
-from analysis.judging.journeys.notified_ways import way_parts
+from analysis.engines.arrays import keyed_lists
+from analysis.judging.journeys.notified_ways import WAYS
 from analysis.reading.event_table import NOBODY
 from analysis.reading.publication_events import UNKNOWN
 from broker_service.messages import Kind
@@ -53,25 +55,29 @@ class PassageStage:
     nodes: Sequence[str]
     buckets: int
 
-    def __call__(self, table: HopTable) -> pa.Table:
-        """Rows of `WAYS`."""
-        rows = np.concatenate([np.empty((0, PASSAGE), dtype=np.int64), *self._passages(table)])
-        bucket = rows[:, PassageColumn.MESSAGE] % self.buckets
-        found = np.unique(bucket).tolist()
-        return way_parts(found, passages=[rows[bucket == number] for number in found])
-
-    def _passages(self, table: HopTable) -> Iterator[Numbers]:
+    def __call__(self, table: HopTable) -> tuple[pa.Table, pa.Table]:
+        """Rows of `WAYS`, and rows of `REPLAY` for all messages of the variants that are replayed."""
         kinds = list(dict.fromkeys(place.kind for place in table.places))
         records = Records.of(table, self.nodes, kinds)
+        passages, replayed = [np.empty((0, PASSAGE), dtype=np.int64)], {}
         for number, variant in enumerate(self.variants):
             if variant.asked.whole_log:
-                yield _rows_of(number, variant, self.nodes, records.take(records.variant == number), kinds)
+                own = records.take(records.variant == number)
+                rows, hops = _rows_of(number, variant, self.nodes, own, kinds)
+                passages.append(rows)
+                if variant.replayed:
+                    replayed[number] = hops
+        together = np.concatenate(passages)
+        bucket = together[:, PassageColumn.MESSAGE] % self.buckets
+        found = np.unique(bucket).tolist()
+        ways = keyed_lists(WAYS, found, passages=[together[bucket == number] for number in found])
+        return ways, keyed_lists(REPLAY, [*replayed], hops=[*replayed.values()])
 
 
 def _rows_of(
     number: int, variant: BudgetedVariant, nodes: Sequence[str], records: Records, kinds: Sequence[str]
-) -> Numbers:
-    """The passages of one variant in a bucket."""
+) -> tuple[Numbers, Numbers]:
+    """The passages of publications of one variant in a bucket, and the hops of all messages for its replay."""
     received = records.take(~records.sent)
     received = received.take(np.lexsort((received.peer, received.time, received.node)))
     before, cost = earlier_turns(received), costs_of(received, variant, kinds)
@@ -87,8 +93,9 @@ def _rows_of(
     sent = records.take(records.sent)
     sent = sent.take(np.lexsort((sent.time, sent.peer, sent.node)))
     ranges, known = ranges_of(sent, variant.asked, nodes)
-    choice = sent.is_kind(_PUBLISH, kinds) & known
-    over_links = np.flatnonzero(publications & (received.peer != NOBODY))
+    wanted = np.ones(len(received), dtype=np.bool_) if variant.replayed else publications
+    choice = known if variant.replayed else sent.is_kind(_PUBLISH, kinds) & known
+    over_links = np.flatnonzero(wanted & (received.peer != NOBODY))
     departures, arrivals = matched(sent.take(choice), received.take(over_links), len(nodes))
     departed, arrived = np.flatnonzero(choice)[departures], over_links[arrivals]
     cut = _Cut(
@@ -102,9 +109,24 @@ def _rows_of(
         cost[arrived],
         _struck(sent.take(departed), received.time[arrived], variant.asked, nodes),
     )
-    rows = np.concatenate((cut.rows(len(nodes)), clients))
+    passed, hops = cut.rows(len(nodes))
+    rows = np.concatenate((passed[publications[arrived]], clients))
     rows[:, PassageColumn.VARIANT] = number
-    return rows
+    if not variant.replayed:
+        return rows, hops
+    others = np.ones(len(received), dtype=np.bool_)
+    others[arrived] = False
+    return rows, np.concatenate((hops, _without_passage(received.take(others), cost[others])))
+
+
+def _without_passage(received: Records, cost: Numbers) -> Numbers:
+    """The hops of messages of which it is not known when they should have come: they come when they came."""
+    hops = np.zeros((len(received), len(HopColumn)), dtype=np.int64)
+    hops[:, HopColumn.BROKER], hops[:, HopColumn.MESSAGE] = received.node, received.message
+    hops[:, HopColumn.SENDER] = NOBODY
+    hops[:, HopColumn.TURN], hops[:, HopColumn.DUE] = received.time, received.time - cost
+    hops[:, HopColumn.OWN] = cost
+    return hops
 
 
 def _struck(sent: Records, until: Numbers, asked: AskedVariant, nodes: Sequence[str]) -> NDArray[np.bool_]:
@@ -133,8 +155,8 @@ class _Cut:
     cost: Numbers
     struck: NDArray[np.bool_]
 
-    def rows(self, relay: int) -> Numbers:
-        """The rows, without the variant's number. `relay` is the relay's number."""
+    def rows(self, relay: int) -> tuple[Numbers, Numbers]:
+        """The rows, without the variant's number, and the hops for a replay. `relay` is the relay's number."""
         sent, received, waits = self.sent, self.received, self.waits
         rows = np.zeros((len(sent), PASSAGE), dtype=np.int64)
         parts = rows[:, PassageColumn.PARTS :]
@@ -189,7 +211,31 @@ class _Cut:
             (PassageColumn.REST_OF_RELAY, rest_of_relay),
         ):
             rows[:, column] = numbers
-        return rows
+        platform = parts[:, Part.PLATFORM] + beyond - by_receiver - after_writing - by_relay
+        platform -= np.minimum(np.maximum(platform, 0), waits.stopped(received.node, begun, turn))
+        ready, own = handling(begun - due, platform, self.cost + service, self.variant.rest.link, self.variant)
+        writing = written - np.maximum(begin, self.free) - by_sender - unexplained
+        return rows, self._hops(writing, parts[:, Part.LINKS], ready + faulty, own)
+
+    def _hops(self, writing: Numbers, links: Numbers, ready: Numbers, own: Numbers) -> Numbers:
+        sent, received = self.sent, self.received
+        hops = np.zeros((len(sent), len(HopColumn)), dtype=np.int64)
+        for column, numbers in (
+            (HopColumn.BROKER, received.node),
+            (HopColumn.MESSAGE, received.message),
+            (HopColumn.TURN, received.time),
+            (HopColumn.SENDER, sent.node),
+            (HopColumn.ENTERED, sent.entered),
+            (HopColumn.WRITING, np.maximum(writing, 0)),
+            (HopColumn.LEFT, sent.time),
+            (HopColumn.SERIALISED, np.rint(self.ranges.serialised)),
+            (HopColumn.TRAVELLING, links - np.rint(self.ranges.through).astype(np.int64)),
+            (HopColumn.DUE, sent.link_time + links),
+            (HopColumn.READY, ready),
+            (HopColumn.OWN, own),
+        ):
+            hops[:, column] = numbers
+        return hops
 
     def _sending(self) -> tuple[Numbers, Numbers]:
         """Contention and the unexplained in the time from leaving the queue to writing.

@@ -22,10 +22,12 @@ from analysis.auditing.hops.table import Numbers
 from analysis.budget.ends import Publishings, Stays, from_publisher, inside_of_brokers, to_client
 from analysis.budget.joining import JoinedWays, joined
 from analysis.budget.parts import PARTS, Part, PassageColumn
+from analysis.budget.replay.rows import REPLAY
 from analysis.budget.shares import Cut, NodeShare, NodeTotals
 from analysis.budget.tally import BudgetTally, Grouping, Unknown, add_nodes, add_sums
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits
+from analysis.engines.arrays import keyed_lists, row_of
 from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import NOBODY, Truths
@@ -33,7 +35,8 @@ from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS
 from record.processors import RELAY
 from record.time_units import MILLISECOND, SECOND
 
-BUDGETED = BudgetTally().schema()
+BUDGETED = pa.schema([*BudgetTally().schema(), ("replayed", pa.list_(pa.struct(list(REPLAY))))])
+"""The results for a bucket: a tally, and parts of the replays of variants."""
 SUBSCRIBERS, CLIENTS = "subscribers", "clients"
 """The driver of clients that do not publish, and what stands for a driver that is not known."""
 
@@ -49,25 +52,36 @@ class BudgetStage:
     def __call__(self, parts: pa.Table) -> pa.Table:
         tally = BudgetTally()
         ways = joined(parts)
+        replayed: dict[int, _Parts] = {}
         for number, variant in enumerate(self.variants):
-            self._add(number, variant, ways.of_variant(number), tally)
-        return tally.table()
+            found = self._add(number, variant, ways.of_variant(number), tally)
+            if found is not None and variant.replayed:
+                replayed[number] = found
+        rows = keyed_lists(
+            REPLAY,
+            [*replayed],
+            publishings=[found.publishings for found in replayed.values()],
+            ends=[found.ended for found in replayed.values()],
+        )
+        return pa.table([*tally.table().columns, row_of(rows)], schema=BUDGETED)
 
     @property
     def subscribers(self) -> int:
         """The driver of clients that are notified, by number."""
         return self.nodes.index(SUBSCRIBERS) if SUBSCRIBERS in self.nodes else NOBODY
 
-    def _add(self, number: int, variant: BudgetedVariant, ways: JoinedWays, tally: BudgetTally) -> None:
+    def _add(self, number: int, variant: BudgetedVariant, ways: JoinedWays, tally: BudgetTally) -> _Parts | None:
+        """Adds the parts of one variant's delays, and returns them; None where no way is known."""
         levels = _levels(ways.arrivals[:, ArrivalColumn.BEFORE])
         known = _known(ways, levels)
         if unknown := int(np.count_nonzero(~known)):
             tally.unknown.add(Unknown(number, unknown))
         if not known.any():
-            return
+            return None
         names = (*self.nodes, RELAY, CLIENTS)
         totals = NodeTotals(len(names))
-        found = _Budget(variant, ways, levels, ways.notices[known], self, totals).parts()
+        cut = _Budget(variant, ways, levels, ways.notices[known], self, totals).parts()
+        found = cut.parts
         add_nodes(tally, number, names, totals.sums)
         intended = ways.notices[known, NoticeColumn.INTENDED]
         delay = np.maximum(found.sum(axis=1) / MILLISECOND, SMALLEST_MS)
@@ -76,6 +90,19 @@ class BudgetStage:
         if variant.run_start is not None:
             second = (intended - variant.run_start) // SECOND
             add_sums(tally, number, Grouping.SECOND, np.where(second == -1, 0, second), found)
+        return cut
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The delays of one variant's notifications, cut."""
+
+    parts: Numbers
+    """A row for each notification, in the order of `Part`."""
+    publishings: Numbers
+    """Rows of `PublishingColumn`."""
+    ended: Numbers
+    """Rows of `EndColumn`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +117,8 @@ class _Budget:
     totals: NodeTotals
     """Filled by `parts`."""
 
-    def parts(self) -> Numbers:
-        """The parts of each notification, in the order of `Part`."""
+    def parts(self) -> _Parts:
+        """The parts of each notification."""
         arrivals, before = self.ways.arrivals, self.ways.arrivals[:, ArrivalColumn.BEFORE]
         asked = self.variant.asked
         waits = Waits(asked.processors, (*self.stage.nodes, RELAY), asked.time_dilation)
@@ -101,7 +128,7 @@ class _Budget:
             np.add.at(weights, before[level], weights[level])
         sums = np.zeros((len(arrivals), PARTS), dtype=np.int64)
         first = self.levels[0][weights[self.levels[0]] > 0]
-        made = self._from_publishers(first, ended, waits)
+        made, come = self._from_publishers(first, ended, waits)
         sums[first] = made.parts
         self.totals.add(made, weights[first])
         onward = np.flatnonzero((before != NO_ARRIVAL) & (weights > 0))
@@ -115,15 +142,20 @@ class _Budget:
             sums[level] += sums[before[level]]
         last = self._stays(ended, self.notices[:, NoticeColumn.NOTIFIED])
         drivers = np.full(len(ended), self.stage.subscribers)
-        told = to_client(last, drivers, self._struck(last.broker, last.turn, last.end), self.variant, waits)
+        told, rest = to_client(last, drivers, self._struck(last.broker, last.turn, last.end), self.variant, waits)
         self.totals.add(told, np.ones(len(ended), dtype=np.int64))
-        return np.asarray(sums[ended] + told.parts)
+        turns = arrivals[:, [ArrivalColumn.BROKER, ArrivalColumn.MESSAGE, ArrivalColumn.TIME]]
+        return _Parts(
+            sums[ended] + told.parts,
+            np.column_stack((turns[first], come)),
+            np.column_stack((turns[ended], rest, self.notices[:, NoticeColumn.INTENDED])),
+        )
 
     def _stays(self, arrivals: Numbers, end: Numbers) -> Stays:
         rows = self.ways.arrivals[arrivals]
         return Stays(rows[:, ArrivalColumn.BROKER], rows[:, ArrivalColumn.TIME], rows[:, ArrivalColumn.ROUTING], end)
 
-    def _from_publishers(self, first: Numbers, ended: Numbers, waits: Waits) -> Cut:
+    def _from_publishers(self, first: Numbers, ended: Numbers, waits: Waits) -> tuple[Cut, Numbers]:
         """The ways to the publishers' brokers; all notifications of one publication have the publishing in common."""
         origin = np.arange(len(self.ways.arrivals))
         before = self.ways.arrivals[:, ArrivalColumn.BEFORE]

@@ -26,6 +26,13 @@ class Latency:
         times = np.sort(np.array(self.times, dtype=np.int64))
         return times, np.append(np.cumsum(times[::-1])[::-1], 0)
 
+    @cached_property
+    def bounds(self) -> tuple[int, int, int]:
+        """The shortest of them, their mean and the longest; without any, it may be every time."""
+        if not self.times:
+            return 0, 0, np.iinfo(np.int64).max
+        return min(self.times), sum(self.times) // len(self.times), max(self.times)
+
     def beyond(self, passed: Numbers) -> Numbers:
         """The mean of what is left of such a time when some of it passed while something else did."""
         if not self.times:
@@ -66,11 +73,21 @@ class BudgetedVariant:
         """True where the kernel's waits were sampled, or there can be none."""
         return self.simulated or bool(self.asked.processors)
 
+    @property
+    def replayed(self) -> bool:
+        """True where a replay without contention can differ from what was measured."""
+        return not self.simulated and self.asked.whole_log and bool(self.asked.processors)
+
+    @property
+    def draws_service(self) -> bool:
+        """True where the service time of each message is drawn, so that it cannot be told from the time before it."""
+        return bool(self.service) and self.service.distribution is not Distribution.CONSTANT
+
     def served(self, own: Numbers) -> Numbers:
         """Modelled service, given the time of each message that nothing else at rest explains. Where it is drawn, all
         of that is taken for it."""
         if not self.service:
             return np.zeros_like(own)
-        if self.service.distribution is Distribution.CONSTANT:
-            return np.full_like(own, round(self.service.mean * SECOND))
-        return np.maximum(own, 0)
+        if self.draws_service:
+            return np.maximum(own, 0)
+        return np.full_like(own, round(self.service.mean * SECOND))

@@ -51,6 +51,18 @@ def lists(elements: pa.Array, lengths: Sequence[int] | NDArray[Any]) -> pa.ListA
     return pa.ListArray.from_arrays(_fixed(_ends(lengths), pa.int32()), elements)
 
 
+def keyed_lists(schema: pa.Schema, keys: Sequence[int], **rows: Sequence[NDArray[np.int64]]) -> pa.Table:
+    """A table of a key of 32 bits and lists of numbers of 64 bits, of which those not given are empty. The numbers for
+    a key may have several dimensions."""
+    nothing = [np.empty(0, dtype=np.int64)] * len(keys)
+    columns = [integers(keys, pa.int32())]
+    for name in schema.names[1:]:
+        found = [each.reshape(-1) for each in rows.get(name, nothing)]
+        numbers = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+        columns.append(lists(integers(numbers, pa.int64()), [*map(len, found)]))
+    return pa.table(columns, schema=schema)
+
+
 def row_of(rows: pa.Table) -> pa.ListArray:
     """A table as the only value of a column of lists of structs."""
     columns = [column.combine_chunks() for column in rows.columns]

@@ -10,11 +10,18 @@ from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.stage import HopStage
 from analysis.auditing.hops.table import HopTable
 from analysis.budget.passages import PassageStage
+from analysis.budget.replay.rows import REPLAY
 from analysis.engines.arrays import row_of
 from analysis.judging.journeys.notified_ways import WAYS
 
-HOPS_READ = pa.schema([*HopTally().schema(), ("passages", pa.list_(pa.struct(list(WAYS))))])
-"""The results for a bucket: a tally, and parts for the buckets of the budget."""
+HOPS_READ = pa.schema(
+    [
+        *HopTally().schema(),
+        ("passages", pa.list_(pa.struct(list(WAYS)))),
+        ("replayed", pa.list_(pa.struct(list(REPLAY)))),
+    ]
+)
+"""The results for a bucket: a tally, parts for the buckets of the budget, and parts of the replays of variants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +33,5 @@ class LinkStage:
 
     def __call__(self, blocks: pa.Table) -> pa.Table:
         table = HopTable(blocks)
-        return pa.table([*self.hops(table).table().columns, row_of(self.passages(table))], schema=HOPS_READ)
+        columns = [*self.hops(table).table().columns, *map(row_of, self.passages(table))]
+        return pa.table(columns, schema=HOPS_READ)

@@ -7,6 +7,7 @@
    `judging.detections.stage`, by composite subscription: the same of detections, where there are any.
 4. `judging.delay_stage`, by group of notifications: percentiles of delays;
    `budget.stage`, by publication: ways of notifications and passages over links -> the parts of delays.
+5. `budget.replay.stage`, by variant: messages without contention -> delays without contention, where there is any.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.stage import HopStage
 from analysis.auditing.request import asked_of
 from analysis.budget.passages import PassageStage
+from analysis.budget.replay.stage import REPLAYED, ReplayStage, ReplayTally
 from analysis.budget.request import budgeted
 from analysis.budget.stage import BUDGETED, BudgetStage
 from analysis.budget.tables import BudgetTables
@@ -95,6 +97,7 @@ class Findings:
     traffic: TrafficTables
     delays: DelayTables
     budget: BudgetTables
+    replay: ReplayTally
     faults: FaultTables
     work: WorkTables
     changes: list[OverlayChanges | None]
@@ -192,8 +195,13 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     measured = delivered.field("delays").grouped(Grouping("bucket", buckets), measure_delays, MEASURED)
     delays = _total(measured, DelayTally(), counted("measuring delays", progress))
     ways = judged.field("notified_ways").with_rows_of(hops_read.field("passages"))
-    cut = ways.grouped(Grouping("bucket", buckets), BudgetStage(budgets, nodes), BUDGETED)
+    cut = ways.grouped(Grouping("bucket", buckets), BudgetStage(budgets, nodes), BUDGETED).kept()
     budget = _total(cut, BudgetTally(), counted("measuring delays", progress))
+    replay = ReplayTally()
+    if any(variant.replayed for variant in budgets):
+        rows = hops_read.field("replayed").with_rows_of(cut.field("replayed"))
+        replays = rows.grouped(Grouping("variant", len(budgets)), ReplayStage(budgets, nodes), REPLAYED)
+        replay = _total(replays, ReplayTally(), counted("replaying without contention", progress))
     _publish(run, context, parts, sum(counts.delivered for counts in publishers.counts))
     names = tuple(variant.name for variant in run.manifest.variants)
     return Findings(
@@ -206,6 +214,7 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
         traffic=_traffic(run, logs, publications),
         delays=DelayTables(delays, names),
         budget=BudgetTables(budget, budgets, names),
+        replay=replay,
         faults=FaultTables(context.variants, publications.baselines, publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),
         changes=found.changes,

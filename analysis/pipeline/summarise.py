@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from analysis.auditing import Evidence, audit
 from analysis.auditing.processor_waits import waits_in_words
 from analysis.auditing.request import costs_of, service_time_of
-from analysis.judging.delay_stage import DelayFigures
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.comparison import comparison_of
 from analysis.pipeline.delivery import delivery_of, overall
@@ -25,7 +25,7 @@ from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     UNKNOWN_FIDELITY,
     Delay,
-    DelayBudget,
+    DelayWithoutContention,
     KindMessages,
     Matching,
     SampledLogs,
@@ -72,7 +72,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 audit=audited,
                 interrupted=variant.interrupted,
                 delivery=delivery_of(number, variant, findings, _starved(run, variant.name), incomplete(audited)),
-                delay=_delay(findings.delays.of_all(number), findings.budget.of_all(number)),
+                delay=_delay(number, findings),
                 delay_by_hops=_of(variant.name, hops),
                 sampled_logs=_sampled_logs(variant, publications),
                 messages=_by_kind(moved),
@@ -119,13 +119,18 @@ def _evidence(run: RunDirectory, number: int, findings: Findings) -> Evidence:
     )
 
 
-def _delay(figures: DelayFigures | None, budget: DelayBudget | None) -> Delay:
+def _delay(number: int, findings: Findings) -> Delay:
+    figures, budget = findings.delays.of_all(number), findings.budget.of_all(number)
     if figures is None:
         return Delay(
             notifications=0, mean_ms=None, p50_ms=None, p95_ms=None, p99_ms=None, max_ms=None,
             queueing_share=None, ways_known=0,
         )  # fmt: skip
-    return struct_from(Delay, figures, budget=msgspec.UNSET if budget is None else budget)
+    if budget is None:
+        return struct_from(Delay, figures)
+    replayed = figures if findings.budget.variants[number].simulated else findings.replay.of(number)
+    without = UNSET if replayed is None else struct_from(DelayWithoutContention, replayed)
+    return struct_from(Delay, figures, budget=budget, without_contention=without)
 
 
 def _sampled_logs(variant: VariantRecord, publications: PublicationCounts) -> SampledLogs | msgspec.UnsetType:

@@ -192,6 +192,19 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     """The number of notifications whose whole path is in the log."""
     budget: DelayBudget | msgspec.UnsetType = msgspec.UNSET
     """Not set where the log does not hold the ways of notifications, as where brokers logged a sample."""
+    without_contention: DelayWithoutContention | msgspec.UnsetType = msgspec.UNSET
+    """Not set where it cannot be known: without a budget, or where waiting for processors was not sampled."""
+
+
+class DelayWithoutContention(msgspec.Struct, frozen=True, kw_only=True):
+    """The delays of those notifications whose ways are in the log, in a replay of the log in which nothing waits for a
+    processor, milliseconds. Those of a simulated run are as measured, because nothing waits for a processor there."""
+
+    notifications: int
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
 
 
 class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):

@@ -157,6 +157,7 @@ def _summary_parts() -> list[type[Struct]]:
         summary.Delay,
         summary.DelayBudget,
         DelayParts,
+        summary.DelayWithoutContention,
         summary.KindMessages,
         summary.Matching,
         summary.WorkFigures,

@@ -150,6 +150,10 @@ class Frames:
         """The time that the rate takes for the frame of each message and for what is ahead of that, from writing on."""
         return np.asarray((self._starts() - self.written + self._serialised)[self._of])
 
+    def serialised(self) -> Times:
+        """The time for which the rate serves the frame of each message; zero for all but the first message of each."""
+        return np.where(np.diff(self._of, prepend=-1) != 0, self._serialised[self._of], 0.0)
+
     def _starts(self) -> Times:
         """The time from which the rate serves each frame, by Lindley's recursion: when it is written, and all that
         came before it has been served."""

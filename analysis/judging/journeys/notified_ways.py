@@ -6,13 +6,13 @@ row, which names the arrival before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import IntEnum
 
 import numpy as np
 import pyarrow as pa
 
-from analysis.engines.arrays import integers, lists
+from analysis.engines.arrays import keyed_lists
 from analysis.judging.journeys.journey import Journeys, first_published
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import NOBODY, EventTable, Numbers
@@ -64,17 +64,6 @@ WAYS = pa.schema(
 (`analysis.budget.parts`), which come from elsewhere."""
 
 
-def way_parts(buckets: Sequence[int], **rows: Sequence[Numbers]) -> pa.Table:
-    """Rows of `WAYS` by bucket, given those of some of its columns."""
-    nothing = [np.empty(0, dtype=np.int64)] * len(buckets)
-    columns = [integers(buckets, pa.int32())]
-    for name in WAYS.names[1:]:
-        found = [each.reshape(-1) for each in rows.get(name, nothing)]
-        numbers = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-        columns.append(lists(integers(numbers, pa.int64()), [*map(len, found)]))
-    return pa.table(columns, schema=WAYS)
-
-
 def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buckets: int) -> pa.Table:
     """The ways of all first notifications in a bucket of publications, by bucket of the stage that takes them.
 
@@ -102,7 +91,7 @@ def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buc
             rows[known, column] = np.searchsorted(chosen, rows[known, column])
         arrived.append(there)
         told.append(ends)
-    return way_parts(found, arrivals=arrived, notices=told)
+    return keyed_lists(WAYS, found, arrivals=arrived, notices=told)
 
 
 def _notices(

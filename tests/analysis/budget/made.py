@@ -12,9 +12,11 @@ import pyarrow.compute as pc
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.table import HopTable
 from analysis.budget.passages import PassageStage
+from analysis.budget.replay.stage import ReplayStage, ReplayTally
 from analysis.budget.stage import BudgetStage
 from analysis.budget.tally import BudgetTally, Grouping, NodeSums, Sums
 from analysis.budget.variant import BudgetedVariant
+from analysis.engines.arrays import rows_in
 from analysis.judging.journeys.journey import Journeys
 from analysis.judging.journeys.notified_ways import ways_of
 from analysis.reading.event_table import EventTable
@@ -46,16 +48,32 @@ def budget_of(
     reader: ShareReader, variants: Sequence[BudgetedVariant], brokers: Sequence[str], buckets: int = 2
 ) -> BudgetTally:
     """The budget of the records that were read."""
+    return budget_and_replay(reader, variants, brokers, buckets)[0]
+
+
+def replay_of(reader: ShareReader, variants: Sequence[BudgetedVariant], brokers: Sequence[str]) -> ReplayTally:
+    """The replay of the records that were read."""
+    return budget_and_replay(reader, variants, brokers, 2)[1]
+
+
+def budget_and_replay(
+    reader: ShareReader, variants: Sequence[BudgetedVariant], brokers: Sequence[str], buckets: int
+) -> tuple[BudgetTally, ReplayTally]:
     nodes = (*brokers, PUBLISHERS, SUBSCRIBERS)
     table = EventTable.of(reader.events.blocks())
     of_node = {name: number for number, name in enumerate(nodes)}
     ways = ways_of(table, Journeys(table, [100] * len(variants)), of_node, buckets)
-    passages = PassageStage(variants, nodes, buckets)(HopTable(reader.hops.blocks()))
-    parts = pa.concat_tables((passages, ways))
-    tally = BudgetTally()
+    passages, hops = PassageStage(variants, nodes, buckets)(HopTable(reader.hops.blocks()))
+    parts, replayed = pa.concat_tables((passages, ways)), [hops]
+    tally, replay = BudgetTally(), ReplayTally()
     for bucket in range(buckets):
-        tally.merge(BudgetStage(variants, nodes)(parts.filter(pc.field("bucket") == bucket)))
-    return tally
+        found = BudgetStage(variants, nodes)(parts.filter(pc.field("bucket") == bucket))
+        tally.merge(found.select(tally.schema().names))
+        replayed.append(rows_in(found.column("replayed")))
+    rows = pa.concat_tables(replayed)
+    for variant in set(rows.column("variant").to_pylist()):
+        replay.merge(ReplayStage(variants, nodes)(rows.filter(pc.field("variant") == variant)))
+    return tally, replay
 
 
 def total(tally: BudgetTally, variant: int = 0) -> Sums:

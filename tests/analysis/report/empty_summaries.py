@@ -16,7 +16,9 @@ def empty_variant(name: str) -> VariantSummary:
     counts = dict.fromkeys((field for field in Delivery.__struct_fields__ if field not in _LEFT_OUT), 0)
     lists = {"verdicts": [], "spurious_causes": {}, "examples": [], "power": Power.total([])}
     delivery = msgspec.convert(counts | lists, Delivery)
-    delay = msgspec.convert({name: 0 for name in Delay.__struct_fields__ if name != "budget"}, Delay)
+    delay = msgspec.convert(
+        {name: 0 for name in Delay.__struct_fields__ if name not in {"budget", "without_contention"}}, Delay
+    )
     matching = msgspec.convert(dict.fromkeys(Matching.__struct_fields__, 0), Matching)
     return VariantSummary(
         name=name, fidelity="VALID", interrupted=False, delivery=delivery, delay=delay, delay_by_hops=[], messages=[],

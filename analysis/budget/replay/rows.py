@@ -1,0 +1,91 @@
+"""The rows that the replay of a variant is made of. All times are whole nanoseconds; contention is in none of them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import pyarrow as pa
+
+from analysis.auditing.hops.table import Numbers
+from analysis.budget.variant import BudgetedVariant, Latency
+
+
+class HopColumn(IntEnum):
+    """The columns of a message of any kind that a broker received."""
+
+    BROKER = 0
+    MESSAGE = 1
+    """Number that stands for the message, as in `analysis.reading.hop_events`."""
+    TURN = 2
+    """The time of its turn, as logged."""
+    SENDER = 3
+    """`NOBODY` for one that came from a client, or whose sending is not in the log."""
+    ENTERED = 4
+    """The time at which it came into the sender's output queue, as logged."""
+    WRITING = 5
+    """From there, or from the writing of the one ahead, to its own writing."""
+    LEFT = 6
+    """The time at which it left the queue, as logged: messages that left together have the same one ahead."""
+    SERIALISED = 7
+    """The time for which the link's rate serves its frame; 0 for all but the first message of a frame."""
+    TRAVELLING = 8
+    """The link's delay and jitter, within the bounds of what was asked for."""
+    DUE = 9
+    """The time at which the link was through with it, by what was logged."""
+    READY = 10
+    """From there to the time from which the broker could handle it."""
+    OWN = 11
+    """The time for which the broker was occupied with it before its turn: work, and modelled service."""
+
+
+class PublishingColumn(IntEnum):
+    """The columns of a publication's turn at the publisher's broker; of its `HopColumn`s, these are known better."""
+
+    BROKER = 0
+    MESSAGE = 1
+    TURN = 2
+    DUE = 3
+    """Its intended time."""
+    READY = 4
+    OWN = 5
+
+
+class EndColumn(IntEnum):
+    """The columns of the end of a way: a client's first notification."""
+
+    BROKER = 0
+    MESSAGE = 1
+    TURN = 2
+    """The turn at the client's broker."""
+    REST = 3
+    """From there to the client."""
+    INTENDED = 4
+
+
+REPLAY = pa.schema(
+    [
+        pa.field("variant", pa.int32(), nullable=False),
+        ("hops", pa.list_(pa.int64())),
+        ("publishings", pa.list_(pa.int64())),
+        ("ends", pa.list_(pa.int64())),
+    ]
+)
+"""Parts of the replays of variants, row after row."""
+
+
+def handling(
+    waited: Numbers, beyond: Numbers, fixed: Numbers, latency: Latency, variant: BudgetedVariant
+) -> tuple[Numbers, Numbers]:
+    """The columns `READY` and `OWN` of messages that `waited` for earlier work, and then took a `fixed` time for
+    themselves and some time `beyond` that.
+
+    Time beyond is the platform's latency as far as the calibration has seen it, and work where the latency was over
+    long before. What is left of it has no explanation and is left out.
+    """
+    least, mean, most = latency.bounds
+    if variant.draws_service:
+        return np.minimum(mean, waited), fixed + beyond
+    over = waited >= most
+    ready = np.where((beyond > 0) & ~over, np.clip(waited + beyond, least, most), np.minimum(mean, waited))
+    return ready, np.maximum(fixed + np.where(over | (beyond < 0), beyond, 0), 0)
