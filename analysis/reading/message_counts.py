@@ -21,7 +21,8 @@ PASSED_ON = frozenset(
 )  # fmt: skip
 """Events at the ends of a passage, and those by which a message ends on it."""
 TAIL = 2 * SECOND
-"""Nanoseconds before clients leave; a message of this time may be on its way still where the drain was too short."""
+"""Nanoseconds before clients leave, or the run is interrupted; a message of this time may be on its way still where the
+drain was too short."""
 
 
 class Passage(NamedTuple):
@@ -42,7 +43,7 @@ class Passed:
 
     all: int = 0
     late: int = 0
-    """Messages of the last `TAIL` before clients leave, and after."""
+    """Messages of the last `TAIL` before clients leave or the run is interrupted, and after."""
     leaving: int = 0
     """Messages since clients left."""
 

@@ -62,6 +62,8 @@ class LoggedVariants:
     run_starts: Sequence[int | None]
     stops: Sequence[int]
     """The time from which clients leave, by variant. Traffic from then on belongs to no experiment: not counted."""
+    ends: Sequence[int]
+    """The time from which nothing arrives any more, by variant: `stops`, or the end of a run that was interrupted."""
     brokers: frozenset[str]
     unsettled: frozenset[int] = frozenset()
     """The variants in which brokers still passed on operations when the run phase began."""
@@ -170,7 +172,7 @@ class ShareReader:
         counted = Amount() if event in COUNTED else None
         stop = self._variants.stops[variant]
         read, hop = self._reading(variant, fields), self._hop(variant, fields)
-        return _Handling(stop, stop - TAIL, amount=counted, read=read, hop=hop)
+        return _Handling(stop, self._variants.ends[variant] - TAIL, amount=counted, read=read, hop=hop)
 
     def _hop(self, variant: int, fields: _Fields) -> int | None:
         """The place of the rows of messages that arrive at brokers or are sent between them; None for other records."""

@@ -69,6 +69,7 @@ class SimulatedDeployment:
         """Virtual time at which the workload began."""
         self._began = time.monotonic()
         self._look_at = 0.0
+        events.look = self.look
 
     @property
     def counts(self) -> ClientCounts:
@@ -154,7 +155,7 @@ class SimulatedDeployment:
             self._context.log.info("clients left with messages in flight", variant=self._plan.name)
 
     def settle(self, within: float) -> None:
-        self._events.settle(round(within * SECOND), self.look)
+        self._events.settle(round(within * SECOND))
 
     def read_tables(self) -> Tables:
         return self.overlay.tables()

@@ -11,6 +11,9 @@ from record.callbacks import do_nothing
 
 Call = Callable[[], None]
 
+_CALLS_BETWEEN_LOOKS = 1024
+"""Hundredths of a second on a busy overlay: a signal is obeyed at once, and a look costs next to nothing."""
+
 
 class EventQueue:
     """Two heaps of calls. Times are nanoseconds since the simulation began.
@@ -21,7 +24,7 @@ class EventQueue:
     through the other one, which stays small.
     """
 
-    __slots__ = ("_background", "_number", "_soon", "_work", "now", "pending")
+    __slots__ = ("_background", "_number", "_soon", "_until_look", "_work", "look", "now", "pending")
 
     def __init__(self) -> None:
         self.now = 0
@@ -31,6 +34,9 @@ class EventQueue:
         self._work: list[tuple[int, int, Call]] = []
         self._background: list[tuple[int, int, Call]] = []
         self._number = 0
+        self.look: Call = do_nothing
+        """Called now and then while calls are made, however little virtual time passes. It may raise."""
+        self._until_look = _CALLS_BETWEEN_LOOKS
 
     def clock(self) -> int:
         """The time in nanoseconds, for users of a clock."""
@@ -70,10 +76,14 @@ class EventQueue:
                 break
             self.now, _, call = heappop(heap)
             call()
+            self._until_look -= 1
+            if not self._until_look:
+                self._until_look = _CALLS_BETWEEN_LOOKS
+                self.look()
         self.now = max(self.now, time)
 
-    def settle(self, within: int, look: Callable[[], None] = do_nothing) -> None:
-        """Makes calls until no work is left, and looks up from that at times.
+    def settle(self, within: int) -> None:
+        """Makes calls until no work is left.
 
         Raises `UnsettledError` when that takes more than `within` nanoseconds.
         """
@@ -85,7 +95,6 @@ class EventQueue:
                 moving = f"{self.pending} timers or held requests are left" if self.pending else "messages still move"
                 raise UnsettledError(f"the overlay does not settle: {moving} after {within / 1e9:g} seconds")
             self.run_until(following)
-            look()
 
     def _earlier(self) -> list[tuple[int, int, Call]]:
         """The heap that holds the next call; an empty one when none is left."""

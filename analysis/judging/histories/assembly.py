@@ -47,6 +47,7 @@ def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogS
         numbers={variant.name: number for number, variant in enumerate(variants)},
         run_starts=tuple(variant.run_start for variant in variants),
         stops=tuple(FOREVER if variant.stop is None else variant.stop for variant in variants),
+        ends=tuple(FOREVER if variant.end is None else variant.end for variant in variants),
         brokers=frozenset(run.brokers),
         unsettled=frozenset(number for number, variant in enumerate(variants) if variant.unsettled),
     )

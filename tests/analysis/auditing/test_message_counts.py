@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from emulation.planning.plan import make_plan
+from emulation.run.interrupt import Interrupt, Interrupted
+from emulation.simulation.run import simulate
+from scenario.loading import load
 from tests.analysis.auditing.edited import CALM, Edit, Line, edited, findings, recounted, run_of
 
 FAULTY = (
@@ -72,3 +76,29 @@ def test_few_records_suffice(calm: Path, tmp_path: Path) -> None:
         return recounted(records[:number] + records[number + 1 :])
 
     assert list(findings(edited(calm, tmp_path / "run", {"subscribers": without_the_fifth}))) == [NOTIFICATIONS]
+
+
+class _AskedAt(Interrupt):
+    """A user's interrupt at a look."""
+
+    def __init__(self, look: int) -> None:
+        super().__init__()
+        self._left = look
+
+    def check(self) -> None:
+        self._left -= 1
+        if not self._left:
+            raise Interrupted
+
+
+@pytest.mark.parametrize("look", [1633, 1766, 1899])
+def test_a_message_that_was_on_its_way_when_a_run_was_interrupted_is_excused(
+    look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulation.simulation.deployment._LOOK_INTERVAL", 0.0)
+    monkeypatch.setattr("emulation.simulation.event_queue._CALLS_BETWEEN_LOOKS", 1)
+    file = tmp_path / "scenario.yaml"
+    file.write_text(CALM)
+    outcome = simulate(make_plan(load(file)), tmp_path / "runs", interrupt=_AskedAt(look))
+    assert outcome.interrupted
+    assert findings(outcome.directory) == {}

@@ -38,7 +38,8 @@ HANDLING = MILLISECOND // 10
 def read(records: Sequence[TraceRecord], variants: Sequence[str], brokers: Sequence[str]) -> ShareReader:
     """The records of all logs, read as the analysis reads them."""
     numbers = {name: number for number, name in enumerate(variants)}
-    logged = LoggedVariants(numbers, [SECOND] * len(numbers), [1 << 62] * len(numbers), frozenset(brokers))
+    never = [1 << 62] * len(numbers)
+    logged = LoggedVariants(numbers, [SECOND] * len(numbers), never, never, frozenset(brokers))
     reader = ShareReader(logged, 1)
     reader.read(RecordBlock(0, list(records)), "log")
     return reader

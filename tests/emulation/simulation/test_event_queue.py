@@ -116,3 +116,17 @@ def test_only_work_keeps_a_queue_from_being_settled() -> None:
     queue.pending += 1
     with pytest.raises(UnsettledError, match="1 timers or held requests"):
         queue.settle(within=7)
+
+
+def test_a_queue_looks_up_while_no_virtual_time_passes() -> None:
+    queue, looks = EventQueue(), 0
+
+    def look() -> None:
+        nonlocal looks
+        looks += 1
+
+    queue.look = look
+    for _ in range(10_000):
+        queue.at(5, lambda: None)
+    queue.run_until(5)
+    assert looks == 9

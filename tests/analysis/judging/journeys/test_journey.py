@@ -22,7 +22,11 @@ from record.log import Event, TraceRecord
 from tests.analysis.judging.journeys import naive_paths
 
 VARIANTS = LoggedVariants(
-    numbers={"first": 0, "second": 1}, run_starts=(0, 0), stops=(100, 100), brokers=frozenset({"B1", "B2", "B3"})
+    numbers={"first": 0, "second": 1},
+    run_starts=(0, 0),
+    stops=(100, 100),
+    ends=(100, 100),
+    brokers=frozenset({"B1", "B2", "B3"}),
 )
 
 

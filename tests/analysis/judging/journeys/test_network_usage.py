@@ -36,6 +36,7 @@ LOGGED = LoggedVariants(
     numbers={name: number for number, name in enumerate(VARIANTS)},
     run_starts=(0, 0, 0),
     stops=(100, 100, 100),
+    ends=(100, 100, 100),
     brokers=frozenset(BROKERS),
 )
 LINE = Underlay(

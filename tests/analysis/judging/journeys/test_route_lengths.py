@@ -27,6 +27,7 @@ LOGGED = LoggedVariants(
     numbers={name: number for number, name in enumerate(VARIANTS)},
     run_starts=(0, 0),
     stops=(100, 100),
+    ends=(100, 100),
     brokers=frozenset({"B1", "B2", "B3"}),
 )
 arrivals = st.builds(
