@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from analysis.auditing import log_ends, missing_logs
+from analysis.auditing.budget_audit import budget_audit
 from analysis.auditing.causes import causes
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.link_audit import link_audit
 from analysis.auditing.message_counts import message_counts
 from analysis.auditing.plan_audit import plan_audit
+from analysis.auditing.processor_counts import processor_counts
 from analysis.auditing.processor_waits import processor_waits
 from analysis.auditing.program_audit import program_audit
 from analysis.auditing.service_audit import service_audit
@@ -36,6 +38,8 @@ AUDITS: Sequence[Audit] = (
     link_audit,
     service_audit,
     processor_waits,
+    processor_counts,
+    budget_audit,
 )
 """In the order in which reports show their checks."""
 

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from analysis.auditing.hops.asked import Costs
 from analysis.auditing.hops.readings import HopTally
+from analysis.auditing.way_sums import WaySums
 from analysis.judging.journeys.causes import Lead
 from analysis.judging.journeys.issued import Issued
 from analysis.reading.log_tally import LogTally
 from analysis.run_files.processor_times import NodeTimes
+from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
+from analysis.tables.summary import Delay
 from analysis.tables.totals import Rows
 from record.manifest import VariantRecord
 from record.service_time import ServiceTime
 from topology.model import Overlay
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetRows:
+    """The rows of one variant in the tables of the budget of delays, and what was measured without it."""
+
+    delay: Delay
+    by_delay: Sequence[Budget]
+    over_time: Sequence[BudgetOverTime]
+    at_nodes: Sequence[BudgetAtNode]
+    ways: WaySums
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +57,7 @@ class Evidence:
     """The service time that was asked for; None where the manifest does not state it."""
     costs: Costs = field(default_factory=Costs)
     """The costs that a simulated run charges by its calibration."""
+    budget: BudgetRows | None = None
     processors: NodeTimes = field(default_factory=dict)
     """The times for which nodes waited for a processor; empty where they were not sampled."""
     clock_error: int = 0

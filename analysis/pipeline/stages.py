@@ -19,10 +19,11 @@ from typing import TypeVar
 from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.stage import HopStage
 from analysis.auditing.request import asked_of
+from analysis.auditing.way_sums import WaySumStage, WayTally
 from analysis.budget.passages import PassageStage
 from analysis.budget.replay.stage import REPLAYED, ReplayStage, ReplayTally
 from analysis.budget.request import budgeted
-from analysis.budget.stage import BUDGETED, BudgetStage
+from analysis.budget.stage import BudgetStage
 from analysis.budget.tables import BudgetTables
 from analysis.budget.tally import BudgetTally
 from analysis.engines.frames import Done, Frame, Grouping, Workers
@@ -52,6 +53,7 @@ from analysis.judging.publisher_stage import DELIVERED, PublisherStage, Publishe
 from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.link_stage import HOPS_READ, LinkStage
 from analysis.pipeline.progress import Progress, counted
+from analysis.pipeline.way_stage import WAYS_READ, WayStage
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
 from analysis.reading.log_stage import READ, Share
 from analysis.reading.log_tally import LogTally
@@ -98,6 +100,7 @@ class Findings:
     delays: DelayTables
     budget: BudgetTables
     replay: ReplayTally
+    ways: WayTally
     faults: FaultTables
     work: WorkTables
     changes: list[OverlayChanges | None]
@@ -195,13 +198,16 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     measured = delivered.field("delays").grouped(Grouping("bucket", buckets), measure_delays, MEASURED)
     delays = _total(measured, DelayTally(), counted("measuring delays", progress))
     ways = judged.field("notified_ways").with_rows_of(hops_read.field("passages"))
-    cut = ways.grouped(Grouping("bucket", buckets), BudgetStage(budgets, nodes), BUDGETED).kept()
+    cutting = BudgetStage(budgets, nodes)
+    by_way = WayStage(cutting, WaySumStage(asked, nodes, cutting.subscribers))
+    cut = ways.grouped(Grouping("bucket", buckets), by_way, WAYS_READ).kept()
     budget = _total(cut, BudgetTally(), counted("measuring delays", progress))
     replay = ReplayTally()
     if any(variant.replayed for variant in budgets):
         rows = hops_read.field("replayed").with_rows_of(cut.field("replayed"))
         replays = rows.grouped(Grouping("variant", len(budgets)), ReplayStage(budgets, nodes), REPLAYED)
         replay = _total(replays, ReplayTally(), counted("replaying without contention", progress))
+    way_sums = _total(cut, WayTally(), counted("measuring delays", progress))
     _publish(run, context, parts, sum(counts.delivered for counts in publishers.counts))
     names = tuple(variant.name for variant in run.manifest.variants)
     return Findings(
@@ -215,6 +221,7 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
         delays=DelayTables(delays, names),
         budget=BudgetTables(budget, budgets, names),
         replay=replay,
+        ways=way_sums,
         faults=FaultTables(context.variants, publications.baselines, publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),
         changes=found.changes,

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from analysis.auditing import Evidence, audit
+from analysis.auditing.evidence import BudgetRows
 from analysis.auditing.processor_waits import waits_in_words
 from analysis.auditing.request import costs_of, service_time_of
 from analysis.judging.publication_stage import PublicationCounts
@@ -20,6 +21,7 @@ from analysis.pipeline.real_time import starved
 from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import MatchingLoad
+from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
 from analysis.tables.delays import DelayByHops
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
@@ -39,7 +41,7 @@ from record.fidelity import Check, FidelityVerdict, worst
 from record.manifest import MODELLED, VariantRecord
 
 _PUBLISH = Kind.PUBLISH.word
-_Row = TypeVar("_Row", BrokerMessages, DelayByHops, Drop, Fault, MatchingLoad)
+_Row = TypeVar("_Row", BrokerMessages, Budget, BudgetAtNode, BudgetOverTime, DelayByHops, Drop, Fault, MatchingLoad)
 
 
 def summarise(run: RunDirectory, findings: Findings) -> Summary:
@@ -59,12 +61,13 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
 def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     messages, matching = findings.traffic.messages(), findings.traffic.matching()
     drops, hops = findings.traffic.drops(run.brokers), findings.delays.by_hops()
-    faults = findings.faults.faults()
+    faults, budgets = findings.faults.faults(), _Budgets(findings)
     summaries = []
     for number, variant in enumerate(run.manifest.variants):
         publications = findings.publications.counts.of(number)
         moved = _of(variant.name, messages)
-        audited = audit(_evidence(run, number, findings))
+        delay = _delay(number, findings)
+        audited = audit(_evidence(run, number, findings, budgets.of(number, variant.name, delay)))
         summaries.append(
             VariantSummary(
                 name=variant.name,
@@ -72,7 +75,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 audit=audited,
                 interrupted=variant.interrupted,
                 delivery=delivery_of(number, variant, findings, _starved(run, variant.name), incomplete(audited)),
-                delay=_delay(number, findings),
+                delay=delay,
                 delay_by_hops=_of(variant.name, hops),
                 sampled_logs=_sampled_logs(variant, publications),
                 messages=_by_kind(moved),
@@ -99,7 +102,27 @@ def _fidelity(run: RunDirectory, variant: str | None, audit: Iterable[Check]) ->
     return worst([run.fidelity.verdict if judged is None else judged.verdict, found])
 
 
-def _evidence(run: RunDirectory, number: int, findings: Findings) -> Evidence:
+class _Budgets:
+    """The tables of the budget, which are made once."""
+
+    def __init__(self, findings: Findings) -> None:
+        tables = findings.budget
+        self._tables = tables.by_delay(), tables.over_time(), tables.at_nodes()
+        self._ways = findings.ways.ways
+
+    def of(self, number: int, name: str, delay: Delay) -> BudgetRows:
+        """The rows of one variant."""
+        by_delay, over_time, at_nodes = self._tables
+        return BudgetRows(
+            delay=delay,
+            by_delay=_of(name, by_delay),
+            over_time=_of(name, over_time),
+            at_nodes=_of(name, at_nodes),
+            ways=self._ways.of(number),
+        )
+
+
+def _evidence(run: RunDirectory, number: int, findings: Findings, budget: BudgetRows) -> Evidence:
     variant = run.manifest.variants[number]
     return Evidence(
         number=number,
@@ -110,6 +133,7 @@ def _evidence(run: RunDirectory, number: int, findings: Findings) -> Evidence:
         causes=findings.publications.causes,
         issued=findings.publications.issued,
         hops=findings.hops,
+        budget=budget,
         processors=run.processor_times.get(variant.name, {}),
         modelled=run.manifest.links.name == MODELLED.name,
         program=run.manifest.program or None,

@@ -45,7 +45,8 @@ _DECLARATIONS = frozenset({Event.SUBSCRIBE, Event.ADVERTISE, Event.COMPOSE})
 _ANSWERS = frozenset({Event.CONFIRMED, Event.REJECTED, Event.ANNOUNCED})
 _LINKS = frozenset({Event.LINK_UP, Event.LINK_DOWN})
 _AT_BROKERS = frozenset({Event.RECEIVED, Event.SENT, Event.MATCHED, Event.WAITED, Event.DROPPED})
-_WITH_NEIGHBOUR = frozenset({Event.RECEIVED, Event.SENT, Event.DROPPED})
+_AT_LINK_ENDS = frozenset({Event.RECEIVED, Event.SENT})
+_WITH_NEIGHBOUR = _AT_LINK_ENDS | {Event.DROPPED}
 
 _Fields = tuple[str, str, Event, str | None, str | None, str | None, str | None]
 """Variant, node, event, kind, peer, text and label of a record."""
@@ -178,7 +179,7 @@ class ShareReader:
         """The place of the rows of messages that arrive at brokers or are sent between them; None for other records."""
         _, node, event, kind, peer, _, _ = fields
         brokers = self._variants.brokers
-        if event not in _WITH_NEIGHBOUR or node not in brokers or kind is None:
+        if event not in _AT_LINK_ENDS or node not in brokers or kind is None:
             return None
         if peer is not None and peer not in brokers:
             return None

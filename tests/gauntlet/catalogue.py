@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from analysis.tables.summary import CORRECT, UNJUDGED
 from record.fidelity import FidelityVerdict
 from tests.gauntlet import honest
 from tests.gauntlet.model import Row
-from tests.gauntlet.rows.catalogue import DEFECTS, INFIDELITIES
+from tests.gauntlet.rows.catalogue import DEFECTS, HONEST, INFIDELITIES
 from tests.gauntlet.running import Verdict
 from tests.gauntlet.scenarios import Scenario
 from tests.gauntlet.trials import Kind, Trial
@@ -22,6 +22,7 @@ def trials(seed: int) -> list[Trial]:
     return [
         *(_planted(Kind.DEFECT, row) for row in DEFECTS),
         *(_planted(Kind.INFIDELITY, row) for row in INFIDELITIES),
+        *(_unblamed(row.area, row.name, row.judged) for row in HONEST),
         *(_honest("honest", scenario) for scenario in _distinct()),
         *(_honest("honest, drawn", honest.drawn(seed, number)) for number in range(DRAWN)),
     ]
@@ -41,7 +42,11 @@ def _planted(kind: Kind, row: Row) -> Trial:
 
 
 def _honest(area: str, scenario: Scenario) -> Trial:
-    return Trial(Kind.HONEST, area, scenario.name, scenario.run.judged, _is_not_blamed, "correct, and not INVALID")
+    return _unblamed(area, scenario.name, scenario.run.judged)
+
+
+def _unblamed(area: str, name: str, judge: Callable[[], Verdict]) -> Trial:
+    return Trial(Kind.HONEST, area, name, judge, _is_not_blamed, "correct, and not INVALID")
 
 
 def _is_not_blamed(verdict: Verdict) -> bool:

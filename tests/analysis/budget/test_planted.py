@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from analysis.budget.tally import BudgetTally
 from analysis.run_files.processor_times import NodeTimes
@@ -129,3 +130,18 @@ def test_absolute_values_do_not_cancel() -> None:
     odd = [MILLISECOND if number % 2 else -MILLISECOND for number in range(COUNT)]
     sums = total(planted(Delays(sending=odd), {}))
     assert (sums.unexplained, sums.unexplained_absolute) == (0, COUNT * MILLISECOND)
+
+
+def test_a_drop_at_a_turn_is_no_arrival_of_its_own() -> None:
+    """A broker that finds no way on for some of a publication's subscribers says so at the time of the turn."""
+    records = [
+        each
+        for record in line(Delays())
+        for each in (
+            [replace(record, event=Event.DROPPED, peer=None, text="no route", count=1), record]
+            if record.event is Event.RECEIVED and record.node == "B"
+            else [record]
+        )
+    ]
+    sums = total(budget_of(read(records, ["base"], BROKERS), [asked({})], BROKERS))
+    assert (sums.links, sums.delay) == (COUNT * DELAY, COUNT * DELAY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.gauntlet.model import Row
-from tests.gauntlet.rows import detection, faulty, links, logs, matching, network, routers, sessions, simulator
+from tests.gauntlet.rows import budget, detection, faulty, links, logs, matching, network, routers, sessions, simulator
 
 _DEFECTS = (
     routers.AREA,
@@ -16,7 +16,17 @@ _DEFECTS = (
     sessions.SESSIONS,
     sessions.CLIENT_LIBRARY,
 )
-_INFIDELITIES = (network.LINKS, network.FAULTS, logs.LOGS, logs.CLOCKS, simulator.WORKLOAD, simulator.SIMULATOR)
+_INFIDELITIES = (
+    network.LINKS,
+    network.FAULTS,
+    logs.LOGS,
+    logs.CLOCKS,
+    simulator.WORKLOAD,
+    simulator.SIMULATOR,
+    budget.BUDGET,
+)
 
 DEFECTS: Sequence[Row] = [row for area in _DEFECTS for row in area]
 INFIDELITIES: Sequence[Row] = [row for area in _INFIDELITIES for row in area]
+HONEST: Sequence[Row] = [*budget.HONEST]
+"""Changes that are no infidelity, so that nobody may be blamed."""

@@ -1,0 +1,106 @@
+"""The audit of the budget of delays: its tables add up, and no part is more than the ways allow.
+
+1. Classes of delay, seconds and nodes have the sums of all, and a class has delays of its own size.
+2. The parts of all delays together are the delays, as the log of the ways has them and as the stage that measures
+   delays does.
+3. Links took what they may take as asked, so that nothing else is booked as theirs, and contention is no more than
+   the kernel's waits of nodes on the ways. In a simulated run, nobody waits.
+
+Where the budget leaves ways out, because a passage over a link is not in the log, sums can only be compared from above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import UNSET
+
+from analysis.auditing.evidence import BudgetRows, Evidence
+from analysis.auditing.finding import none_allowed, unmeasured
+from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime, DelayParts
+from analysis.tables.summary import DelayBudget
+from record.fidelity import Check
+from record.time_units import MILLISECOND
+
+NAME = "budget of delays, by its tables"
+_ROUNDING = 1e-6
+"""Share of a sum, and milliseconds of each notification, by which sums of floating-point numbers may differ."""
+
+
+def budget_audit(evidence: Evidence) -> Iterable[Check]:
+    """The check of one variant."""
+    rows = evidence.budget
+    budget = UNSET if rows is None else rows.delay.budget
+    if rows is None or budget is UNSET:
+        yield unmeasured(NAME, "sums", "the log holds no ways of notifications")
+        return
+    yield none_allowed(
+        NAME,
+        "sums",
+        [*_delays(rows, budget), *_bounds(rows, budget), *_tables(rows, budget)],
+        meaning="so the parts of the delays are not those of this run",
+        otherwise=f"the parts of {budget.notifications:,} delays add up to them, and none is more than it can be",
+    )
+
+
+def _delays(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
+    """Delays that the parts do not add up to."""
+    parts, ways, measured = budget.notifications * budget.parts.delay_ms, rows.ways, rows.delay
+    logged = ways.delay / MILLISECOND
+    if budget.notifications > ways.notifications:
+        yield f"{budget.notifications:,} delays are cut into parts, and {ways.notifications:,} ways are logged"
+    if _differ(parts, logged, budget) and (parts > logged or budget.notifications == ways.notifications):
+        yield f"parts add up to {_ms(parts, budget)}, the delays are {_ms(logged, budget)}"
+    elif measured.notifications == budget.notifications:
+        whole = measured.notifications * (measured.mean_ms or 0.0)
+        if _differ(parts, whole, budget):
+            yield f"parts add up to {_ms(parts, budget)}, delays were measured as {_ms(whole, budget)}"
+
+
+def _bounds(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
+    """Parts that are more, or less, than they can be."""
+    ways = rows.ways
+    links, contention = (budget.notifications * _part(budget.parts, part) for part in ("links_ms", "contention_ms"))
+    least, most, waited = (time / MILLISECOND for time in (ways.links_least, ways.links_most, ways.contention_most))
+    if links > most and _differ(links, most, budget):
+        yield f"links take {_ms(links, budget)}, as asked they take {_ms(most, budget)} at most"
+    if budget.notifications == ways.notifications and links < least and _differ(links, least, budget):
+        yield f"links take {_ms(links, budget)}, as asked they take {_ms(least, budget)} at least"
+    if contention > waited and _differ(contention, waited, budget):
+        yield f"contention is {_ms(contention, budget)}, nodes waited {_ms(waited, budget)} at most for a processor"
+
+
+def _tables(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
+    """Tables that have other sums than all notifications together."""
+    grouped: tuple[tuple[str, Sequence[Budget | BudgetOverTime]], ...] = (
+        ("classes of delay", rows.by_delay),
+        ("seconds", rows.over_time),
+    )
+    for name, table in grouped:
+        for part in DelayParts.__struct_fields__ if table else ():
+            yield from _unlike(name, part, sum(row.notifications * _part(row.parts, part) for row in table), budget)
+    for part in ("contention_ms", "unexplained_ms"):
+        yield from _unlike("nodes", part, budget.notifications * sum(_part(row, part) for row in rows.at_nodes), budget)
+    for row in rows.by_delay:
+        shortest = 0.0 if row is rows.by_delay[0] else row.lower_ms
+        if not shortest - _ROUNDING <= row.parts.delay_ms <= row.upper_ms + _ROUNDING:
+            yield f"delays of {row.lower_ms:.3g} to {row.upper_ms:.3g} ms have parts of {row.parts.delay_ms:.3g} ms"
+
+
+def _unlike(table: str, part: str, found: float, budget: DelayBudget) -> Iterator[str]:
+    whole = budget.notifications * _part(budget.parts, part)
+    if _differ(found, whole, budget):
+        name = part.removesuffix("_ms").replace("_", " ")
+        yield f"{table} have {_ms(found, budget)} of {name}, all together {_ms(whole, budget)}"
+
+
+def _part(parts: DelayParts | BudgetAtNode, name: str) -> float:
+    return float(getattr(parts, name) or 0.0)
+
+
+def _differ(one: float, other: float, budget: DelayBudget) -> bool:
+    return abs(one - other) > _ROUNDING * (max(abs(one), abs(other)) + budget.notifications)
+
+
+def _ms(total: float, budget: DelayBudget) -> str:
+    return f"{total / budget.notifications:.3f} ms"

@@ -1,0 +1,184 @@
+"""Sums over the ways of notifications by which the budget of delays is audited: bounds of what its parts can be.
+
+They come from the ways alone, by turns at brokers, and not from the passages that the budget is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from analysis.auditing.hops.asked import AskedVariant, untouched
+from analysis.auditing.hops.table import Numbers
+from analysis.engines.arrays import elements_of, lengths_of, numbers_of
+from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn
+from analysis.judging.journeys.paths import NO_ARRIVAL
+from analysis.reading.event_table import NOBODY
+from analysis.tables.totals import Rows, Sum, Tally
+from record.processors import RELAY
+from record.time_units import SECOND
+from topology.link_properties import JitterDistribution, LinkProperties
+
+_LEAST = {JitterDistribution.UNIFORM: -1.0, JitterDistribution.NORMAL: -5.0, JitterDistribution.PARETO: -0.6}
+_MOST = {JitterDistribution.UNIFORM: 1.0, JitterDistribution.NORMAL: 5.0, JitterDistribution.PARETO: 25.0}
+"""Bounds of jitter, in units of the jitter."""
+_ENDLESS = 1e18
+"""Nanoseconds that stand for a time without end."""
+_TIMES_COUNTED = 4
+"""Stretches of one stay at a node that may each count a wait which touches them: that before the turn, that after
+writing, that while sending, and all others together."""
+
+
+class WaySums(msgspec.Struct):
+    """The ways of one variant's first notifications that lead back to a publisher's broker, in nanoseconds."""
+
+    variant: int
+    notifications: Sum = 0
+    delay: Sum = 0
+    links_least: Sum = 0
+    """The least that the links on their ways can have taken together, as asked."""
+    links_most: Sum = 0
+    """The most: no more than passed between the turns at their ends, unless a fault made a link quicker than asked."""
+    contention_most: Sum = 0
+    """The most that waits of nodes on their ways can have added to them."""
+
+
+@dataclass(slots=True)
+class WayTally(Tally):
+    """The sums of some buckets of publications."""
+
+    ways: Rows[WaySums] = field(default_factory=partial(Rows, WaySums))
+
+
+@dataclass(frozen=True)
+class WaySumStage:
+    """Sums the ways of one bucket."""
+
+    variants: Sequence[AskedVariant]
+    nodes: Sequence[str]
+    """Brokers and drivers, by number."""
+    subscribers: int
+    """The driver of clients that are notified, by number."""
+
+    def __call__(self, parts: pa.Table) -> WayTally:
+        tally = WayTally()
+        for number, asked in enumerate(self.variants):
+            arrivals, notices = _ways_of(number, parts)
+            if asked.whole_log and len(notices):
+                _Followed(asked, self.nodes, arrivals, notices).add(tally.ways.of(number), self.subscribers)
+        return tally
+
+
+def _ways_of(variant: int, parts: pa.Table) -> tuple[Numbers, Numbers]:
+    """All arrivals, and the notices of one variant whose ways are known, which name the rows of arrivals."""
+    arrivals = _rows(parts, "arrivals", len(ArrivalColumn))
+    notices = _rows(parts, "notices", len(NoticeColumn))
+    arrived, told = _counts(parts, "arrivals", len(ArrivalColumn)), _counts(parts, "notices", len(NoticeColumn))
+    first = np.cumsum(arrived) - arrived
+    for rows, column, counts in (
+        (arrivals, ArrivalColumn.BEFORE, arrived),
+        (notices, NoticeColumn.ARRIVAL, told),
+    ):
+        rows[:, column] += np.where(rows[:, column] == NO_ARRIVAL, 0, np.repeat(first, counts))
+    own = (notices[:, NoticeColumn.VARIANT] == variant) & (notices[:, NoticeColumn.ARRIVAL] != NO_ARRIVAL)
+    return arrivals, notices[own]
+
+
+def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
+    return numbers_of(elements_of(parts.column(name))).reshape(-1, columns).copy()
+
+
+def _counts(parts: pa.Table, name: str, columns: int) -> Numbers:
+    """The number of rows of each part."""
+    return lengths_of(parts.column(name)).astype(np.int64) // columns
+
+
+class _Followed:
+    """Ways followed from clients back to publishers' brokers, all at once, hop by hop."""
+
+    def __init__(self, asked: AskedVariant, nodes: Sequence[str], arrivals: Numbers, notices: Numbers) -> None:
+        self._asked = asked
+        self._nodes = nodes
+        self._arrivals, self._notices = arrivals, notices
+        self._begin, self._end = notices[:, NoticeColumn.INTENDED], notices[:, NoticeColumn.NOTIFIED]
+        self._least, self._most = np.zeros(len(notices)), np.zeros(len(notices))
+        self._waited = np.zeros(len(notices), dtype=np.int64)
+        self._known = np.ones(len(notices), dtype=np.bool_)
+
+    def add(self, sums: WaySums, subscribers: int) -> None:
+        """Adds the ways over links that the overlay had at the start."""
+        notices = self._notices
+        self._wait(notices[:, NoticeColumn.PUBLISHER], np.arange(len(notices)))
+        self._wait(np.full(len(notices), subscribers), np.arange(len(notices)))
+        followed, at = np.arange(len(notices)), notices[:, NoticeColumn.ARRIVAL]
+        while len(followed):
+            here = self._arrivals[at]
+            self._wait(here[:, ArrivalColumn.BROKER], followed)
+            before = here[:, ArrivalColumn.BEFORE]
+            onward = before != NO_ARRIVAL
+            followed, at, here = followed[onward], before[onward], here[onward]
+            self._pass(self._arrivals[at], here, followed)
+        known, delay = self._known, self._end - self._begin
+        sums.notifications += int(known.sum())
+        sums.delay += int(delay[known].sum())
+        sums.links_least += _whole(self._least[known].sum())
+        sums.links_most += _whole(self._most[known].sum())
+        sums.contention_most += int(np.minimum(self._waited, np.maximum(delay, 0))[known].sum())
+
+    def _wait(self, nodes: Numbers, ways: Numbers) -> None:
+        """Counts what each node can have added to a way by waiting."""
+        for number, places in _places(nodes):
+            times = self._asked.processors.get(self._nodes[number]) if number != NOBODY else None
+            if times is not None:
+                own = ways[places]
+                self._waited[own] += _TIMES_COUNTED * times.waited_at_most(self._begin[own], self._end[own])
+
+    def _pass(self, sent: Numbers, received: Numbers, ways: Numbers) -> None:
+        """Counts what each link can have taken."""
+        left = sent[:, ArrivalColumn.TIME]
+        elapsed = np.maximum(received[:, ArrivalColumn.TIME] - left, 0)
+        code = sent[:, ArrivalColumn.BROKER] * len(self._nodes) + received[:, ArrivalColumn.BROKER]
+        for number, own in _places(code):
+            source, target = (self._nodes[node] for node in divmod(number, len(self._nodes)))
+            link = self._asked.links.get((source, target))
+            if link is None:  # it appeared later
+                self._known[ways[own]] = False
+                continue
+            least, most = _bounds(link, self._asked.links.get((target, source), link))
+            passed = np.maximum(link.delay * SECOND, np.minimum(most, elapsed[own]))
+            if link.rate is not None:  # a fault may have set another one
+                times = self._asked.struck_on_link(source, target)
+                passed[~untouched(left[own], received[own, ArrivalColumn.TIME], times)] = inf
+            self._least[ways[own]] += least
+            self._most[ways[own]] += passed
+        relay = self._asked.processors.get(RELAY)
+        if relay is not None:
+            self._waited[ways] += relay.waited_at_most(self._begin[ways], self._end[ways])
+
+
+def _places(numbers: Numbers) -> Iterator[tuple[int, Numbers]]:
+    """Each number, and the places at which it is."""
+    if not len(numbers):
+        return
+    order = np.argsort(numbers, kind="stable")
+    found, first = np.unique(numbers[order], return_index=True)
+    yield from zip(found.tolist(), np.split(order, first[1:]), strict=True)
+
+
+def _bounds(link: LinkProperties, opposite: LinkProperties) -> tuple[float, float]:
+    """The shortest and the longest time of a frame on a link; TCP may have to send it again where a link loses."""
+    delay, jitter = link.delay * SECOND, link.jitter * SECOND
+    endless = link.rate is not None or link.loss or opposite.loss
+    most = inf if endless else delay + _MOST[link.distribution] * jitter
+    return max(delay + _LEAST[link.distribution] * jitter, 0.0), most
+
+
+def _whole(nanoseconds: float) -> int:
+    """The sum in a whole number of nanoseconds, of which 64 bits hold no more than centuries."""
+    return round(min(nanoseconds, _ENDLESS))

@@ -1,0 +1,125 @@
+"""The audit of the budget names sums that are not those of the delays, and parts that are more than the ways allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace as with_fields
+
+import numpy as np
+import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from analysis.auditing.budget_audit import budget_audit
+from analysis.auditing.evidence import BudgetRows, Evidence
+from analysis.auditing.processor_counts import processor_counts
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze, summarise
+from analysis.reading.gauges import LoadedBroker
+from analysis.run_files.processor_times import ProcessorTimes
+from analysis.tables.budget import DelayParts
+from record.fidelity import Check, FidelityVerdict
+from record.time_units import SECOND
+from tests.analysis.auditing.edited import CALM, run_of
+
+Change = Callable[[BudgetRows], BudgetRows]
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
+    """The evidence on a calm simulated run."""
+    seen: list[Evidence] = []
+
+    def audited(evidence: Evidence) -> list[Check]:
+        seen.append(evidence)
+        return []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summarise, "audit", audited)
+        analyze(run_of(CALM, tmp_path_factory.mktemp("honest")), PlainEngine())
+    return seen[0]
+
+
+def found(checks: Iterable[Check]) -> str:
+    """The sentence of the one check; empty where nothing is wrong."""
+    (check,) = checks
+    assert check.value is not None
+    return check.detail if check.verdict is FidelityVerdict.INVALID else ""
+
+
+def of_all(change: Callable[[DelayParts], DelayParts]) -> Change:
+    """Changes the parts of all delays together."""
+
+    def changed(rows: BudgetRows) -> BudgetRows:
+        budget = rows.delay.budget
+        assert budget is not UNSET
+        return with_fields(rows, delay=replace(rows.delay, budget=replace(budget, parts=change(budget.parts))))
+
+    return changed
+
+
+def moved(source: str, target: str, share: float) -> Change:
+    """Books some of one part as another one, so that the sum stays."""
+
+    def change(parts: DelayParts) -> DelayParts:
+        amount = share * getattr(parts, source)
+        return replace(parts, **{source: getattr(parts, source) - amount, target: getattr(parts, target) + amount})
+
+    return of_all(change)
+
+
+def test_an_honest_budget_adds_up(honest: Evidence) -> None:
+    rows = honest.budget
+    assert rows is not None
+    assert rows.delay.budget is not UNSET
+    assert rows.ways.notifications == rows.delay.budget.notifications > 100
+    assert found(budget_audit(honest)) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (of_all(lambda parts: replace(parts, work_ms=0.0)), "parts add up to"),
+        (of_all(lambda parts: replace(parts, links_ms=1.001 * parts.links_ms)), "parts add up to"),
+        (moved("platform_ms", "links_ms", 0.5), "at most"),
+        (moved("links_ms", "platform_ms", 0.1), "at least"),
+        (moved("work_ms", "contention_ms", 0.1), "nodes waited 0.000 ms at most"),
+        (lambda rows: with_fields(rows, by_delay=rows.by_delay[1:]), "classes of delay have"),
+        (lambda rows: with_fields(rows, over_time=rows.over_time[1:]), "seconds have"),
+        (lambda rows: with_fields(rows, at_nodes=rows.at_nodes[1:]), "nodes have"),
+        (
+            lambda rows: with_fields(
+                rows,
+                by_delay=[replace(row, lower_ms=2 * row.lower_ms, upper_ms=2 * row.upper_ms) for row in rows.by_delay],
+            ),
+            "have parts of",
+        ),
+        (lambda rows: with_fields(rows, delay=replace(rows.delay, mean_ms=1.0)), "delays were measured as 1.000 ms"),
+    ],
+)
+def test_a_budget_that_does_not_add_up_is_named(honest: Evidence, change: Change, sentence: str) -> None:
+    assert honest.budget is not None
+    assert sentence in found(budget_audit(with_fields(honest, budget=change(honest.budget))))
+
+
+def sampled(evidence: Evidence, factor: float) -> Evidence:
+    """The evidence on a run whose sampler has that much of what B2 counts itself, which is 3 s in 6 s."""
+    gauges = [number for second in range(7) for number in (1, second * SECOND, second * SECOND // 2, 0)]
+    logs = evidence.logs
+    logs.traffic.loads.by_key.clear()
+    logs.traffic.loads.of(LoadedBroker(evidence.number, "B2")).extend(gauges)
+    ends = np.arange(1, 601, dtype=np.int64) * SECOND // 100
+    ran = np.full_like(ends, round(factor * SECOND / 200))
+    times = ProcessorTimes.of(ends - SECOND // 100, ends, np.zeros_like(ends), ran)
+    return with_fields(evidence, logs=logs, processors={"B2": times})
+
+
+@pytest.mark.parametrize(("factor", "named"), [(0.5, True), (0.9, False), (1.0, False), (1.05, False), (1.3, True)])
+def test_processor_time_that_a_broker_does_not_count_is_named(honest: Evidence, factor: float, named: bool) -> None:
+    sentence = found(processor_counts(sampled(honest, factor)))
+    assert sentence.startswith(f"B2: {3 * factor:.2f} s by the sampler, 3.00 s by its own count") is named
+
+
+def test_a_run_that_was_not_sampled_is_not_judged(honest: Evidence) -> None:
+    (check,) = processor_counts(honest)
+    assert check.value is None

@@ -1,0 +1,155 @@
+"""Infidelities of the budget of delays: what the host did is booked as something else, left out, or counted twice.
+
+Nobody waits for a processor in a simulated run, so the rows about contention plant it: messages come late to a broker,
+and the run has a file of the sampler in which that broker waited for so long.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from analysis.budget import ends, stage
+from analysis.budget.links import Range
+from analysis.budget.tables import BudgetTables
+from analysis.budget.waits import Waits
+from emulation.simulation.links import Direction
+from record.files import LOGS, PROCESSORS
+from record.log import Event
+from record.processors import ProcessorBlock
+from record.time_units import MILLISECOND
+from tests.gauntlet import scenarios
+from tests.gauntlet.model import Area
+from tests.gauntlet.planting import EveryNth, around
+
+BUDGET = Area("budget")
+HONEST = Area("budget, honest")
+
+_RUN = scenarios.TID_LINE.but("a line, links of 20 ms", {"topology.link": {"delay": "20ms"}})
+_SERVED = scenarios.TID_LINE.but("a line, 4 ms of service", {"brokers.service_time": "4ms"})
+_HELD_UP = 2 * MILLISECOND
+_MICROSECOND = 1000
+_WAITS: list[int] = []
+"""The ends of the waits that are planted in this run."""
+Times = tuple[int, int, int, int]
+"""Begin and end of an interval, waiting and running in it, in nanoseconds."""
+
+
+def _held_up() -> None:
+    """Every third message to B4 comes 2 ms after its link was through with it."""
+    third = EveryNth(3)
+
+    def arrival(original, self, now, size, latency):
+        if not (self._seed.endswith("-B4") and third()):
+            return original(self, now, size, latency)
+        late = original(self, now, size, latency + _HELD_UP)
+        self.left_at += _HELD_UP
+        _WAITS.append(self.left_at)
+        return late
+
+    around(Direction, "arrival", arrival)
+
+
+def _sampled(run: Path, intervals: Mapping[str, Iterable[Times]]) -> None:
+    """Writes the sampler's file of a run."""
+    nodes = list(intervals)
+    numbers = [
+        number
+        for place, node in enumerate(nodes)
+        for times in intervals[node]
+        for number in (place, *(time // _MICROSECOND for time in times))
+    ]
+    block = ProcessorBlock("base", 0, nodes, numbers)
+    (run / PROCESSORS).write_bytes(msgspec.json.encode(block) + b"\n")
+
+
+def _waits_of_b4(run: Path) -> None:
+    """The sampler's file of a run in which B4 waited for a processor as planted."""
+    _sampled(run, {"B4": [(end - _HELD_UP, end, _HELD_UP, 0) for end in _WAITS]})
+
+
+def _counted(run: Path, factor: float) -> None:
+    """The sampler's file of a run in which each broker ran that much longer than it counts itself."""
+    _sampled(run, {f"B{number}": _work(run, f"B{number}", factor) for number in range(1, 7)})
+
+
+def _work(run: Path, broker: str, factor: float) -> Iterator[Times]:
+    records = map(json.loads, (run / LOGS / f"{broker}.jsonl").read_bytes().splitlines())
+    gauges = [(record["time"], record["duration"]) for record in records if record["event"] == Event.LOAD]
+    for (begin, before), (end, after) in pairwise(gauges):
+        yield begin, end, 0, round(factor * (after - before))
+
+
+# Sums and parts
+
+
+@BUDGET.row(_RUN, r"parts add up to .* the delays are")
+def a_part_is_left_out_of_the_tables() -> None:
+    around(
+        BudgetTables,
+        "_parts",
+        lambda original, self, sums: replace(original(self, sums), work_ms=0.0),
+    )
+
+
+@BUDGET.row(_RUN, r"parts add up to .* the delays are")
+def passages_over_links_count_twice() -> None:
+    def passed(original, passages):
+        cut = original(passages)
+        cut.parts[:] *= 2
+        return cut
+
+    around(stage, "_passed", passed)
+
+
+@BUDGET.row(_RUN, r"parts add up to .* the delays are")
+def the_way_from_the_publisher_is_left_out() -> None:
+    def from_publisher(original, made, variant, waits):
+        cut = original(made, variant, waits)
+        cut.parts[:] = 0
+        return cut
+
+    around(ends, "from_publisher", from_publisher)
+
+
+@BUDGET.row(_RUN, r"nodes have .* of unexplained|nodes have .* of contention|seconds have")
+def a_second_is_missing_from_a_table() -> None:
+    around(BudgetTables, "over_time", lambda original, self: original(self)[1:])
+
+
+def _links_take_all() -> None:
+    """All that passes between writing and arrival is booked as the link's."""
+    _held_up()
+    around(Range, "nearest", lambda original, self, took: took)
+
+
+BUDGET.add("contention is booked as links", _RUN, _links_take_all, r"links take .* as asked .* at most", _waits_of_b4)
+
+
+@BUDGET.row(_RUN, r"contention is .* nodes waited 0\.000 ms at most")
+def what_nothing_explains_is_called_contention() -> None:
+    _held_up()
+    around(Waits, "of", lambda original, self, look, nodes, begin, end: np.maximum(end - begin, 0))
+
+
+# Whose processor time it is
+
+
+@BUDGET.edited(_SERVED, r"B\d.* by the sampler.* by its own count")
+def processor_time_of_another_thread_is_counted_as_the_brokers(run: Path) -> None:
+    _counted(run, 1.5)
+
+
+@BUDGET.edited(_SERVED, r"B\d.* by the sampler.* by its own count")
+def half_of_the_brokers_threads_are_missed(run: Path) -> None:
+    _counted(run, 0.5)
+
+
+HONEST.add("a broker waits for a processor", _RUN, _held_up, "", _waits_of_b4)
+HONEST.add("brokers' threads are sampled", _SERVED, lambda: None, "", lambda run: _counted(run, 1.0))
