@@ -11,6 +11,9 @@ from enum import StrEnum
 
 import msgspec
 
+LEFT_OVER_SHARE = 0.05
+"""Share of the first mean delay from which what is left over of a difference is pointed out."""
+
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
     """One of the two runs."""
@@ -21,6 +24,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     runtime: str
     """Runtime and link driver, as `container, userspace`."""
+    simulated: bool
+    """True for a run in virtual time."""
+    delivery: str
+    """The verdicts on deliveries of all variants together."""
     fidelity: str
     publications_logged: str = "all"
     """Share of the publications that brokers logged: `all`, or the shares of the variants. Counts of messages and of
@@ -67,6 +74,47 @@ class DelayComparison(msgspec.Struct, frozen=True, kw_only=True):
         return next(statistic for statistic in self.statistics if statistic.name == name)
 
 
+class PartDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """One part of delays, as means of milliseconds."""
+
+    name: str
+    """Links, waiting for links and so on, from the budget of delays."""
+    first: float | None
+    """Null where it is not known; then it is in the unexplained, as in `second`."""
+    second: float | None
+    difference: float | None
+    """second - first."""
+
+
+class MeanDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """The difference of two mean delays by the parts of delays, milliseconds.
+
+    Of those notifications whose ways are in the logs, which are all, unless brokers or links failed or left.
+    """
+
+    first: float
+    second: float
+    parts: list[PartDifference]
+    backlog: PartDifference
+    """The backlog that contention caused, which is within the waiting. It is not known where nothing was replayed."""
+    explained: float
+    """The part of second - first whose cause is known: contention, its backlog, work and platform, which are of the
+    host and of the calibration. Links and waiting are as asked for in both runs, so a difference there says where and
+    not why."""
+    left_over: float
+    """The rest: of one run or of the other, unknown which."""
+
+    @property
+    def difference(self) -> float:
+        """second - first, which all parts add up to."""
+        return self.second - self.first
+
+    @property
+    def stands_out(self) -> bool:
+        """True where more is left over than may be passed over."""
+        return abs(self.left_over) > LEFT_OVER_SHARE * self.first
+
+
 class CountPair(msgspec.Struct, frozen=True, kw_only=True):
     """A count in each run."""
 
@@ -94,6 +142,8 @@ class VariantComparison(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     delay: DelayComparison | None
     """Null when a run delivered nothing."""
+    mean: MeanDifference | None
+    """Null where a run has no budget of delays, as where brokers logged a sample of publications."""
     messages: MessageComparison
     matching: CountPair
     """Comparisons of one publication's content with the subscriptions of a broker."""

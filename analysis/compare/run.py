@@ -6,6 +6,7 @@ from pathlib import Path
 
 from analysis.compare.counts import compare_delivery, compare_matching, compare_messages
 from analysis.compare.delays import compare_delays, order, verdict
+from analysis.compare.means import compare_means
 from analysis.compare.model import OrderComparison, RunComparison, VariantComparison
 from analysis.compare.runs import AnalysedRun, Delays, read_run
 from record.errors import RunDirectoryError
@@ -40,6 +41,7 @@ def _compare_variant(name: str, left: AnalysedRun, right: AnalysedRun) -> Varian
     return VariantComparison(
         name=name,
         delay=compare_delays(delays[0], delays[1], left.side.seed) if len(delays) == 2 else None,
+        mean=compare_means(first, second),
         messages=compare_messages(first.broker_messages, second.broker_messages),
         matching=compare_matching(first, second),
         delivery=compare_delivery(first, second),

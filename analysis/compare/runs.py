@@ -61,6 +61,8 @@ def read_run(directory: Path) -> AnalysedRun:
         scenario=manifest.scenario.get("name", "unknown"),
         seed=manifest.seed,
         runtime=f"{manifest.runtime.name}, {manifest.links.name}",
+        simulated=manifest.calibration is not UNSET,
+        delivery=", ".join(summary.delivery),
         fidelity=summary.fidelity,
         publications_logged=_publications_logged(summary),
     )

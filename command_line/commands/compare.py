@@ -16,10 +16,12 @@ from analysis.compare.model import (
     CountPair,
     DelayComparison,
     DelayOrder,
+    MeanDifference,
     MessageComparison,
     SampleEstimate,
     VariantComparison,
 )
+from analysis.compare.sentences import Sides, difference_in_words, sides_of
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 
@@ -48,9 +50,14 @@ def as_json(comparison: RunComparison) -> None:
 def as_tables(comparison: RunComparison) -> None:
     """Prints tables for people, in the width of the terminal or of `_WIDTH`."""
     console = Console(highlight=False)
+    widen(console)
+    _print(console, comparison)
+
+
+def widen(console: Console) -> None:
+    """Gives output that is not a terminal the width that tables take."""
     if not console.is_terminal:
         console.width = _WIDTH
-    _print(console, comparison)
 
 
 def _limits(within: str | None) -> DifferenceLimits | None:
@@ -62,7 +69,7 @@ def _limits(within: str | None) -> DifferenceLimits | None:
 
 def _print(console: Console, comparison: RunComparison) -> None:
     sides = _table("", "first", "second")
-    for name in ("run_id", "scenario", "seed", "runtime", "fidelity", "publications_logged"):
+    for name in ("run_id", "scenario", "seed", "runtime", "delivery", "fidelity", "publications_logged"):
         sides.add_row(
             name.replace("_id", "").replace("_", " "),
             *(escape(str(getattr(side, name))) for side in (comparison.first, comparison.second)),
@@ -70,7 +77,7 @@ def _print(console: Console, comparison: RunComparison) -> None:
     console.print(sides)
     for variant in comparison.variants:
         console.print(f"\n[bold]{escape(variant.name)}[/bold]")
-        _print_variant(console, variant)
+        print_variant(console, variant, ("first", "second"), sides_of(comparison))
     for where, names in (("first", comparison.only_first), ("second", comparison.only_second)):
         if names:
             console.print(f"\nonly in the {where} run: {', '.join(names)}", markup=False)
@@ -80,12 +87,15 @@ def _print(console: Console, comparison: RunComparison) -> None:
             console.print(f"  {where:<7} {_order(order)}", markup=False)
 
 
-def _print_variant(console: Console, variant: VariantComparison) -> None:
-    table = _table("", "first", "second", "difference")
+def print_variant(console: Console, variant: VariantComparison, headings: tuple[str, str], sides: Sides) -> None:
+    """Prints the figures of a variant in both runs, whose columns have these headings."""
+    table = _table("", *headings, "difference")
     if variant.delay is not None:
         _add_delay(table, variant.delay)
     else:
         table.add_row("delay", "no notifications in one of the runs", "", "")
+    if variant.mean is not None:
+        _add_parts(table, variant.mean)
     _add_messages(table, variant.messages)
     _add_count(table, variant.matching.name, variant.matching)
     for count in variant.delivery:
@@ -98,7 +108,8 @@ def _print_variant(console: Console, variant: VariantComparison) -> None:
             f"quantiles of the delay are {distance.mean:.2f} ms apart in the mean, "
             f"at most {distance.greatest:.2f} ms (at {distance.at:.0%})"
         )
-    console.print(f"{variant.messages.misplaced:.1%} of the messages are at other brokers or of other kinds")
+    for sentence in difference_in_words(variant, sides):
+        console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
 
 
 def _add_delay(table: Table, delay: DelayComparison) -> None:
@@ -109,6 +120,12 @@ def _add_delay(table: Table, delay: DelayComparison) -> None:
             _estimate(statistic.second, "{:.2f}"),
             _estimate(statistic.difference, "{:+.1%}"),
         )
+
+
+def _add_parts(table: Table, mean: MeanDifference) -> None:
+    for part in (*mean.parts, mean.backlog):
+        values = ("not known" if value is None else f"{value:.2f}" for value in (part.first, part.second))
+        table.add_row(f"  {part.name}, ms", *values, "" if part.difference is None else f"{part.difference:+.2f} ms")
 
 
 def _add_messages(table: Table, messages: MessageComparison) -> None:

@@ -9,10 +9,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
+from analysis.tables.budget import DelayParts
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import write_table
-from analysis.tables.summary import Delivery, Matching, Summary, VariantSummary, write_summary
+from analysis.tables.summary import (
+    Delay,
+    DelayBudget,
+    DelayWithoutContention,
+    Delivery,
+    Matching,
+    Summary,
+    VariantSummary,
+    write_summary,
+)
 from analysis.tables.traffic import BrokerMessages
 from record.manifest import FORMAT, PhaseName
 from record.time_units import SECOND
@@ -60,10 +71,22 @@ def notifications(variant: str, delays: Sequence[float], *, spacing: float = SPA
     ]
 
 
-def variant(name: str, *, rows: Sequence[BrokerMessages] = (), operations: int = 0, **delivery: int) -> VariantSummary:
+def variant(
+    name: str,
+    *,
+    rows: Sequence[BrokerMessages] = (),
+    operations: int = 0,
+    parts: DelayParts | None = None,
+    without_contention: float | None = None,
+    **delivery: int,
+) -> VariantSummary:
+    """`without_contention` is the mean delay of a replay, milliseconds."""
+    budget = UNSET if parts is None else neutral(DelayBudget, parts=parts)
+    replayed = UNSET if without_contention is None else neutral(DelayWithoutContention, mean_ms=without_contention)
     return neutral(
         VariantSummary,
         name=name,
+        delay=neutral(Delay, budget=budget, without_contention=replayed),
         delivery=neutral(Delivery, **delivery),
         matching=neutral(Matching, operations=operations),
         broker_messages=list(rows),
