@@ -1,7 +1,8 @@
 """Names of the files in a run directory, and how they are replaced.
 
 A run directory is `runs/<run id>/`. The emulation writes the manifest, the overlays, the logs, the journal and the
-fidelity verdict; the analysis adds the results, the summary and the report.
+fidelity verdict; the analysis adds the results, the summary and the report. A run may hold a second one, its simulated
+twin, and the comparison with it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ RESULTS = "results"
 """The folder of the tables."""
 SUMMARY = "summary.json"
 REPORT = "report/index.html"
+TWIN = "twin"
+"""The run directory of the simulated twin of a run on real brokers, inside of that run's."""
+TWIN_COMPARISON = "twin.json"
+"""The comparison of the two."""
 
 LONGEST_LINE = 64 << 20
 """Bytes of a line of a log that are read together, at most; a longer line is no record."""

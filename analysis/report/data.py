@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from analysis.compare import RunComparison
+from analysis.compare.twin import read_twin_comparison
 from analysis.report.figures.burst_recovery import BurstRecovery, read_burst_recoveries
 from analysis.report.figures.delay_penalty import PenaltyDistribution, read_delay_penalties
 from analysis.report.figures.group_rates import GroupRates, read_group_rates
@@ -27,7 +29,7 @@ from analysis.tables.timeline import Fault, PhaseTimes
 from analysis.tables.traffic import BrokerMessages, LabelledMessages, LinkLoad, NetworkUsage, QueueLength, RouteLength
 from record.errors import RunDirectoryError
 from record.fidelity import VariantFidelity
-from record.files import MANIFEST, SUMMARY
+from record.files import MANIFEST, RESULTS, SUMMARY, TWIN
 from record.manifest import Manifest
 from topology.mobility import Trajectory
 from topology.model import Overlay
@@ -35,6 +37,15 @@ from topology.model import Overlay
 _Row = TypeVar(
     "_Row", DeliveryByReceivers, RouteLength, NetworkUsage, DetectionDelays, Placement, Spread, Start, BufferSize
 )
+
+
+@dataclass(frozen=True)
+class TwinData:
+    """The simulated twin of the run."""
+
+    comparison: RunComparison
+    distribution: list[DelayDistribution]
+    """The twin's delays."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +101,8 @@ class ReportData:
     """One for each variant with a full mesh and notifications at other brokers than the publisher's."""
     group_rates: list[GroupRates]
     """One for each variant whose subscribers are in groups; empty for workloads of another kind than `topics`."""
+    twin: TwinData | None
+    """The run's simulated twin; None for a run without one."""
 
     @property
     def faults(self) -> list[Fault]:
@@ -146,7 +159,16 @@ def read_report_data(directory: Path) -> ReportData:
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
         delay_penalties=read_delay_penalties(results, run.overlays, names),
         group_rates=read_group_rates(results, run.manifest, phases),
+        twin=_read_twin(directory),
     )
+
+
+def _read_twin(directory: Path) -> TwinData | None:
+    comparison = read_twin_comparison(directory)
+    if comparison is None:
+        return None
+    distribution = read_table(directory / TWIN / RESULTS, DelayDistribution)
+    return TwinData(comparison, sorted(distribution, key=lambda row: row.lower_ms))
 
 
 def _of_some_runs(results: Path, row: type[_Row]) -> list[_Row]:

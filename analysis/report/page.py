@@ -34,6 +34,7 @@ from analysis.report.figures.queues import queue_figure
 from analysis.report.figures.router_work import HEADINGS, work_figure, work_of
 from analysis.report.figures.starts import start_rows, starts_figure
 from analysis.report.figures.style import colour
+from analysis.report.figures.twin import twin_plots, twin_rows
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
 from analysis.report.offline_page import page_templates
 from analysis.report.player import as_script, played
@@ -188,6 +189,8 @@ def render(data: ReportData) -> str:
         link_delays=embedded(link_delay_figure(data.fidelity, variants), "link-delays"),
         links=_links(data),
         worst_links=WORST_LINKS_SHOWN,
+        twin_rows=[] if data.twin is None else twin_rows(data.twin.comparison),
+        twin_plots=_twin_plots(data),
     )
 
 
@@ -343,6 +346,14 @@ def _fidelity_plots(data: ReportData, variants: list[str]) -> list[tuple[str, Ma
         for number, (heading, draw, measured) in enumerate(plots)
         if measured
     ]
+
+
+def _twin_plots(data: ReportData) -> list[tuple[str, Markup]]:
+    """Heading and plot of each figure of the simulated twin; empty for a run without one."""
+    if data.twin is None:
+        return []
+    plots = twin_plots(data.twin.comparison, data.distribution, data.twin.distribution)
+    return [(heading, embedded(figure, f"twin-{number}")) for number, (heading, figure) in enumerate(plots)]
 
 
 def _links(data: ReportData) -> list[LinkRow]:

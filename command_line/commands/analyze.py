@@ -12,6 +12,7 @@ from analysis.run_files.stores import StoreFolder, copied_run, local_path
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
 from command_line.commands.progress import shown_progress
+from command_line.commands.twin import show_twin
 from command_line.commands.verdicts import (
     exit_code,
     print_comparison,
@@ -44,4 +45,6 @@ def _analyze(run: Path, store: StoreFolder | None, engine: Engine, junit: Path |
     print_verdicts(console, summary, judged)
     print_comparison(console, summary, run)
     write_verdicts(run, summary, judged, junit)
+    if store is None:
+        show_twin(run, engine, events, console)
     return exit_code(summary)

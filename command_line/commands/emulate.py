@@ -17,6 +17,7 @@ from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
 from command_line.commands.progress import shown_progress
 from command_line.commands.run_engines import RunEngine
+from command_line.commands.twin import make_twin
 from command_line.commands.verdicts import (
     exit_code,
     print_comparison,
@@ -30,6 +31,7 @@ from emulation.run.interrupt import Interrupt, QuickStop
 from emulation.run.progress import display
 from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
 from emulation.simulation.run import simulate
+from emulation.simulation.twin import twin_plan
 from emulation.upkeep.clean import clean
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
@@ -59,6 +61,8 @@ class EmulationRequest:
     """The inventory of the hosts that share the run; this host alone by default."""
     junit: Path | None = None
     """File for the verdicts as JUnit XML."""
+    twin: bool = False
+    """True to simulate the run's twin as well and compare the two."""
 
 
 def run_scenario(request: EmulationRequest) -> ExitCode:
@@ -70,6 +74,7 @@ def run_scenario(request: EmulationRequest) -> ExitCode:
     with request.engine as engine:
         engine.check()
         plan = make_plan(scenario)
+        twin = twin_plan(plan) if request.twin else None
         try:
             outcome = run(plan)
         except QuickStop:
@@ -79,7 +84,8 @@ def run_scenario(request: EmulationRequest) -> ExitCode:
             console.print("interrupted before anything was published, so there is nothing to analyse")
             return ExitCode.INTERRUPTED
         try:
-            return _analyse(outcome, console, request)
+            code = _analyse(outcome, console, request)
+            return code if twin is None else _beside_twin(twin, outcome, code, console, request)
         except KeyboardInterrupt:
             again = f"brokerlab analyze {outcome.directory}"
             console.print(
@@ -94,6 +100,11 @@ def _runner(request: EmulationRequest, console: Console) -> Callable[[Plan], Run
         return _runner_on_hosts(request.hosts, request, console)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
     if isinstance(rungs, Simulated):
+        if request.twin:
+            raise BadInputError(
+                "--twin: this run is simulated itself; leave --twin out, or take real brokers (--runtime container or "
+                "process; `brokerlab doctor` shows what this host lacks for them)"
+            )
         return partial(_simulate, rungs, request, console)
     if request.calibration is not None:
         raise BadInputError(
@@ -173,3 +184,17 @@ def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -
         console.print(f"report: {page}", markup=False, soft_wrap=True)
     code = exit_code(summary)
     return ExitCode.INTERRUPTED if outcome.interrupted and code is ExitCode.CORRECT else code
+
+
+def _beside_twin(
+    twin: Plan, outcome: RunOutcome, code: ExitCode, console: Console, request: EmulationRequest
+) -> ExitCode:
+    """Makes the twin of an analysed run, and the page anew; returns the exit code, given that of the run itself."""
+    if outcome.interrupted or outcome.defect:
+        console.print("\nno twin: the run ended early, so there is nothing to compare it with")
+        return code
+    if not make_twin(twin, outcome.directory, request.engine, request.events, console):
+        return ExitCode.INTERRUPTED if code is ExitCode.CORRECT else code
+    if request.report:
+        build_report(outcome.directory)
+    return code

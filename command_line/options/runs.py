@@ -34,6 +34,7 @@ app = typer.Typer()
         "brokerlab emulate scenarios/quickstart.yaml --set time_dilation=3",
         "brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7",
         "brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark",
+        "brokerlab emulate scenarios/smoke.yaml --twin",
         "brokerlab emulate scenarios/quickstart.yaml --hosts inventory.yaml",
         "brokerlab emulate scenarios/smoke.yaml --no-report --junit verdicts.xml",
         codes=VERDICTS | BAD_INPUT | HOST | INTERRUPTED,
@@ -65,6 +66,12 @@ def emulate(
     spark: SparkOption = True,
     events: EventsOption = EventTable.ALL,
     junit: JunitOption = None,
+    twin: Annotated[
+        bool,
+        typer.Option(
+            "--twin", help="Also simulate the run (seconds), and set real brokers and simulated ones side by side."
+        ),
+    ] = False,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
     from command_line.commands.emulate import EmulationRequest, run_scenario
@@ -75,7 +82,7 @@ def emulate(
         changed["seed"] = str(seed)
     engine = BackgroundSpark() if spark else NoPreparation()
     request = EmulationRequest(
-        scenario, changed, runtime, links, out, report, calibration, engine, events, hosts, junit
+        scenario, changed, runtime, links, out, report, calibration, engine, events, hosts, junit, twin
     )
     raise typer.Exit(run_scenario(request))
 

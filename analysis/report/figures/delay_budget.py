@@ -11,7 +11,7 @@ from analysis.tables.budget import Budget, BudgetOverTime
 
 BANDS = ((50, "quickest half"), (90, "to 90%"), (95, "to 95%"), (99, "to 99%"), (100, "slowest 1%"))
 """The end of each band of notifications in the order of their delays, in percent, and its name."""
-_SHOWN = (
+PARTS_SHOWN = (
     ("links", "links_ms", "#9db4c8"),
     ("waiting for links", "waiting_for_links_ms", "#3b82c4"),
     ("waiting at brokers", "waiting_at_brokers_ms", "#24507a"),
@@ -64,7 +64,7 @@ def budget_over_time_figure(rows: Sequence[BudgetOverTime]) -> go.Figure:
 
 
 def _stack(figure: go.Figure, x: Sequence[object], bars: Sequence[Sequence[Budget | BudgetOverTime]]) -> None:
-    for name, part, colour in _SHOWN:
+    for name, part, colour in PARTS_SHOWN:
         figure.add_bar(
             x=x,
             y=[_mean(rows, part) for rows in bars],

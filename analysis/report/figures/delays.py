@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -60,25 +61,30 @@ def distribution_figure(
     figure = blank_figure()
     for index, variant in enumerate(variants):
         rows = [row for row in distribution if row.variant == variant]
-        total = sum(row.notifications for row in rows)
-        if not total:
-            continue
-        x, y, so_far = [rows[0].lower_ms], [0.0], 0
-        for row in rows:
-            if row.lower_ms > x[-1]:
-                x.append(row.lower_ms)
-                y.append(y[-1])
-            so_far += row.notifications
-            x.append(row.upper_ms)
-            y.append(100 * so_far / total)
-        figure.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            name=variant,
-            line={"color": colour(index), "width": 2, "dash": dash(index)},
-            hovertemplate="%{y:.1f}% within %{x:.2f} ms",
-        )
+        add_distribution(figure, rows, variant, {"color": colour(index), "width": 2, "dash": dash(index)})
+    label_distributions(figure, distribution)
+    return figure
+
+
+def add_distribution(
+    figure: go.Figure, rows: Sequence[DelayDistribution | DetectionDelays], name: str, line: dict[str, Any]
+) -> None:
+    """Adds the line of one distribution, whose classes are in order; none where they hold nothing."""
+    total = sum(row.notifications for row in rows)
+    if not total:
+        return
+    x, y, so_far = [rows[0].lower_ms], [0.0], 0
+    for row in rows:
+        if row.lower_ms > x[-1]:
+            x.append(row.lower_ms)
+            y.append(y[-1])
+        so_far += row.notifications
+        x.append(row.upper_ms)
+        y.append(100 * so_far / total)
+    figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hovertemplate="%{y:.1f}% within %{x:.2f} ms")
+
+
+def label_distributions(figure: go.Figure, distribution: Sequence[DelayDistribution | DetectionDelays]) -> None:
+    """Labels the axes for these distributions."""
     figure.update_xaxes(**log_axis("delay, ms (log)", (row.lower_ms for row in distribution)))
     figure.update_yaxes(title="share of notifications, %", range=[0, 101])
-    return figure

@@ -132,7 +132,8 @@ def valid_run(out: Path) -> tuple[Path, str]:
     """
     output = ""
     for attempt in range(5):
-        ended = brokerlab("emulate", SMOKE, "--runtime", "container", "--no-spark", "--out", out / str(attempt), *SHORT)
+        options = ("--runtime", "container", "--no-spark", "--twin", "--out", out / str(attempt))
+        ended = brokerlab("emulate", SMOKE, *options, *SHORT)
         output = ended.stdout
         assert ended.returncode in {0, 3}, output
         assert "delivery: correct" in output
@@ -156,6 +157,11 @@ def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path)
     assert [phase["name"] for phase in manifest["variants"][0]["phases"]] == ["start", "join", "run", "drain", "stop"]
     assert manifest["interrupted"] is False
     assert_nothing_is_left(run.name)
+    assert "base beside its simulated twin" in output
+    (beside,) = read(run, "twin.json")["variants"]
+    counts = {count["name"]: (count["first"], count["second"]) for count in beside["delivery"]}
+    assert counts["lost"] == (0, 0)
+    assert counts["expected"][0] == counts["expected"][1] > 50
 
 
 @pytest.mark.parametrize("runtime", ["process"])
