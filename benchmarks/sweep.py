@@ -26,11 +26,10 @@ from pathlib import Path
 
 from benchmarks.support.growth import Growth
 from benchmarks.targets import Bound, Judgement, Target, conclude
-from studies.campaign import Campaign, Cell, cells
-from studies.campaign.attempt import Keep
+from studies.campaign import Campaign, CampaignCell, cells
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors.spark import spark_executor
-from studies.campaign.result import encode
+from studies.cells.attempt import CellFailure, Keep
+from studies.cells.executors.spark import spark_executor
 
 ROOT = Path(__file__).resolve().parents[1]
 SPEED_UP = Target("speed-up of a campaign by a second core", Bound.AT_LEAST, 1.8, "times")
@@ -54,13 +53,13 @@ class Sweep:
     results: dict[str, bytes]
 
 
-def cyclic_cells(count: int) -> tuple[Cell, ...]:
+def cyclic_cells(count: int) -> tuple[CampaignCell, ...]:
     """Thirty lightly loaded brokers, with this number of seeds."""
     fields = {"name": "sweep", "scenario": "scenarios/cyclic-30.yaml", "runtime": "simulated", "seeds": f"1..{count}"}
     return cells(Campaign.model_validate(fields, context={"directory": ROOT}), Path("the benchmark"))
 
 
-def sweep(master: str, planned: tuple[Cell, ...]) -> Sweep:
+def sweep(master: str, planned: tuple[CampaignCell, ...]) -> Sweep:
     """Runs the cells, with progress on a terminal."""
     begin = time.monotonic()
     results: dict[str, bytes] = {}
@@ -69,9 +68,11 @@ def sweep(master: str, planned: tuple[Cell, ...]) -> Sweep:
     with closing(spark_executor(master, nothing_kept, Keep.NONE, print)(planned)) as tries:
         for number, attempted in enumerate(tries, 1):
             now = time.monotonic()
+            if isinstance(attempted.attempt, CellFailure):
+                raise attempted.attempt.error(attempted.cell.key)
             started = started or now - attempted.attempt.seconds
             finished = now
-            results[attempted.cell.key] = encode(attempted.attempt.result)
+            results[attempted.cell.key] = attempted.attempt.result.encode()
             if sys.stderr.isatty():
                 sys.stderr.write(f"\r{master}: {number} of {len(planned)} cells")
     if sys.stderr.isatty():

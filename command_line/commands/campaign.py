@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,16 +19,17 @@ from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.fidelity import FidelityVerdict
 from scenario.sections.section import suggestion
-from studies.campaign import Campaign, Cell, cells, fingerprint, load_campaign
-from studies.campaign.attempt import Keep
+from studies.campaign import Campaign, CampaignCell, cells, fingerprint, load_campaign
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors.interface import ExecutorOptions
 from studies.campaign.junit import suites_of
 from studies.campaign.matrix import CampaignSummary, CellLine, summarise, write_summary
-from studies.campaign.progress import CellDuration, ConsoleBoard
 from studies.campaign.report import build_report
-from studies.campaign.scheduler import run_cells, unfinished_cells
 from studies.campaign.sentences import FIDELITY_STYLES, closing_lines, failing, matrix_table, repeat_command
+from studies.cells.attempt import CellFailure, Keep
+from studies.cells.board import ConsoleBoard, RemainingTime
+from studies.cells.executors.interface import ExecutorOptions
+from studies.cells.failures import failed_code, failure_lines
+from studies.cells.scheduler import run_cells
 from studies.junit import require_writable, write_junit
 
 _WIDTH_IN_FILES = 150
@@ -74,12 +75,15 @@ def run_campaign(request: CampaignRequest) -> ExitCode:
             directory.start_afresh()
         directory.open(campaign, planned, request.file)
         whole = _run_unfinished(console, options, directory, campaign.name, chosen)
+        failed = directory.failures(chosen)
         summary = summarise_campaign(campaign, planned, directory)
         page = build_report(summary, directory.path)
         _show(summary, directory, page)
         if request.junit is not None:
             counted = {cell.key: attempt for cell in chosen if (attempt := directory.counted(cell)) is not None}
-            write_junit(suites_of(campaign.name, chosen, counted, page), request.junit)
+            write_junit(suites_of(campaign.name, chosen, counted, failed, page), request.junit)
+        for line in failure_lines(failed):
+            console.print(line, markup=False, soft_wrap=True)
         if not whole:
             console.print(
                 "interrupted; finished cells are kept: the same command continues with the rest", soft_wrap=True
@@ -88,7 +92,7 @@ def run_campaign(request: CampaignRequest) -> ExitCode:
             runtime = request.shrink_on or options.runtime
             alone = replace(options, runtime=runtime, keep=Keep.NONE, master=None, jobs=None)
             whole = shrink_failures(console, alone, directory, chosen)
-    code = exit_code(summary)
+    code = exit_code(summary, failed)
     return ExitCode.INTERRUPTED if not whole and code is ExitCode.CORRECT else code
 
 
@@ -100,7 +104,7 @@ def list_cells(request: CampaignRequest) -> ExitCode:
     return ExitCode.CORRECT
 
 
-def plan_campaign(request: CampaignRequest) -> tuple[Campaign, tuple[Cell, ...]]:
+def plan_campaign(request: CampaignRequest) -> tuple[Campaign, tuple[CampaignCell, ...]]:
     """The campaign with the options of the command line, and its cells."""
     if request.shrink_on is not None and not request.shrink:
         raise BadInputError(f"--shrink-on {request.shrink_on}: is for --shrink; add it, or leave this out")
@@ -121,14 +125,16 @@ def keep_named(name: str) -> Keep:
         raise BadInputError(f"--keep-runs {name}: choose {', '.join(Keep)}") from None
 
 
-def exit_code(summary: CampaignSummary) -> ExitCode:
-    """The exit code: a violated delivery in any cell comes first."""
+def exit_code(summary: CampaignSummary, failed: Mapping[str, CellFailure]) -> ExitCode:
+    """The exit code: a violated delivery in any cell comes first, then cells that could not be run."""
     if any(violated(line.result.delivery, line.result.fidelity) for line in summary.cells):
         return ExitCode.VIOLATED
+    if failed:
+        return failed_code(failed)
     return ExitCode.INVALID if summary.fidelity == FidelityVerdict.INVALID else ExitCode.CORRECT
 
 
-def _chosen(planned: Sequence[Cell], keys: Sequence[str], file: Path) -> list[Cell]:
+def _chosen(planned: Sequence[CampaignCell], keys: Sequence[str], file: Path) -> list[CampaignCell]:
     known = {cell.key for cell in planned}
     for key in keys:
         if key not in known:
@@ -155,10 +161,10 @@ def _inventory(file: Path) -> Inventory:
 
 
 def _run_unfinished(
-    console: Console, options: ExecutorOptions, directory: CampaignDirectory, name: str, chosen: Sequence[Cell]
+    console: Console, options: ExecutorOptions, directory: CampaignDirectory, name: str, chosen: Sequence[CampaignCell]
 ) -> bool:
     """Runs the cells that are not finished; False if the user ended it."""
-    needed = unfinished_cells(directory, chosen)
+    needed = directory.unfinished(chosen)
     done = len(chosen) - len(needed)
     before = f", {done} of them done before" if done else ""
     for what, text in (
@@ -169,22 +175,29 @@ def _run_unfinished(
         console.print(f"{what:<9} {text}", markup=False, soft_wrap=True)
     if not needed:
         return True
-    with ConsoleBoard(console, len(chosen), done, _cell_duration(options, directory, chosen)) as board:
+    with ConsoleBoard(console, len(chosen), done, _remaining(options, directory, chosen, needed)) as board:
         return run_cells(options, directory, needed, board)
 
 
-def _cell_duration(options: ExecutorOptions, directory: CampaignDirectory, chosen: Sequence[Cell]) -> CellDuration:
-    """Expected durations, from finished cells; without any, from the first cell's phases if they take real time."""
+def _remaining(
+    options: ExecutorOptions,
+    directory: CampaignDirectory,
+    chosen: Sequence[CampaignCell],
+    needed: Sequence[CampaignCell],
+) -> RemainingTime:
+    """Expected times, from finished cells; without any, from the first cell's phases if they take real time."""
     variants = () if options.runtime == SIMULATED else chosen[0].plan().variants
     first = sum(variant.lasts + _AROUND for variant in variants)
-    duration = CellDuration(first, options.in_parallel)
+    remaining = RemainingTime({cell.key: 1.0 for cell in needed}, options.in_parallel, first)
     for cell in chosen:
         for attempt in directory.attempts(cell):
-            duration.note(attempt.seconds)
-    return duration
+            remaining.note(1.0, attempt.seconds)
+    return remaining
 
 
-def summarise_campaign(campaign: Campaign, planned: tuple[Cell, ...], directory: CampaignDirectory) -> CampaignSummary:
+def summarise_campaign(
+    campaign: Campaign, planned: tuple[CampaignCell, ...], directory: CampaignDirectory
+) -> CampaignSummary:
     """Writes `summary.json` of what is done."""
     lines = [
         CellLine(attempts=len(directory.attempts(cell)), result=result)

@@ -9,18 +9,18 @@ from rich.console import Console
 
 from analysis.tables.summary import violated
 from scenario.sections.faults import FaultItem
-from studies.campaign.cell import Cell
+from studies.campaign.cell import CampaignCell
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors.interface import ExecutorOptions
-from studies.campaign.progress import CellDuration, ConsoleBoard
-from studies.campaign.result import CellResult
-from studies.campaign.scheduler import run_cells
+from studies.campaign.result import CampaignResult
 from studies.campaign.sentences import repeat_command
 from studies.campaign.shrink import NotReproducedError, shrink
+from studies.cells.board import ConsoleBoard, RemainingTime
+from studies.cells.executors.interface import ExecutorOptions
+from studies.cells.scheduler import run_cells
 
 
 def shrink_failures(
-    console: Console, options: ExecutorOptions, directory: CampaignDirectory, cells: Sequence[Cell]
+    console: Console, options: ExecutorOptions, directory: CampaignDirectory, cells: Sequence[CampaignCell]
 ) -> bool:
     """Shrinks the schedule of every cell with violated deliveries; False if the user ended it.
 
@@ -45,16 +45,18 @@ def fault_line(fault: FaultItem) -> str:
 
 
 def _shrink(
-    console: Console, options: ExecutorOptions, directory: CampaignDirectory, cell: Cell, failed: CellResult
+    console: Console, options: ExecutorOptions, directory: CampaignDirectory, cell: CampaignCell, failed: CampaignResult
 ) -> None:
     scratch = CampaignDirectory(directory.cell(cell.key) / "shrink")
 
-    def run(candidate: Cell) -> CellResult:
+    def run(candidate: CampaignCell) -> CampaignResult:
         if (known := scratch.result(candidate)) is not None:
             return known
-        with ConsoleBoard(console, 1, 0, CellDuration(0.0, 1)) as board:
+        with ConsoleBoard(console, 1, 0, RemainingTime({}, 1, 0.0)) as board:
             if not run_cells(options, scratch, [candidate], board):
                 raise KeyboardInterrupt
+        if (failure := scratch.failure(candidate)) is not None:
+            raise failure.error(candidate.key)
         result = scratch.result(candidate)
         assert result is not None
         return result
@@ -77,5 +79,5 @@ def _shrink(
     console.print(f"  again: {repeat_command(scenario, found.result)}", markup=False, soft_wrap=True)
 
 
-def _violated(result: CellResult) -> bool:
+def _violated(result: CampaignResult) -> bool:
     return violated(result.delivery, result.fidelity)

@@ -16,7 +16,7 @@ from scenario.sections.faults import FaultItem
 from scenario.sections.vary import value_name
 from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.source import as_yaml
-from studies.campaign.cell import Cell
+from studies.campaign.cell import CampaignCell
 from studies.campaign.model import AS_WRITTEN, Campaign
 
 MOST_CELLS = 100_000
@@ -24,7 +24,7 @@ _LONGEST_NAME = 60
 """Limit of the characters for factors in a cell's key, which is part of paths."""
 
 
-def cells(campaign: Campaign, file: Path) -> tuple[Cell, ...]:
+def cells(campaign: Campaign, file: Path) -> tuple[CampaignCell, ...]:
     """All cells, with seeds innermost. `file` is the campaign's name in errors.
 
     Raises `BadInputError` for values that the scenario does not accept, and for more than `MOST_CELLS` cells.
@@ -32,7 +32,7 @@ def cells(campaign: Campaign, file: Path) -> tuple[Cell, ...]:
     count = prod(map(len, campaign.factors.values())) * len(_schedules(campaign)) * len(campaign.seeds)
     if count > MOST_CELLS:
         raise BadInputError(f"{file}: {count:,} cells; a campaign has at most {MOST_CELLS:,}")
-    made: dict[str, Cell] = {}
+    made: dict[str, CampaignCell] = {}
     for values in product(*campaign.factors.values()):
         settings = dict(zip(campaign.factors, values, strict=True))
         for cell in _with_settings(campaign, settings, file):
@@ -42,13 +42,13 @@ def cells(campaign: Campaign, file: Path) -> tuple[Cell, ...]:
     return tuple(made.values())
 
 
-def fingerprint(campaign: Campaign, planned: tuple[Cell, ...]) -> str:
+def fingerprint(campaign: Campaign, planned: tuple[CampaignCell, ...]) -> str:
     """Hash of everything that is run. Comments and descriptions in the file may change without effect."""
     content = [campaign.name, campaign.runtime, [[cell.key, cell.fingerprint] for cell in planned]]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
-def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) -> Iterator[Cell]:
+def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) -> Iterator[CampaignCell]:
     """The cells with the same factors."""
     prefix = key_prefix(settings)
     for schedule, faults in _schedules(campaign).items():
@@ -60,7 +60,7 @@ def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) 
             overrides["faults"] = as_yaml([fault.model_dump(mode="json", exclude_none=True) for fault in faults])
         for seed in campaign.seeds:
             key = f"{prefix}{schedule}-{seed}"
-            yield Cell(
+            yield CampaignCell(
                 key=key,
                 factors=tuple((path, json.dumps(value)) for path, value in settings.items()),
                 schedule=schedule,

@@ -19,7 +19,7 @@ from analysis.tables.power import Power
 from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict, worst
 from record.files import replace_file
-from studies.campaign.result import CellResult, VariantResult
+from studies.campaign.result import CampaignResult, VariantResult
 
 FORMAT = 2
 """The version of the schema, which grows when a field changes its meaning or is removed."""
@@ -90,7 +90,7 @@ class CellLine(msgspec.Struct, frozen=True, kw_only=True):
     """One cell: its result and the number of attempts."""
 
     attempts: int
-    result: CellResult
+    result: CampaignResult
 
 
 class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,8 +135,8 @@ def write_summary(summary: CampaignSummary, directory: Path) -> None:
     replace_file(directory / "summary.json", content + b"\n")
 
 
-def _matrix(results: Sequence[CellResult]) -> list[MatrixEntry]:
-    grouped: dict[tuple[str, str, str], list[tuple[CellResult, VariantResult]]] = {}
+def _matrix(results: Sequence[CampaignResult]) -> list[MatrixEntry]:
+    grouped: dict[tuple[str, str, str], list[tuple[CampaignResult, VariantResult]]] = {}
     for result in results:
         for variant in result.variants:
             key = (json.dumps(result.factors, sort_keys=True), variant.name, result.schedule)
@@ -144,7 +144,7 @@ def _matrix(results: Sequence[CellResult]) -> list[MatrixEntry]:
     return [_entry(cells) for cells in grouped.values()]
 
 
-def _entry(cells: Sequence[tuple[CellResult, VariantResult]]) -> MatrixEntry:
+def _entry(cells: Sequence[tuple[CampaignResult, VariantResult]]) -> MatrixEntry:
     first, _ = cells[0]
     variants = [variant for _, variant in cells]
     faults = [fault for variant in variants for fault in variant.faults]

@@ -1,20 +1,15 @@
-"""The result of a cell: the verdicts and the numbers in the campaign's report.
-
-A result holds no time of day, no path and no host, so that a simulated cell has the same bytes wherever it ran. The
-cell's manifest lists its attempts with their hosts and times.
-"""
+"""The result of a campaign's cell: the verdicts and the numbers in the campaign's report."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from analysis.tables.power import Power
 from analysis.tables.structs import struct_from
-from analysis.tables.summary import CORRECT, VariantSummary
-from record.files import replace_file
+from analysis.tables.summary import VariantSummary
+from studies.cells import CellResult
 
 
 class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,26 +59,31 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the due notifications that came, of a protocol that promises best effort; null where nothing was due."""
 
 
-class CellResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one cell."""
+_DOUBTS_SHOWN = 2
+
+
+class CampaignResult(CellResult, frozen=True, kw_only=True):
+    """The result of one cell of a campaign."""
 
     key: str
     factors: dict[str, Any]
     """The factors' values by dotted path."""
     schedule: str
     seed: int
-    fingerprint: str
-    """Hash of the scenario that was run."""
-    runtime: str
-    delivery: list[str]
-    """`correct` or `unjudged` alone, or the defects of all variants."""
-    fidelity: str
-    """The worst verdict of the variants."""
     variants: list[VariantResult]
 
     @property
-    def correct(self) -> bool:
-        return self.delivery == [CORRECT]
+    def outcome(self) -> str:
+        """The verdicts, and the longest recovery."""
+        times = [fault.recovered_s for variant in self.variants for fault in variant.faults]
+        slowest = max((time for time in times if time is not None), default=None)
+        recovered = "" if slowest is None else f"; recovered within {slowest:.1f} s"
+        return f"{', '.join(self.delivery)}; {self.fidelity}{recovered}"
+
+    @property
+    def doubts(self) -> list[str]:
+        """The first reasons why the cell is not VALID."""
+        return [reason for variant in self.variants for reason in variant.reasons][:_DOUBTS_SHOWN]
 
 
 def variant_result(variant: VariantSummary, reasons: list[str]) -> VariantResult:
@@ -100,18 +100,3 @@ def variant_result(variant: VariantSummary, reasons: list[str]) -> VariantResult
         faults=[struct_from(FaultResult, fault) for fault in variant.faults],
         delivery_ratio=best_effort if best_effort is msgspec.UNSET else best_effort.ratio,
     )
-
-
-def encode(result: CellResult) -> bytes:
-    """The canonical bytes of a result: the same for equal results."""
-    return msgspec.json.format(msgspec.json.encode(result, order="sorted"), indent=2) + b"\n"
-
-
-def decode(content: bytes) -> CellResult:
-    """Raises `msgspec.DecodeError`."""
-    return msgspec.json.decode(content, type=CellResult)
-
-
-def write_result(result: CellResult, file: Path) -> None:
-    """Replaces the file in one step."""
-    replace_file(file, encode(result))

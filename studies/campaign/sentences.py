@@ -1,4 +1,4 @@
-"""The text output of a campaign: one line for each attempt while it runs, and the matrix at its end."""
+"""The text output of a campaign at its end: the matrix."""
 
 from __future__ import annotations
 
@@ -16,34 +16,10 @@ from rich.text import Text
 from analysis.tables.power import Power, percent
 from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict
-from studies.campaign.attempt import Attempt
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry, SeedSpread
-from studies.campaign.result import CellResult
+from studies.campaign.result import CampaignResult
 
 FIDELITY_STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
-_REASONS_SHOWN = 2
-
-
-def attempt_line(attempt: Attempt) -> str:
-    """One attempt in one line."""
-    result = attempt.result
-    parts = [", ".join(result.delivery), result.fidelity]
-    if (slowest := max((time for time in _recoveries(result)), default=None)) is not None:
-        parts.append(f"recovered within {slowest:.1f} s")
-    return "; ".join(parts)
-
-
-def why_not_valid(result: CellResult) -> list[str]:
-    """The first reasons why a cell is not VALID."""
-    reasons = [reason for variant in result.variants for reason in variant.reasons]
-    return reasons[:_REASONS_SHOWN]
-
-
-def _recoveries(result: CellResult) -> Iterator[float]:
-    for variant in result.variants:
-        for fault in variant.faults:
-            if fault.recovered_s is not None:
-                yield fault.recovered_s
 
 
 def matrix_table(summary: CampaignSummary) -> Table:
@@ -117,7 +93,7 @@ def failing(lines: Iterable[CellLine]) -> list[CellLine]:
     return [line for line in lines if not line.result.correct or line.result.fidelity == FidelityVerdict.INVALID]
 
 
-def repeat_command(scenario: Path, result: CellResult) -> str:
+def repeat_command(scenario: Path, result: CampaignResult) -> str:
     """The command that runs this cell again."""
     return shlex.join(["brokerlab", "emulate", str(scenario), "--runtime", result.runtime])
 

@@ -24,8 +24,8 @@ from scenario.faults.targets import REST
 from scenario.model import Scenario
 from scenario.sections.faults import FaultItem, OneWay, Partition
 from scenario.yaml_files.source import as_yaml
-from studies.campaign.cell import Cell
-from studies.campaign.result import CellResult
+from studies.campaign.cell import CampaignCell
+from studies.campaign.result import CampaignResult
 from topology.link_properties import LinkDirection
 
 Item = TypeVar("Item")
@@ -78,11 +78,11 @@ def _without(indices: Sequence[int], piece: Sequence[int]) -> list[int]:
 class Shrunk:
     """A cell with the smallest schedule that was found."""
 
-    cell: Cell
+    cell: CampaignCell
     before: int
     """Faults, one for each broker or link hit."""
     faults: tuple[FaultItem, ...]
-    result: CellResult
+    result: CampaignResult
     runs: int
 
 
@@ -90,7 +90,7 @@ class NotReproducedError(BadInputError):
     """The cell does not fail again, so there is nothing to shrink."""
 
 
-def shrink(cell: Cell, failed: CellResult, run: Callable[[Cell], CellResult]) -> Shrunk:
+def shrink(cell: CampaignCell, failed: CampaignResult, run: Callable[[CampaignCell], CampaignResult]) -> Shrunk:
     """Finds a smallest schedule under which the first variant that failed fails in the same way.
 
     `run` runs a cell. A run that is not VALID or DEGRADED counts as one that does not fail. Raises
@@ -100,7 +100,7 @@ def shrink(cell: Cell, failed: CellResult, run: Callable[[Cell], CellResult]) ->
     defects = set(next(found for found in failed.variants if found.name == variant.name).delivery)
     base = variant.scenario
     faults = tuple(resolved(variant))
-    results: dict[tuple[FaultItem, ...], CellResult] = {}
+    results: dict[tuple[FaultItem, ...], CampaignResult] = {}
 
     def fails(chosen: Sequence[FaultItem]) -> bool:
         candidate = with_faults(cell, base, tuple(chosen))
@@ -121,7 +121,7 @@ def shrink(cell: Cell, failed: CellResult, run: Callable[[Cell], CellResult]) ->
     return Shrunk(made, len(faults), found, results[found], len(results))
 
 
-def _failing_variant(cell: Cell, failed: CellResult) -> VariantPlan:
+def _failing_variant(cell: CampaignCell, failed: CampaignResult) -> VariantPlan:
     names = [variant.name for variant in failed.variants if variant.delivery != ["correct"]]
     variants = {variant.name: variant for variant in cell.plan().variants}
     if not names:
@@ -129,7 +129,7 @@ def _failing_variant(cell: Cell, failed: CellResult) -> VariantPlan:
     return variants[names[0]]
 
 
-def with_faults(cell: Cell, scenario: Scenario, faults: tuple[FaultItem, ...]) -> Cell | None:
+def with_faults(cell: CampaignCell, scenario: Scenario, faults: tuple[FaultItem, ...]) -> CampaignCell | None:
     """The cell with this scenario and these faults; None if the faults need others."""
     content = as_yaml(scenario.model_copy(update={"faults": faults}).resolved(), sort_keys=True)
     key = f"{len(faults)}-faults-{hashlib.sha256(content.encode()).hexdigest()[:8]}"

@@ -86,6 +86,7 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "studies": _floors(
         "calibration junit spark_jobs",
+        "cells",
         "reproduction",
         "conformance fitting verdict_cases",
         "campaign",
@@ -133,10 +134,9 @@ ROOMS: Mapping[str, Floors] = {
     "studies.campaign": _floors(
         "model result",
         "cell matrix",
-        "attempt cells shrink",
-        "directory execution junit sentences",
-        "executors report",
-        "progress scheduler",
+        "cells shrink",
+        "directory junit sentences",
+        "report",
     ),
     "studies.conformance": _floors(
         "content operands protocols",

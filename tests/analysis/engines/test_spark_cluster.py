@@ -42,14 +42,16 @@ import sys
 sys.path.insert(0, {str(pack_code(tmp_path / "code.zip"))!r})
 import json, emulation
 from pathlib import Path
-from studies.campaign.cell import Cell, run_simulated
+from studies.campaign import CampaignCell
+from studies.cells import run_simulated
 assert "code.zip" in emulation.__file__, emulation.__file__
 scenario = dict(
     name="tiny", topology=dict(kind="planetlab", brokers=4), routing=dict(protocol="tid", publications="fixed"), seed=1,
     workload=dict(publications=dict(publishers=1, rate="4/s"), subscriptions=dict(subscribers=2, selectivity="50%")),
     timeline=dict(join="2s", run="2s", drain="2s"),
 )
-print(run_simulated(Cell("c", (), "none", 1, json.dumps(scenario)), Path("here")).delivery)
+cell = CampaignCell(key="c", schedule="none", seed=1, scenario=json.dumps(scenario))
+print(run_simulated(cell, Path("here")).delivery)
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout == "['correct']\n", done.stderr

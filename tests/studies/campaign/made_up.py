@@ -7,9 +7,9 @@ from pathlib import Path
 from msgspec import UNSET, UnsetType
 
 from analysis.tables.power import Power
-from studies.campaign.attempt import Attempt
-from studies.campaign.cell import Cell
-from studies.campaign.result import CellResult, FaultResult, VariantResult
+from studies.campaign.cell import CampaignCell
+from studies.campaign.result import CampaignResult, FaultResult, VariantResult
+from studies.cells.attempt import Attempt
 
 SCENARIO = """\
 name: little
@@ -48,8 +48,11 @@ def write_campaign(directory: Path, text: str = CAMPAIGN) -> Path:
     return file
 
 
-def cell(number: int = 1) -> Cell:
-    return Cell(f"kill-{number}", (("routing.publications", '"fixed"'),), "kill", number, f'{{"seed": {number}}}')
+def cell(number: int = 1) -> CampaignCell:
+    return CampaignCell(
+        key=f"kill-{number}", factors=(("routing.publications", '"fixed"'),), schedule="kill", seed=number,
+        scenario=f'{{"seed": {number}}}',
+    )  # fmt: skip
 
 
 def fault(recovered: float | None = 1.0, before: float = 10.0) -> FaultResult:
@@ -60,25 +63,27 @@ def fault(recovered: float | None = 1.0, before: float = 10.0) -> FaultResult:
 
 
 def result(
-    of: Cell,
+    of: CampaignCell,
     delivery: str = "correct",
     fidelity: str = "VALID",
     faults: list[FaultResult] | None = None,
     ratio: float | UnsetType | None = UNSET,
-) -> CellResult:
+) -> CampaignResult:
     variant = VariantResult(
         name="base", delivery=[delivery], power=POWER, fidelity=fidelity, reasons=[], published=100, expected=50,
         delivered=49, excused=3, lost=0 if delivery == "correct" else 2, duplicate=0, spurious=0, reordered=0,
         mean_ms=12.0, p50_ms=11.0, p95_ms=20.0, p99_ms=30.0, faults=[fault()] if faults is None else faults,
         delivery_ratio=ratio,
     )  # fmt: skip
-    return CellResult(
+    return CampaignResult(
         key=of.key, factors=of.settings, schedule=of.schedule, seed=of.seed, fingerprint=of.fingerprint,
         runtime="process", delivery=[delivery], fidelity=fidelity, variants=[variant],
     )  # fmt: skip
 
 
-def attempt(of: Cell, delivery: str = "correct", fidelity: str = "VALID", *, busy: bool = False) -> Attempt:
+def attempt(
+    of: CampaignCell, delivery: str = "correct", fidelity: str = "VALID", *, busy: bool = False
+) -> Attempt[CampaignResult]:
     return Attempt(
         host="here", began="2026-01-31T12:00:00+00:00", seconds=40.0, result=result(of, delivery, fidelity), busy=busy
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -9,14 +10,14 @@ import pytest
 
 from record.errors import BadInputError, HostError
 from studies.campaign import Campaign, cells, load_campaign
-from studies.campaign.attempt import CellManifest
-from studies.campaign.cell import Cell
+from studies.campaign.cell import CampaignCell
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.scheduler import unfinished_cells
+from studies.campaign.result import CampaignResult
+from studies.cells.attempt import CellManifest
 from tests.studies.campaign.made_up import CAMPAIGN, attempt, cell, write_campaign
 
 
-def opened(directory: CampaignDirectory, file: Path) -> tuple[Campaign, tuple[Cell, ...]]:
+def opened(directory: CampaignDirectory, file: Path) -> tuple[Campaign, tuple[CampaignCell, ...]]:
     campaign = load_campaign(file)
     planned = cells(campaign, file)
     directory.open(campaign, planned, file)
@@ -25,7 +26,7 @@ def opened(directory: CampaignDirectory, file: Path) -> tuple[Campaign, tuple[Ce
 
 def test_a_second_command_is_refused(tmp_path: Path) -> None:
     first, second = CampaignDirectory(tmp_path), CampaignDirectory(tmp_path)
-    refused = pytest.raises(BadInputError, match=r"another campaign command is at work here \(process \d+\)")
+    refused = pytest.raises(BadInputError, match=r"another command is at work here \(process \d+\)")
     with first.held(), refused, second.held():
         pytest.fail("two at once")
     with second.held():
@@ -65,7 +66,7 @@ def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
         directory.record(planned[1], attempt(planned[1], fidelity="INVALID", busy=True), final=False)
     with directory.held():
         opened(directory, file)
-        assert unfinished_cells(directory, planned) == list(planned[1:])
+        assert directory.unfinished(planned) == list(planned[1:])
         assert len(directory.attempts(planned[1])) == 1
 
 
@@ -100,7 +101,7 @@ def test_a_result_of_something_else_is_none(tmp_path: Path) -> None:
     directory, recorded = CampaignDirectory(tmp_path), cell()
     directory.record(recorded, attempt(recorded), final=True)
     assert directory.result(recorded) is not None
-    other = Cell(recorded.key, recorded.factors, recorded.schedule, recorded.seed, '{"seed": 9}')
+    other = replace(recorded, scenario='{"seed": 9}')
     assert directory.result(other) is None
     file = directory.result_file(recorded.key)
     file.write_bytes(file.read_bytes()[:-20])
@@ -112,7 +113,7 @@ def test_every_attempt_is_in_the_cells_manifest(tmp_path: Path) -> None:
     directory.record(recorded, attempt(recorded, fidelity="INVALID", busy=True), final=False)
     directory.record(recorded, attempt(recorded), final=True)
     read = (directory.cell(recorded.key) / "manifest.json").read_bytes()
-    manifest = msgspec.json.decode(read, type=CellManifest)
+    manifest = msgspec.json.decode(read, type=CellManifest[CampaignResult])
     assert [attempt.result.fidelity for attempt in manifest.attempts] == ["INVALID", "VALID"]
     result = directory.result(recorded)
     assert result is not None

@@ -7,8 +7,10 @@ from xml.etree import ElementTree as Xml
 
 from msgspec import structs
 
+from record.exit_codes import ExitCode
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.junit import suites_of
+from studies.cells.attempt import CellFailure
 from studies.junit import write_junit
 from tests.studies.campaign.made_up import attempt, cell
 
@@ -22,8 +24,10 @@ def test_a_cell_has_the_facts_of_the_attempt_that_counted(tmp_path: Path) -> Non
     directory.record(first, structs.replace(attempt(first), git_revision="ab12"), final=True)
     counted = {made.key: found for made in (first, second) if (found := directory.counted(made)) is not None}
     assert list(counted) == [first.key]
-    write_junit(suites_of("made-up", [first, second], counted, Path("report/index.html")), tmp_path / "out.xml")
-    done, left = Xml.parse(tmp_path / "out.xml").getroot()
+    failed = {"kill-3": CellFailure(message="no room", exit_code=ExitCode.HOST)}
+    suites = suites_of("made-up", [first, second, cell(3)], counted, failed, Path("report/index.html"))
+    write_junit(suites, tmp_path / "out.xml")
+    done, left, broken = Xml.parse(tmp_path / "out.xml").getroot()
     assert {found.get("name"): found.get("value") for found in done.findall("properties/property")} == {
         "seed": "1",
         "revision": "ab12",
@@ -31,6 +35,7 @@ def test_a_cell_has_the_facts_of_the_attempt_that_counted(tmp_path: Path) -> Non
         "report": "report/index.html",
     }
     assert (done.get("time"), left.get("time"), left.get("skipped")) == ("40.000", "0.000", "1")
+    assert broken.get("errors") == "1"
     delivery = next(done.iter("testcase"))
     power = {found.get("name"): found.get("value") for found in delivery.findall("properties/property")}
     assert (power["owed"], power["judged"], power["excused"]) == ("53", "52", "3")

@@ -11,7 +11,6 @@ from msgspec import UNSET
 from analysis.claims.estimates import SeedEstimate
 from studies.campaign.matrix import CellLine, SeedSpread, summarise, write_summary
 from studies.campaign.report import build_report
-from studies.campaign.result import encode
 from studies.campaign.sentences import closing_lines, delivery_ratio, failing, matrix_table, repeat_command
 from tests.studies.campaign.made_up import cell, fault, result
 
@@ -66,7 +65,7 @@ def test_where_every_delivery_is_promised_there_is_no_ratio() -> None:
     summary = summarise("made-up", "", "f" * 16, 4, lines())
     assert summary.matrix[0].delivery_ratio is UNSET
     assert "delivery ratio" not in [column.header for column in matrix_table(summary).columns]
-    assert b"delivery_ratio" not in encode(result(cell()))
+    assert b"delivery_ratio" not in result(cell()).encode()
 
 
 def test_what_is_told_at_the_end() -> None:

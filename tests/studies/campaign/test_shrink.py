@@ -18,8 +18,9 @@ from broker_service.routing.interface import Actions, Deliver, Router
 from record.errors import BadInputError
 from scenario.faults import CountReached, FaultSchedule
 from scenario.loading import load_text
-from studies.campaign import Cell, CellResult, cells, load_campaign, run_simulated
+from studies.campaign import CampaignCell, CampaignResult, cells, load_campaign
 from studies.campaign.shrink import NotReproducedError, resolved, shrink, smallest
+from studies.cells import run_simulated
 from tests.studies.campaign.made_up import result, write_campaign
 
 FAULTS = """\
@@ -67,7 +68,7 @@ def test_any_failing_part_can_lose_no_single_fault(combinations: list[set[int]],
     assert not any(fails(found[:place] + found[place + 1 :]) for place in range(len(found)))
 
 
-def hard_cell(directory: Path) -> Cell:
+def hard_cell(directory: Path) -> CampaignCell:
     file = write_campaign(directory, FAULTS)
     (cell,) = cells(load_campaign(file), file)
     return cell
@@ -83,7 +84,7 @@ def test_faults_keep_hitting_what_they_hit(tmp_path: Path) -> None:
     ]  # fmt: skip
     same = load_text(cell.scenario, "cell").model_copy(update={"faults": faults})
     text = json.dumps(same.resolved())
-    (again,) = Cell(cell.key, (), cell.schedule, cell.seed, text).plan().variants
+    (again,) = replace(cell, scenario=text).plan().variants
     assert _happenings(again.schedule()) == _happenings(variant.schedule())
 
 
@@ -92,8 +93,8 @@ def _happenings(schedule: FaultSchedule) -> set[tuple[int | CountReached, str]]:
     return {(entry.start, str(condition)) for entry, condition in schedule.conditions}
 
 
-def _fails_if(condition: Callable[[tuple[str, ...]], bool]) -> Callable[[Cell], CellResult]:
-    def run(cell: Cell) -> CellResult:
+def _fails_if(condition: Callable[[tuple[str, ...]], bool]) -> Callable[[CampaignCell], CampaignResult]:
+    def run(cell: CampaignCell) -> CampaignResult:
         verbs = tuple(fault.verb for fault in load_text(cell.scenario, "cell").faults)
         return result(cell, "lost" if condition(verbs) else "correct")
 
@@ -104,7 +105,7 @@ def test_a_cell_shrinks_to_the_faults_it_takes(tmp_path: Path) -> None:
     cell = hard_cell(tmp_path)
     ran: list[str] = []
 
-    def run(candidate: Cell) -> CellResult:
+    def run(candidate: CampaignCell) -> CampaignResult:
         ran.append(candidate.key)
         return _fails_if(lambda verbs: "pause" in verbs and "kill" in verbs)(candidate)
 

@@ -1,4 +1,4 @@
-"""The contract between a campaign's scheduler and its executors."""
+"""The contract between the scheduler of cells and its executors."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from typing import Protocol
 from emulation.ansible import Inventory, local_inventory
 from emulation.runtimes.ladder import SIMULATED
 from record.errors import BadInputError
-from studies.campaign.attempt import Attempt, Keep
-from studies.campaign.cell import Cell
+from studies.cells.attempt import AnyAttempt, CellFailure, Keep
+from studies.cells.cell import AnyCell
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptedCell:
-    """A cell and the result of the latest attempt at it."""
+    """A cell and the result of the latest attempt at it, or the reason why it can have none."""
 
-    cell: Cell
-    attempt: Attempt
+    cell: AnyCell
+    attempt: AnyAttempt | CellFailure
 
 
-Executor = Callable[[Sequence[Cell]], Generator[AttemptedCell, None, None]]
-"""Runs cells and yields every attempt at each of them as it ends, in any order. Closing the generator ends all work."""
+Executor = Callable[[Sequence[AnyCell]], Generator[AttemptedCell, None, None]]
+"""Runs cells and yields every attempt at each of them as it ends, in any order. Closing the generator ends all
+work."""
 
 
 class ProgressBoard(Protocol):
-    """The display of a running campaign. Its methods may be called from several threads."""
+    """The display of running cells. Its methods may be called from several threads."""
 
-    def begin(self, cell: Cell, host: str) -> None:
+    def begin(self, cell: AnyCell, host: str) -> None:
         """A host begins an attempt at a cell. Executors that do not learn of it do not call this."""
 
     def end(self, attempted: AttemptedCell, *, final: bool) -> None:

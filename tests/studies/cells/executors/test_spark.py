@@ -10,21 +10,21 @@ import pytest
 
 from analysis.engines.java import check_java
 from record.errors import BadInputError, HostError
-from studies.campaign import Cell, cells, load_campaign
-from studies.campaign.attempt import Keep
-from studies.campaign.cell import run_simulated
+from record.exit_codes import ExitCode
+from studies.campaign import CampaignCell, cells, load_campaign
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors.interface import ExecutorOptions
-from studies.campaign.executors.spark import _CellJob
-from studies.campaign.result import encode
+from studies.cells import run_simulated
+from studies.cells.attempt import Attempt, CellFailure, Keep
+from studies.cells.executors.interface import ExecutorOptions
+from studies.cells.executors.spark import _CellJob
 from studies.spark_jobs import WrongExecutorError, decisive_versions, refuse_other_versions, with_retries
-from tests.studies.campaign.executors.sweeping import sweep_that_loses_its_workers
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
+from tests.studies.cells.executors.sweeping import sweep_that_loses_its_workers
 from tests.studies.no_spark import NoSpark
 
 
 @pytest.fixture
-def planned(tmp_path: Path) -> tuple[Cell, ...]:
+def planned(tmp_path: Path) -> tuple[CampaignCell, ...]:
     """Four cells: one that is done when the executor is lost, two that are in progress, and one that waits."""
     file = write_campaign(tmp_path, CAMPAIGN.replace("1..2", "[1]"))
     return cells(load_campaign(file), file)
@@ -41,7 +41,7 @@ def java() -> None:
 @pytest.mark.spark
 @pytest.mark.usefixtures("java")
 def test_cells_have_the_same_bytes_and_survive_their_executor(
-    planned: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    planned: tuple[CampaignCell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -49,7 +49,7 @@ def test_cells_have_the_same_bytes_and_survive_their_executor(
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as alone:  # Spark is once a process
         campaign = CampaignDirectory(tmp_path / "campaign")
         found = alone.submit(sweep_that_loses_its_workers, planned, campaign).result()
-    assert found == {cell.key: encode(run_simulated(cell, tmp_path / cell.key)) for cell in planned}
+    assert found == {cell.key: run_simulated(cell, tmp_path / cell.key).encode() for cell in planned}
     assert list(scratch.glob("brokerlab-*")) == []
     kept = campaign.path.glob("cells/*/runs/*/logs/B1.jsonl")
     assert sorted(log.parents[3].name for log in kept) == sorted(cell.key for cell in planned)
@@ -61,9 +61,12 @@ def job(directory: Path, keep: Keep, output: list[str]) -> _CellJob:
 
 
 @pytest.mark.parametrize("keep", list(Keep))
-def test_run_directories_that_are_to_stay_are_brought(planned: tuple[Cell, ...], tmp_path: Path, keep: Keep) -> None:
+def test_run_directories_that_are_to_stay_are_brought(
+    planned: tuple[CampaignCell, ...], tmp_path: Path, keep: Keep
+) -> None:
     output: list[str] = []
     attempt = job(tmp_path / "campaign", keep, output)(planned[0])
+    assert isinstance(attempt, Attempt)
     runs = list((tmp_path / "campaign").glob("cells/*/runs/*"))
     assert [run.name for run in runs] == ([attempt.run] if keep is Keep.ALL else [])
     assert all((run / "summary.json").exists() for run in runs)
@@ -71,19 +74,23 @@ def test_run_directories_that_are_to_stay_are_brought(planned: tuple[Cell, ...],
 
 
 def test_a_run_directory_that_is_too_large_to_be_brought_is_told_of(
-    planned: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    planned: tuple[CampaignCell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("studies.campaign.executors.spark.LARGEST_RUN", 1000)
+    monkeypatch.setattr("studies.cells.executors.spark.LARGEST_RUN", 1000)
     output: list[str] = []
-    assert job(tmp_path / "campaign", Keep.ALL, output)(planned[0]).run is None
+    attempt = job(tmp_path / "campaign", Keep.ALL, output)(planned[0])
+    assert isinstance(attempt, Attempt)
+    assert attempt.run is None
     assert output[0].startswith(f"{planned[0].key}: its run directory is not kept: ")
     assert not list((tmp_path / "campaign").glob("cells/*/runs"))
 
 
-def test_a_cell_that_cannot_run_is_named(tmp_path: Path) -> None:
+def test_a_cell_that_cannot_run_has_failed(tmp_path: Path) -> None:
     run_one = job(tmp_path, Keep.NONE, [])
-    with pytest.raises(BadInputError, match=r"^cell broken-1: .*topology"):
-        run_one(Cell("broken-1", (), "none", 1, '{"name": "broken"}'))
+    failure = run_one(CampaignCell(key="broken-1", schedule="none", seed=1, scenario='{"name": "broken"}'))
+    assert isinstance(failure, CellFailure)
+    assert failure.exit_code == ExitCode.BAD_INPUT
+    assert "topology" in failure.message
 
 
 def test_executors_with_other_packages_are_refused() -> None:

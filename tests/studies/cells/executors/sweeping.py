@@ -11,14 +11,13 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from studies.campaign import Cell
-from studies.campaign.attempt import Keep
+from studies.campaign import CampaignCell
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors.spark import spark_executor
-from studies.campaign.result import encode
+from studies.cells.attempt import Attempt, Keep
+from studies.cells.executors.spark import spark_executor
 
 
-def sweep_that_loses_its_workers(planned: tuple[Cell, ...], directory: CampaignDirectory) -> dict[str, bytes]:
+def sweep_that_loses_its_workers(planned: tuple[CampaignCell, ...], directory: CampaignDirectory) -> dict[str, bytes]:
     """Runs cells, and kills every Python process of Spark after the first result, whatever it does.
 
     All run directories are brought to the campaign's.
@@ -29,7 +28,8 @@ def sweep_that_loses_its_workers(planned: tuple[Cell, ...], directory: CampaignD
             if not found:
                 assert _kill_python_workers() > 0
             assert attempted.cell.key not in found
-            found[attempted.cell.key] = encode(attempted.attempt.result)
+            assert isinstance(attempted.attempt, Attempt)
+            found[attempted.cell.key] = attempted.attempt.result.encode()
     return found
 
 

@@ -1,10 +1,10 @@
-"""Runs one cell on a host: `python -m studies.campaign.executors.on_host DIRECTORY [PID STARTED]`, started by Ansible.
+"""Runs one cell on a host: `python -m studies.cells.executors.on_host DIRECTORY [PID STARTED]`, started by Ansible.
 
-Reads a `CellRequest` as JSON from standard input, runs its cell with DIRECTORY for its files, and writes an `Attempt`
+Reads a `CellRequest` from standard input, runs its cell with DIRECTORY for its files, and writes an `Attempt`
 as JSON to standard output. Its exit codes are those of the command line. It ends before the cell does in two cases:
 
 - DIRECTORY gets a file `stop`: the run ends in order.
-- The process PID, the campaign on this host, has ended: this process is killed at once, because no program reads the
+- The process PID, the command on this host, has ended: this process is killed at once, because no program reads the
   attempt, and another one removes what the run made on the host.
 """
 
@@ -29,10 +29,10 @@ from emulation.upkeep.clean import start_cleaning_after
 from record.errors import UserError
 from record.exit_codes import ExitCode
 from record.scratch import scratch_directory
-from studies.campaign.attempt import Attempt, CellRequest
-from studies.campaign.cell import CellInterruptedError
-from studies.campaign.directory import RUNS
-from studies.campaign.execution import run_cell
+from studies.cells.attempt import AnyAttempt, CellRequest
+from studies.cells.cell import CellInterruptedError
+from studies.cells.execution import run_cell
+from studies.cells.store import RUNS
 
 STOP = "stop"
 """The file that asks a cell to end."""
@@ -84,13 +84,13 @@ def main(arguments: list[str]) -> int:
     return ExitCode.CORRECT
 
 
-def _run(request: CellRequest, directory: Path) -> Attempt:
+def _run(request: CellRequest, directory: Path) -> AnyAttempt:
     """Runs the cell; one in real time has this host to itself meanwhile."""
     console = Console(stderr=True, highlight=False)
     if request.runtime == SIMULATED:
         return run_cell(request, directory / RUNS, console)
     holder = HostLockHolder(
-        campaign=request.campaign, command=request.command, cell=request.cell.key, process=this_process()
+        campaign=request.study, command=request.command, cell=request.cell.key, process=this_process()
     )
     with hold_host_lock(holder):
         return run_cell(request, directory / RUNS, console)

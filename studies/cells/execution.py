@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import shutil
 import socket
 import time
@@ -12,27 +13,28 @@ from pathlib import Path
 from rich.console import Console
 
 from emulation.host import provenance
-from emulation.planning.plan import Plan
 from emulation.run import RunOutcome, emulate
 from emulation.runtimes.ladder import AUTO, Rungs, Simulated, choose
-from emulation.simulation.run import simulate
 from emulation.upkeep.clean import clean
 from record.callbacks import do_nothing
-from studies.campaign.attempt import Attempt, CellRequest, host_was_busy
-from studies.campaign.cell import judge_cell
+from studies.cells.attempt import AnyAttempt, Attempt, CellRequest, host_was_busy
+from studies.cells.cell import AnyCell, judged
+
+_KIB = 1024
+"""Unit of `ru_maxrss` on Linux, in bytes."""
 
 
-def run_cell(request: CellRequest, directory: Path, console: Console) -> Attempt:
+def run_cell(request: CellRequest, directory: Path, console: Console) -> AnyAttempt:
     """Runs a cell with its run directory below `directory`, which is removed unless the run is kept.
 
     Raises `UserError`s, `CellInterruptedError`.
     """
-    began, clock = datetime.now(UTC), time.monotonic()
+    began, clock, worked = datetime.now(UTC), time.monotonic(), time.process_time()
     cell = request.cell
     try:
         rungs = choose(request.runtime, AUTO, lambda line: console.print(line, markup=False, soft_wrap=True))
-        outcome = _run(cell.plan(), rungs, directory, console)
-        result = judge_cell(cell, outcome, rungs.runtime.name)
+        outcome = _run(cell, rungs, directory, console)
+        result = judged(cell, outcome, rungs.runtime.name)
         kept = request.keep.keeps(result)
     except BaseException:
         _remove_all(directory)
@@ -43,6 +45,8 @@ def run_cell(request: CellRequest, directory: Path, console: Console) -> Attempt
         host=socket.gethostname(),
         began=began.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - clock, 3),
+        cpu_seconds=round(time.process_time() - worked, 3),
+        memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB / 1e6,
         result=result,
         busy=host_was_busy(outcome.fidelity),
         run=outcome.directory.name if kept else None,
@@ -52,9 +56,11 @@ def run_cell(request: CellRequest, directory: Path, console: Console) -> Attempt
     )
 
 
-def _run(plan: Plan, rungs: Rungs | Simulated, directory: Path, console: Console) -> RunOutcome:
+def _run(cell: AnyCell, rungs: Rungs | Simulated, directory: Path, console: Console) -> RunOutcome:
+    plan = cell.plan()
     if isinstance(rungs, Simulated):
-        return simulate(plan, directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        return cell.simulate(plan, directory)
     clean(None if rungs.docker is None else rungs.docker.client)
     return emulate(plan, rungs, directory, console, do_nothing)
 

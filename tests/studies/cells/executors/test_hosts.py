@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import tarfile
 import threading
 from collections import Counter
@@ -16,20 +15,37 @@ import pytest
 
 from emulation.ansible import Inventory, PlayCancelledError, Played, PlayError, TaskFailure, TaskResult
 from record.errors import BadInputError, HostError
-from studies.campaign.attempt import Attempt, CellRequest, Keep
-from studies.campaign.cell import Cell
+from studies.campaign.cell import CampaignCell
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors.hosts import HostExecutor
-from studies.campaign.executors.interface import AttemptedCell, ExecutorOptions
+from studies.campaign.result import CampaignResult
+from studies.cells import AnyCell
+from studies.cells.attempt import AnyAttempt, Attempt, CellRequest, Keep
+from studies.cells.executors.hosts import HostExecutor
+from studies.cells.executors.interface import AttemptedCell, ExecutorOptions
 from tests.studies.campaign.made_up import attempt, cell
 
-Answer = Callable[[str, CellRequest, Mapping[str, Any]], Attempt]
+Answer = Callable[[str, CellRequest, Mapping[str, Any]], Attempt[CampaignResult]]
+
+
+def answered(request: CellRequest, *verdicts: str, **options: Any) -> Attempt[CampaignResult]:
+    assert isinstance(request.cell, CampaignCell)
+    return attempt(request.cell, *verdicts, **options)
+
+
+def seed_of(request: CellRequest) -> int:
+    assert isinstance(request.cell, CampaignCell)
+    return request.cell.seed
+
+
+def attempt_of(attempted: AttemptedCell) -> AnyAttempt:
+    assert isinstance(attempted.attempt, Attempt)
+    return attempted.attempt
 
 
 class SilentBoard:
     """A progress board that shows nothing."""
 
-    def begin(self, cell: Cell, host: str) -> None:
+    def begin(self, cell: AnyCell, host: str) -> None:
         """Shows nothing."""
 
     def end(self, attempted: AttemptedCell, *, final: bool) -> None:
@@ -56,7 +72,7 @@ class Ansible:
         self.variables.append(variables)
         if playbook != "cell.yml":
             return Played(())
-        request = CellRequest.decode(base64.b64decode(variables["request"]))
+        request = CellRequest.decode(variables["request"].encode())
         output = msgspec.json.encode(self.answer(limit, request, variables)).decode()
         return Played((TaskResult(limit, "run the cell", {"stdout": output}),))
 
@@ -81,36 +97,36 @@ def executor(tmp_path: Path, play: Callable[..., Played], hosts: Inventory) -> H
 def test_hosts_share_one_queue(tmp_path: Path) -> None:
     both = threading.Barrier(2, timeout=20)
 
-    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
-        if request.cell.seed <= 2:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt[CampaignResult]:
+        if seed_of(request) <= 2:
             both.wait()  # the first two cells run at the same time, on different hosts
-        return attempt(request.cell)
+        return answered(request)
 
     ansible, cells = Ansible(answer), [cell(number) for number in range(1, 8)]
     done = list(executor(tmp_path, ansible, inventory("a", "b")).run(cells))
     assert Counter(attempted.cell.key for attempted in done) == Counter(cell.key for cell in cells)
-    assert {attempted.attempt.host for attempted in done} == {"a", "b"} == set(ansible.hosts_of())
+    assert {attempt_of(attempted).host for attempted in done} == {"a", "b"} == set(ansible.hosts_of())
 
 
 def test_a_busy_host_tries_again_and_no_more_than_it_should(tmp_path: Path) -> None:
-    ansible = Ansible(lambda host, request, _: attempt(request.cell, fidelity="INVALID", busy=True))
+    ansible = Ansible(lambda host, request, _: answered(request, fidelity="INVALID", busy=True))
     done = list(executor(tmp_path, ansible, inventory("a")).run([cell()]))
-    assert [attempted.attempt.busy for attempted in done] == [True, True]
+    assert [attempt_of(attempted).busy for attempted in done] == [True, True]
 
 
 def test_what_a_failing_host_had_is_done_by_another(tmp_path: Path) -> None:
     """Also when the other one has nothing left to do by then."""
     taken, last = threading.Event(), threading.Event()
 
-    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt[CampaignResult]:
         if host == "bad":
             taken.set()
             assert last.wait(20)
             raise failed(host, "no Docker here")
         assert taken.wait(20)
-        if request.cell.seed == 4:
+        if seed_of(request) == 4:
             last.set()
-        return attempt(request.cell)
+        return answered(request)
 
     ansible, cells = Ansible(answer), [cell(number) for number in range(1, 5)]
     done = list(executor(tmp_path, ansible, inventory("bad", "good")).run(cells))
@@ -119,7 +135,7 @@ def test_what_a_failing_host_had_is_done_by_another(tmp_path: Path) -> None:
 
 
 def test_when_no_host_is_left_the_cells_own_words_are_told(tmp_path: Path) -> None:
-    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt[CampaignResult]:
         raise failed(host, f"no Docker on {host}")
 
     with pytest.raises(HostError, match="a: no Docker on a"):
@@ -129,7 +145,7 @@ def test_when_no_host_is_left_the_cells_own_words_are_told(tmp_path: Path) -> No
 def test_mistakes_in_the_inventory_alone_are_bad_input(tmp_path: Path) -> None:
     mistaken = PlayError("cell.yml", (TaskFailure("a", "require a directory that can be written", "name another"),))
 
-    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt[CampaignResult]:
         raise mistaken if host == "a" else failed(host, "no Docker here")
 
     with pytest.raises(BadInputError, match="a: require a directory that can be written: name another"):
@@ -139,7 +155,7 @@ def test_mistakes_in_the_inventory_alone_are_bad_input(tmp_path: Path) -> None:
 
 
 def test_a_fault_of_the_program_itself_is_not_hidden(tmp_path: Path) -> None:
-    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt[CampaignResult]:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -161,7 +177,7 @@ def _stopped_under_way(
 ) -> Iterator[tuple[list[AttemptedCell], Ansible]]:
     """A cell that goes on until `ended`, and a user who stops the campaign meanwhile."""
 
-    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt[CampaignResult]:
         cells.stop()
         for _ in range(2000):
             if ended(cells, variables):
@@ -195,7 +211,7 @@ def test_stopping_asks_a_cell_elsewhere_to_end(tmp_path: Path) -> None:
                 asked.set()
             return super().__call__(playbook, *arguments, **options)
 
-    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt[CampaignResult]:
         cells.stop()
         assert asked.wait(20)
         raise failed(host, "interrupted")
@@ -213,7 +229,7 @@ def test_abandoning_waits_for_nothing(tmp_path: Path) -> None:
             assert options["cancelled"]()
             raise PlayCancelledError(playbook)
 
-    cells = executor(tmp_path, Cancellable(lambda host, request, _: attempt(request.cell)), inventory("a"))
+    cells = executor(tmp_path, Cancellable(lambda host, request, _: answered(request)), inventory("a"))
     assert list(cells.run([cell(1), cell(2)])) == []
 
 
@@ -221,24 +237,24 @@ def test_abandoning_waits_for_nothing(tmp_path: Path) -> None:
 def test_a_run_directory_that_stays_comes_here(tmp_path: Path, local: bool) -> None:
     """Moved from beside it, or out of what Ansible fetched."""
 
-    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt:
+    def answer(host: str, request: CellRequest, variables: Mapping[str, Any]) -> Attempt[CampaignResult]:
         made = Path(variables["cell_directory"] if local else tmp_path / "far") / "runs" / "run-1"
         made.mkdir(parents=True)
         (made / "manifest.json").write_text("{}")
         if not local:
             with tarfile.open(Path(variables["fetch_into"]) / "run.tar.gz", "w:gz") as archive:
                 archive.add(made, "run-1")
-        return msgspec.structs.replace(attempt(request.cell, "lost"), run="run-1")
+        return msgspec.structs.replace(answered(request, "lost"), run="run-1")
 
     hosts = inventory("a", local=local)
     (done,) = executor(tmp_path / "out", Ansible(answer), hosts).run([cell()])
-    assert done.attempt.run == "run-1"
+    assert attempt_of(done).run == "run-1"
     assert (tmp_path / "out" / "cells" / "kill-1" / "runs" / "run-1" / "manifest.json").exists()
     assert not list(tmp_path.glob("out/cells/*/work-*"))
 
 
 def test_a_cell_elsewhere_watches_no_process_of_this_host(tmp_path: Path) -> None:
     for local in (True, False):
-        ansible = Ansible(lambda host, request, _: attempt(request.cell))
+        ansible = Ansible(lambda host, request, _: answered(request))
         list(executor(tmp_path / str(local), ansible, inventory("a", local=local)).run([cell()]))
         assert bool(ansible.variables[0]["owner"]) is local

@@ -13,9 +13,9 @@ import pytest
 
 from emulation.host.processes import identify
 from record.exit_codes import ExitCode
-from studies.campaign import cells, load_campaign
-from studies.campaign.attempt import Attempt, CellRequest, Keep
-from studies.campaign.executors.on_host import STOP
+from studies.campaign import CampaignResult, cells, load_campaign
+from studies.cells.attempt import Attempt, CellRequest, Keep
+from studies.cells.executors.on_host import STOP
 from tests.studies.campaign.made_up import write_campaign
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -24,7 +24,7 @@ _WITHIN = 60
 
 def on_host(request: CellRequest, directory: Path, *arguments: str) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "studies.campaign.executors.on_host", str(directory), *arguments],
+        [sys.executable, "-m", "studies.cells.executors.on_host", str(directory), *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
     )  # fmt: skip
     assert process.stdin is not None
@@ -37,9 +37,9 @@ def on_host(request: CellRequest, directory: Path, *arguments: str) -> subproces
 def test_a_simulated_cell_from_request_to_attempt(tmp_path: Path) -> None:
     file = write_campaign(tmp_path)
     chosen = cells(load_campaign(file), file)[3]
-    request = CellRequest(campaign="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
+    request = CellRequest(study="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
     output, errors = on_host(request, tmp_path / "work").communicate(timeout=120)
-    attempt = msgspec.json.decode(output, type=Attempt)
+    attempt = msgspec.json.decode(output, type=Attempt[CampaignResult])
     assert attempt.result.fingerprint == chosen.fingerprint
     assert attempt.result.correct, errors
     assert attempt.run is not None
@@ -54,7 +54,7 @@ def test_it_ends_when_it_is_asked_or_its_campaign_has_ended(tmp_path: Path, reas
     scenario = tmp_path / "little.yaml"
     scenario.write_text(scenario.read_text().replace("run: 12s", "run: 100h"))
     chosen = cells(load_campaign(file), file)[0]
-    request = CellRequest(campaign="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
+    request = CellRequest(study="c", command="1", cell=chosen, runtime="simulated", keep=Keep.ALL)
     work = tmp_path / "work"
     work.mkdir()
     owner = subprocess.Popen(["sleep", "600"])
@@ -83,7 +83,7 @@ def test_it_ends_when_it_is_asked_or_its_campaign_has_ended(tmp_path: Path, reas
 def test_a_users_mistake_is_a_line_and_an_exit_code(tmp_path: Path) -> None:
     file = write_campaign(tmp_path)
     chosen = cells(load_campaign(file), file)[0]
-    request = CellRequest(campaign="c", command="1", cell=chosen, runtime="cloud", keep=Keep.NONE)
+    request = CellRequest(study="c", command="1", cell=chosen, runtime="cloud", keep=Keep.NONE)
     process = on_host(request, tmp_path / "work")
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 2

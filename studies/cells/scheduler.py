@@ -1,4 +1,4 @@
-"""The main loop of a campaign: runs the cells that have no result yet and records every attempt as it ends."""
+"""The main loop of a study: runs cells and records every attempt as it ends."""
 
 from __future__ import annotations
 
@@ -8,49 +8,47 @@ from contextlib import closing, contextmanager
 
 from emulation.host.signals import handled_signals
 from record.callbacks import do_nothing
-from studies.campaign.cell import Cell
-from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors.hosts import HostExecutor
-from studies.campaign.executors.interface import Executor, ExecutorOptions, ProgressBoard
-from studies.campaign.executors.processes import process_executor
+from studies.cells.attempt import CellFailure
+from studies.cells.cell import AnyCell
+from studies.cells.executors.hosts import HostExecutor
+from studies.cells.executors.interface import Executor, ExecutorOptions, ProgressBoard
+from studies.cells.executors.processes import process_executor
+from studies.cells.store import AnyStore
 
 
-def unfinished_cells(directory: CampaignDirectory, cells: Sequence[Cell]) -> list[Cell]:
-    """The cells that have no result yet, in order."""
-    return [cell for cell in cells if directory.result(cell) is None]
-
-
-def run_cells(
-    options: ExecutorOptions, directory: CampaignDirectory, cells: Sequence[Cell], board: ProgressBoard
-) -> bool:
+def run_cells(options: ExecutorOptions, store: AnyStore, cells: Sequence[AnyCell], board: ProgressBoard) -> bool:
     """Runs cells and records every attempt. Returns False if the user ended it before its end.
 
-    Must be called while the directory is held. Raises `UserError`s.
+    A cell that fails is recorded as failed, and the others go on. Must be called while the store is held. Raises
+    `UserError`s where no further cell can be run.
     """
-    interrupt = CampaignInterrupt()
-    executor = _executor(options, directory, board, interrupt)
+    interrupt = StudyInterrupt()
+    executor = _executor(options, store, board, interrupt)
     try:
         with interrupt.handled():
-            record_attempts(directory, cells, options.retries, executor, board)
+            record_attempts(store, cells, options.retries, executor, board)
     except KeyboardInterrupt:
         return False
-    directory.tidy()
+    store.tidy()
     return not interrupt.asked
 
 
 def record_attempts(
-    directory: CampaignDirectory, cells: Sequence[Cell], retries: int, executor: Executor, board: ProgressBoard
+    store: AnyStore, cells: Sequence[AnyCell], retries: int, executor: Executor, board: ProgressBoard
 ) -> None:
-    """Runs cells and records every attempt at each. Must be called while the directory is held."""
+    """Runs cells and records every attempt at each. Must be called while the store is held."""
     with closing(executor(cells)) as attempts:
         for attempted in attempts:
-            number = len(directory.attempts(attempted.cell)) + 1
-            final = attempted.attempt.is_final(number, retries)
-            directory.record(attempted.cell, attempted.attempt, final=final)
+            cell, attempt, final = attempted.cell, attempted.attempt, True
+            if isinstance(attempt, CellFailure):
+                store.record_failure(cell, attempt)
+            else:
+                final = attempt.is_final(len(store.attempts(cell)) + 1, retries)
+                store.record(cell, attempt, final=final)
             board.end(attempted, final=final)
 
 
-class CampaignInterrupt:
+class StudyInterrupt:
     """The reaction to Ctrl-C: the first asks for an orderly end where that takes time, the second waits for nothing."""
 
     def __init__(self) -> None:
@@ -78,16 +76,14 @@ class CampaignInterrupt:
         self.end_orderly()
 
 
-def _executor(
-    options: ExecutorOptions, directory: CampaignDirectory, board: ProgressBoard, interrupt: CampaignInterrupt
-) -> Executor:
+def _executor(options: ExecutorOptions, store: AnyStore, board: ProgressBoard, interrupt: StudyInterrupt) -> Executor:
     if options.master is not None:
-        from studies.campaign.executors.spark import spark_executor  # noqa: PLC0415 - half a second, for Spark alone
+        from studies.cells.executors.spark import spark_executor  # noqa: PLC0415 - half a second, for Spark alone
 
-        return spark_executor(options.master, directory, options.keep, board.print_line)
+        return spark_executor(options.master, store, options.keep, board.print_line)
     if options.in_processes:
-        return process_executor(directory, options.keep, options.processes)
-    hosts = HostExecutor(options, directory, board)
+        return process_executor(store, options.keep, options.processes)
+    hosts = HostExecutor(options, store, board)
 
     def end_orderly() -> None:
         board.print_line("ending the running cells in order; Ctrl-C again does not wait for them")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import enum
+import pickle
+import traceback
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Generic, TypeAlias
 
 import msgspec
 
 from emulation.fidelity import thresholds
+from record.errors import UserError
+from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
-from studies.campaign.cell import Cell
-from studies.campaign.result import CellResult
+from studies.cells.cell import AnyCell, CellResult, Result, Result_co
 
 _OF_A_BUSY_HOST = frozenset(
     threshold.name
@@ -53,27 +58,31 @@ class Keep(enum.StrEnum):
         return self is Keep.ALL or (self is Keep.FAILED and failed)
 
 
-class CellRequest(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRequest:
     """The request to run a cell, as a host gets it."""
 
-    campaign: str
-    """Identifies the campaign; the same after it was resumed."""
+    study: str
+    """Identifies the directory of the cells; the same after it was resumed."""
     command: str
-    """Identifies the command that made the request; a resumed campaign has another one."""
-    cell: Cell
+    """Identifies the command that made the request; one that resumes has another one."""
+    cell: AnyCell
     runtime: str
     keep: Keep
 
     def encode(self) -> bytes:
-        return msgspec.json.encode(self)
+        """The request as text in base64, which a program of the same version decodes."""
+        return base64.b64encode(pickle.dumps(self))
 
     @classmethod
     def decode(cls, content: bytes) -> CellRequest:
-        """Raises `msgspec.DecodeError`."""
-        return msgspec.json.decode(content, type=cls)
+        """The request from its text. The sender must be trusted as one that may run programs here."""
+        request = pickle.loads(base64.b64decode(content))  # noqa: S301 - from the command that started this process
+        assert isinstance(request, cls)
+        return request
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class Attempt(msgspec.Struct, Generic[Result_co], frozen=True, kw_only=True):
     """The outcome of one attempt at a cell."""
 
     host: str
@@ -81,7 +90,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """ISO 8601, UTC."""
     seconds: float
     """Wall-clock time from planning to the verdicts."""
-    result: CellResult
+    cpu_seconds: float = 0.0
+    """Processor time of the process that ran the cell."""
+    memory_mb: float = 0.0
+    """The most memory that this process held, in 10^6 bytes."""
+    result: Result_co
     busy: bool = False
     """True if the run is not VALID because its host was busy."""
     run: str | None = None
@@ -98,18 +111,40 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.busy and self.result.correct) or tried > retries
 
 
-class CellManifest(msgspec.Struct, frozen=True, kw_only=True):
+AnyAttempt: TypeAlias = Attempt[CellResult]
+
+
+class CellFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """The reason why a cell has no result."""
+
+    message: str
+    exit_code: int
+    """The exit code that a command has for it."""
+
+    @classmethod
+    def of(cls, error: Exception) -> CellFailure:
+        """The failure that an error makes of a cell. A defect of brokerlab prints its stack trace."""
+        if isinstance(error, UserError):
+            return cls(message=str(error), exit_code=error.exit_code)
+        traceback.print_exception(error)
+        return cls(message=f"{type(error).__name__}: {error}", exit_code=ExitCode.DEFECT)
+
+    def error(self, key: str) -> UserError:
+        """The failure of the cell of this key as an error."""
+        error = UserError(f"{key}: {self.message}")
+        error.exit_code = self.exit_code
+        return error
+
+
+class CellManifest(msgspec.Struct, Generic[Result], frozen=True, kw_only=True):
     """`cells/<key>/manifest.json`: the cell that was run, and every attempt at it."""
 
     key: str
-    factors: dict[str, Any]
-    schedule: str
-    seed: int
     fingerprint: str
-    attempts: list[Attempt] = []
+    attempts: list[Attempt[Result]] = []
 
 
-def counted_attempt(attempts: Sequence[Attempt]) -> Attempt:
+def counted_attempt(attempts: Sequence[Attempt[Result]]) -> Attempt[Result]:
     """The attempt that gives a cell its result: the last one if its delivery is violated, because that is a finding;
     else the one with the best fidelity, of equal ones the last."""
     last = attempts[-1]

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from emulation.fidelity import thresholds
+from record.exit_codes import ExitCode
 from record.fidelity import Check, Fidelity, FidelityVerdict, VariantFidelity, worst
-from studies.campaign.attempt import Attempt, host_was_busy
-from studies.campaign.cell import Cell
 from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors.interface import AttemptedCell
-from studies.campaign.scheduler import record_attempts, unfinished_cells
+from studies.cells import AnyCell
+from studies.cells.attempt import CellFailure, host_was_busy
+from studies.cells.executors.interface import AttemptedCell
+from studies.cells.scheduler import record_attempts
 from tests.studies.campaign.made_up import attempt, cell
 
 
@@ -23,7 +24,7 @@ class RecordingBoard:
     def __init__(self) -> None:
         self.finals: list[bool] = []
 
-    def begin(self, cell: Cell, host: str) -> None:
+    def begin(self, cell: AnyCell, host: str) -> None:
         """Notes nothing."""
 
     def print_line(self, line: str) -> None:
@@ -48,7 +49,7 @@ def test_tries(tmp_path: Path, tries: list[tuple[str, str, bool]], retries: int,
     directory, tried, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
     attempts = [attempt(tried, delivery, fidelity, busy=busy) for delivery, fidelity, busy in tries]
 
-    def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
+    def run(cells: Sequence[AnyCell]) -> Generator[AttemptedCell, None, None]:
         assert list(cells) == [tried]
         yield from (AttemptedCell(tried, attempt) for attempt in attempts)
 
@@ -56,7 +57,7 @@ def test_tries(tmp_path: Path, tries: list[tuple[str, str, bool]], retries: int,
     assert board.finals == finals
     assert directory.attempts(tried) == attempts
     assert directory.result(tried) == attempts[-1].result
-    assert unfinished_cells(directory, [tried]) == []
+    assert directory.unfinished([tried]) == []
 
 
 @pytest.mark.parametrize(
@@ -77,15 +78,36 @@ def test_the_try_that_held_best_counts(tmp_path: Path, tries: list[tuple[str, st
 
 def test_tries_before_a_kill_count(tmp_path: Path) -> None:
     directory, tried, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
-    busy: Attempt = attempt(tried, fidelity="INVALID", busy=True)
+    busy = attempt(tried, fidelity="INVALID", busy=True)
     directory.record(tried, busy, final=False)
 
-    def run(cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
+    def run(cells: Sequence[AnyCell]) -> Generator[AttemptedCell, None, None]:
         yield AttemptedCell(tried, busy)
 
     record_attempts(directory, [tried], 1, run, board)
     assert board.finals == [True]
     assert len(directory.attempts(tried)) == 2
+
+
+def test_a_cell_that_fails_is_tried_again_by_the_next_command(tmp_path: Path) -> None:
+    directory, board = CampaignDirectory(tmp_path), RecordingBoard()
+    broken, good = cell(1), cell(2)
+    failure = CellFailure(message="no room", exit_code=ExitCode.HOST)
+
+    def fail_one(cells: Sequence[AnyCell]) -> Generator[AttemptedCell, None, None]:
+        yield AttemptedCell(broken, failure)
+        yield AttemptedCell(good, attempt(good))
+
+    record_attempts(directory, [broken, good], 1, fail_one, board)
+    assert directory.failures([broken, good]) == {broken.key: failure}
+    assert directory.unfinished([broken, good]) == [broken]
+
+    def succeed(cells: Sequence[AnyCell]) -> Generator[AttemptedCell, None, None]:
+        yield AttemptedCell(broken, attempt(broken))
+
+    record_attempts(directory, [broken], 1, succeed, board)
+    assert directory.failures([broken, good]) == {}
+    assert board.finals == [True, True, True]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@ queue."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import queue
 import secrets
@@ -26,17 +25,17 @@ from emulation.multi_host.connection import connections
 from emulation.multi_host.product import pack
 from record.errors import BadInputError, HostError, UserError
 from record.exit_codes import ExitCode
-from studies.campaign.attempt import Attempt, CellRequest
-from studies.campaign.cell import Cell
-from studies.campaign.directory import CampaignDirectory
-from studies.campaign.executors.interface import AttemptedCell, ExecutorOptions, ProgressBoard
-from studies.campaign.executors.on_host import STOP
+from studies.cells.attempt import AnyAttempt, CellRequest
+from studies.cells.cell import AnyCell
+from studies.cells.executors.interface import AttemptedCell, ExecutorOptions, ProgressBoard
+from studies.cells.executors.on_host import STOP
+from studies.cells.store import AnyStore
 
 _ROOT = Path(__file__).resolve().parents[3]
 _RUN_THE_CELL = "run the cell"
 """The task of `cell.yml` that prints the attempt."""
 _POLL_INTERVAL = 0.2
-"""Seconds between two looks at whether the user has stopped the campaign."""
+"""Seconds between two looks at whether the user has stopped the study."""
 
 Play = Callable[..., Played]
 """`emulation.ansible.play`, or a test's replacement for it."""
@@ -55,12 +54,12 @@ class _RunningCell:
 class _CellQueue:
     """The cells that wait for a host. A host that cannot run a cell gives it back."""
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
+    def __init__(self, cells: Sequence[AnyCell]) -> None:
         self._waiting = deque(cells)
         self._taken = 0
         self._changed = threading.Condition()
 
-    def take(self, closed: Callable[[], bool]) -> Cell | None:
+    def take(self, closed: Callable[[], bool]) -> AnyCell | None:
         """The next cell; None when the queue is closed, or is empty and no host has a cell that it might give back."""
         with self._changed:
             while not self._waiting and self._taken and not closed():
@@ -76,7 +75,7 @@ class _CellQueue:
             self._taken -= 1
             self._changed.notify_all()
 
-    def give_back(self, cell: Cell) -> None:
+    def give_back(self, cell: AnyCell) -> None:
         with self._changed:
             self._waiting.appendleft(cell)
             self._taken -= 1
@@ -102,12 +101,10 @@ class _Shared:
 class HostExecutor:
     """Runs cells on hosts. `stop` and `abandon` may be called from a signal handler."""
 
-    def __init__(
-        self, options: ExecutorOptions, directory: CampaignDirectory, board: ProgressBoard, play_on: Play = play
-    ) -> None:
+    def __init__(self, options: ExecutorOptions, store: AnyStore, board: ProgressBoard, play_on: Play = play) -> None:
         self._options = options
         self._inventory = options.hosts
-        self._directory = directory
+        self._store = store
         self._board = board
         self._play = play_on
         self._command = secrets.token_hex(8)
@@ -127,7 +124,7 @@ class HostExecutor:
         self._stopping.set()
         self._abandoned.set()
 
-    def run(self, cells: Sequence[Cell]) -> Generator[AttemptedCell, None, None]:
+    def run(self, cells: Sequence[AnyCell]) -> Generator[AttemptedCell, None, None]:
         """Yields every attempt as it ends. Ends early when stopped.
 
         A host that fails gets no more cells, and the others run the one it had. When cells are left that no host can
@@ -180,9 +177,9 @@ class HostExecutor:
         finally:
             shared.ended.put(None)
 
-    def _attempt_until_final(self, cell: Cell, host: str, shared: _Shared) -> bool:
+    def _attempt_until_final(self, cell: AnyCell, host: str, shared: _Shared) -> bool:
         """Attempts a cell as often as it is worthwhile; returns whether the cell is done."""
-        number = len(self._directory.attempts(cell))
+        number = len(self._store.attempts(cell))
         while True:
             self._board.begin(cell, host)
             try:
@@ -201,22 +198,22 @@ class HostExecutor:
             if self._stopping.is_set():
                 return False
 
-    def _attempt(self, cell: Cell, host: str, shared: _Shared) -> Attempt:
+    def _attempt(self, cell: AnyCell, host: str, shared: _Shared) -> AnyAttempt:
         local = self._is_local(host)
-        work = self._directory.new_work(cell)
+        work = self._store.new_work(cell)
         directory = str(work) if local else f"{cell.key}-{secrets.token_hex(4)}"
         shared.running[host] = _RunningCell(host, directory, local)
         try:
             played = self._play(
                 "cell.yml",
                 self._inventory,
-                self._directory.plays,
+                self._store.plays,
                 self._variables(cell, directory, work, local),
                 limit=host,
                 cancelled=self._abandoned.is_set,
             )
-            attempt = _decoded(played, host)
-            self._directory.keep_run(cell, attempt, work)
+            attempt = self._decoded(played, host)
+            self._store.keep_run(cell, attempt, work)
             return msgspec.structs.replace(attempt, host=host)
         except PlayError as error:
             raise _in_words(error) from error
@@ -224,6 +221,15 @@ class HostExecutor:
             del shared.running[host]
             if not self._abandoned.is_set():
                 shutil.rmtree(work, ignore_errors=True)
+
+    def _decoded(self, played: Played, host: str) -> AnyAttempt:
+        output = played.of(_RUN_THE_CELL).get(host, {}).get("stdout", "")
+        try:
+            return self._store.decode_attempt(output)
+        except msgspec.DecodeError as error:
+            raise HostError(
+                f"did not answer with the outcome of its cell ({error}); is its brokerlab this one?"
+            ) from error
 
     def _is_local(self, host: str) -> bool:
         return self._inventory.variables.get(host, {}).get("ansible_connection") == "local"
@@ -235,16 +241,16 @@ class HostExecutor:
             yield
             return
         product = pack()
-        self._directory.plays.mkdir(parents=True, exist_ok=True)
-        self._archive = self._directory.plays.absolute() / f"{product.name}.tar.gz"
+        self._store.plays.mkdir(parents=True, exist_ok=True)
+        self._archive = self._store.plays.absolute() / f"{product.name}.tar.gz"
         self._archive.write_bytes(product.content)
         self._product = product.name
         with tempfile.TemporaryDirectory() as directory, connections(Path(directory) / "ssh") as self._connection:
             yield
 
-    def _variables(self, cell: Cell, directory: str, work: Path, local: bool) -> dict[str, Any]:
+    def _variables(self, cell: AnyCell, directory: str, work: Path, local: bool) -> dict[str, Any]:
         request = CellRequest(
-            campaign=str(self._directory.path.absolute()),
+            study=str(self._store.path.absolute()),
             command=self._command,
             cell=cell,
             runtime=self._options.runtime,
@@ -252,7 +258,7 @@ class HostExecutor:
         )
         owner = this_process()
         return {
-            "request": base64.b64encode(request.encode()).decode(),
+            "request": request.encode().decode(),
             "cell_directory": directory,
             "fetch_into": str(work),
             "owner": [str(owner.pid), str(owner.started)] if local else [],
@@ -273,14 +279,14 @@ class HostExecutor:
                     self._play(
                         "stop-cell.yml",
                         self._inventory,
-                        self._directory.plays,
+                        self._store.plays,
                         {"cell_directory": running.directory, **self._connection},
                         limit=running.host,
                     )
 
 
 def _in_words(error: PlayError) -> HostError:
-    """The cell's own message where it gave one; the campaign adds the host."""
+    """The cell's own message where it gave one; the scheduler adds the host."""
     if not error.failures:
         return error
     failure = error.failures[0]
@@ -294,11 +300,3 @@ def _no_host_left(errors: Mapping[str, HostError]) -> UserError:
     message = "; ".join(f"{host}: {error}" for host, error in errors.items())
     mistaken = all(error.exit_code == ExitCode.BAD_INPUT for error in errors.values())
     return BadInputError(message) if mistaken else HostError(message)
-
-
-def _decoded(played: Played, host: str) -> Attempt:
-    output = played.of(_RUN_THE_CELL).get(host, {}).get("stdout", "")
-    try:
-        return msgspec.json.decode(output, type=Attempt)
-    except msgspec.DecodeError as error:
-        raise HostError(f"did not answer with the outcome of its cell ({error}); is its brokerlab this one?") from error

@@ -1,0 +1,218 @@
+"""The directory of a study: its cells, and the lock of the command that works on it.
+
+    cells/<key>/    scenario.yaml, manifest.json with every attempt, result.json once the cell is done, failure.json
+                    with the reason where it failed, runs/ with the run directories that are kept
+    report/         the study's page
+
+Files are replaced in one step, and `result.json` is the last one that a cell gets: a study that was killed resumes
+with the cells that have none.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from emulation.host.archives import unpack_archive
+from emulation.run.directory import full_disk_in_words
+from record.errors import BadInputError, UserError, unusable_directory
+from record.file_lock import take_lock
+from record.files import read_file, replace_file
+from studies.cells.attempt import AnyAttempt, Attempt, CellFailure, CellManifest, counted_attempt
+from studies.cells.cell import AnyCell, CellResult, Result, Result_co
+
+SomeCell = TypeVar("SomeCell", bound=AnyCell)
+
+RUNS = "runs"
+"""The directory of run directories, in those of cells and of attempts."""
+PACKED = "run.tar.gz"
+"""The packed run directory of an attempt on another host."""
+_WORK = "work-"
+LOCK = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class CellStore(Generic[Result_co]):
+    """The files of one study, whose results are of one type."""
+
+    path: Path
+    result_type: type[Result_co]
+
+    made_here: ClassVar[Sequence[str]] = ("cells", "report", "plays")
+    """The contents of the directory, which are all that `start_afresh` removes."""
+
+    @property
+    def cells(self) -> Path:
+        return self.path / "cells"
+
+    @property
+    def plays(self) -> Path:
+        """The directory of Ansible's files while it plays."""
+        return self.path / "plays"
+
+    def cell(self, key: str) -> Path:
+        return self.cells / key
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps every other command that would write here out.
+
+        A study that is refused before its first cell leaves nothing behind. Raises `BadInputError` when another command
+        is at work here.
+        """
+        made = not self.path.exists()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            earlier = any(entry.name != LOCK for entry in self.path.iterdir())
+            file = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise unusable_directory(self.path, error) from error
+        try:
+            if not take_lock(file):
+                owner = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
+                raise BadInputError(
+                    f"{self.path}: another command is at work here (process {owner}); "
+                    "wait for it, or choose another directory with --out"
+                )
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+            try:
+                with full_disk_in_words(self.path):
+                    yield
+            except UserError:
+                if not earlier and not self.cells.exists():
+                    self._remove(made)
+                raise
+        finally:
+            os.close(file)
+
+    def _remove(self, made: bool) -> None:
+        """Removes what was made for a study without cells, the directory too where this command has made it."""
+        self.start_afresh()
+        (self.path / LOCK).unlink(missing_ok=True)
+        if made:
+            with suppress(OSError):
+                self.path.rmdir()
+
+    def start_afresh(self) -> None:
+        """Removes what an earlier command left here, and nothing else."""
+        for name in self.made_here:
+            entry = self.path / name
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink(missing_ok=True)
+
+    def forget(self, cell: AnyCell) -> None:
+        """Removes everything of one cell."""
+        shutil.rmtree(self.cell(cell.key), ignore_errors=True)
+
+    def result_file(self, key: str) -> Path:
+        return self.cell(key) / "result.json"
+
+    def result(self, cell: AnyCell) -> Result_co | None:
+        """The result of a cell; None as long as it is not done."""
+        try:
+            result = msgspec.json.decode(read_file(self.result_file(cell.key)), type=self.result_type)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        return result if result.fingerprint == cell.fingerprint else None
+
+    def unfinished(self, cells: Sequence[SomeCell]) -> list[SomeCell]:
+        """The cells that have no result yet, in order."""
+        return [cell for cell in cells if self.result(cell) is None]
+
+    def counted(self, cell: AnyCell) -> Attempt[Result_co] | None:
+        """The attempt that gave a cell its result; None as long as the cell is not done."""
+        if self.result(cell) is None:
+            return None
+        attempts = self.attempts(cell)
+        return counted_attempt(attempts) if attempts else None
+
+    def attempts(self, cell: AnyCell) -> list[Attempt[Result_co]]:
+        """Every attempt at a cell so far."""
+        try:
+            manifest = _manifest_decoder(self.result_type).decode(read_file(self.cell(cell.key) / "manifest.json"))
+        except (FileNotFoundError, msgspec.DecodeError):
+            return []
+        return manifest.attempts if manifest.fingerprint == cell.fingerprint else []
+
+    def decode_attempt(self, content: bytes | str) -> Attempt[Result_co]:
+        """Raises `msgspec.DecodeError`."""
+        return _attempt_decoder(self.result_type).decode(content)
+
+    def failure(self, cell: AnyCell) -> CellFailure | None:
+        """The reason why a cell failed when it was run last; None if it did not."""
+        try:
+            return msgspec.json.decode(read_file(self._failure_file(cell)), type=CellFailure)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def failures(self, cells: Sequence[AnyCell]) -> dict[str, CellFailure]:
+        """The cells of these that failed, by key, with the reasons."""
+        return {cell.key: failure for cell in cells if (failure := self.failure(cell)) is not None}
+
+    def record(self, cell: AnyCell, attempt: AnyAttempt, *, final: bool) -> None:
+        """Adds an attempt to the cell's manifest; the final one gives the cell its result."""
+        directory = self.cell(cell.key)
+        cell.write_scenario(directory)
+        self._failure_file(cell).unlink(missing_ok=True)
+        attempts: list[AnyAttempt] = [*self.attempts(cell), attempt]
+        manifest = CellManifest(key=cell.key, fingerprint=cell.fingerprint, attempts=attempts)
+        replace_file(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        if final:
+            replace_file(self.result_file(cell.key), counted_attempt(attempts).result.encode())
+
+    def record_failure(self, cell: AnyCell, failure: CellFailure) -> None:
+        """Stores the reason why the cell has no result. The same command tries it again."""
+        cell.write_scenario(self.cell(cell.key))
+        replace_file(self._failure_file(cell), msgspec.json.format(msgspec.json.encode(failure), indent=2) + b"\n")
+
+    def _failure_file(self, cell: AnyCell) -> Path:
+        return self.cell(cell.key) / "failure.json"
+
+    def new_work(self, cell: AnyCell) -> Path:
+        """Makes a directory for the files of one attempt; returns its absolute path."""
+        directory = self.cell(cell.key).absolute()
+        directory.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=_WORK, dir=directory))
+
+    def keep_run(self, cell: AnyCell, attempt: AnyAttempt, work: Path) -> None:
+        """Moves the run directory of an attempt, if it is kept, from the attempt's own directory to the cell's.
+
+        Raises `HostError` for a packed run directory that is damaged.
+        """
+        if attempt.run is not None:
+            if (work / PACKED).exists():
+                unpack_archive(work / PACKED, work / RUNS)
+            kept = self.cell(cell.key) / RUNS
+            kept.mkdir(exist_ok=True)
+            (work / RUNS / attempt.run).rename(kept / attempt.run)
+
+    def tidy(self) -> None:
+        """Removes the files of attempts that were ended. Must not be called while an attempt is in progress."""
+        for work in self.path.glob(f"cells/*/{_WORK}*"):
+            shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(self.plays, ignore_errors=True)
+
+
+AnyStore: TypeAlias = CellStore[CellResult]
+
+
+@cache
+def _attempt_decoder(result_type: type[Result]) -> msgspec.json.Decoder[Attempt[Result]]:
+    return msgspec.json.Decoder(Attempt[result_type])  # type: ignore[valid-type]
+
+
+@cache
+def _manifest_decoder(result_type: type[Result]) -> msgspec.json.Decoder[CellManifest[Result]]:
+    return msgspec.json.Decoder(CellManifest[result_type])  # type: ignore[valid-type]
