@@ -173,8 +173,6 @@ def _run_unfinished(
         ("results", str(directory.path)),
     ):
         console.print(f"{what:<9} {text}", markup=False, soft_wrap=True)
-    if not needed:
-        return True
     with ConsoleBoard(console, len(chosen), done, _remaining(options, directory, chosen, needed)) as board:
         return run_cells(options, directory, needed, board)
 
@@ -188,10 +186,10 @@ def _remaining(
     """Expected times, from finished cells; without any, from the first cell's phases if they take real time."""
     variants = () if options.runtime == SIMULATED else chosen[0].plan().variants
     first = sum(variant.lasts + _AROUND for variant in variants)
-    remaining = RemainingTime({cell.key: 1.0 for cell in needed}, options.in_parallel, first)
+    remaining = RemainingTime(needed, options.in_parallel, first)
     for cell in chosen:
         for attempt in directory.attempts(cell):
-            remaining.note(1.0, attempt.seconds)
+            remaining.note(cell, attempt.seconds)
     return remaining
 
 

@@ -52,7 +52,7 @@ def _shrink(
     def run(candidate: CampaignCell) -> CampaignResult:
         if (known := scratch.result(candidate)) is not None:
             return known
-        with ConsoleBoard(console, 1, 0, RemainingTime({}, 1, 0.0)) as board:
+        with ConsoleBoard(console, 1, 0, RemainingTime([], 1)) as board:
             if not run_cells(options, scratch, [candidate], board):
                 raise KeyboardInterrupt
         if (failure := scratch.failure(candidate)) is not None:

@@ -181,6 +181,8 @@ def reproduce(
         show_plan,
         show_table,
     )
+    from studies.cells.attempt import Keep
+    from studies.cells.executors.interface import ExecutorOptions
 
     if list_:
         raise typer.Exit(list_claims())
@@ -189,12 +191,15 @@ def reproduce(
         seeds=seeds,
         quick=quick,
         overrides=overrides(set_),
-        runtime=runtime,
-        jobs=jobs,
-        master=spark_master(spark_master_, "--spark-master"),
+        options=ExecutorOptions(
+            runtime=runtime,
+            retries=0,
+            keep=Keep.ALL if keep_runs else Keep.NONE,
+            jobs=jobs,
+            master=spark_master(spark_master_, "--spark-master"),
+        ),
         out=out,
         resume=resume,
-        keep_runs=keep_runs,
     )
     if plan:
         raise typer.Exit(show_plan(request))

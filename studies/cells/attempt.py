@@ -13,6 +13,7 @@ from typing import Generic, TypeAlias
 import msgspec
 
 from emulation.fidelity import thresholds
+from emulation.runtimes.ladder import SIMULATED
 from record.errors import UserError
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
@@ -62,13 +63,17 @@ class Keep(enum.StrEnum):
 class CellRequest:
     """The request to run a cell, as a host gets it."""
 
-    study: str
-    """Identifies the directory of the cells; the same after it was resumed."""
-    command: str
-    """Identifies the command that made the request; one that resumes has another one."""
     cell: AnyCell
     runtime: str
     keep: Keep
+    study: str = ""
+    """Identifies the directory of the cells; the same after it was resumed. Empty for simulated cells, as the next."""
+    command: str = ""
+    """Identifies the command that made the request; one that resumes has another one."""
+
+    @classmethod
+    def simulated(cls, cell: AnyCell, keep: Keep) -> CellRequest:
+        return cls(cell=cell, runtime=SIMULATED, keep=keep)
 
     def encode(self) -> bytes:
         """The request as text in base64, which a program of the same version decodes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -23,24 +23,22 @@ from studies.cells.executors.interface import AttemptedCell
 class RemainingTime:
     """The time that cells take which are not done yet, from what they cost and the pace of those that were run."""
 
-    def __init__(self, costs: Mapping[str, float], in_parallel: int, pace: float) -> None:
-        """`costs` are those of the cells to be run, by key, in any unit; `pace` is an estimate of the seconds that a
-        unit takes, 0 where it is unknown."""
-        self._costs = dict(costs)
+    def __init__(self, cells: Sequence[AnyCell], in_parallel: int, pace: float = 0.0) -> None:
+        """`cells` are still to be run; `pace` is an estimate of the seconds that a unit of their costs takes, 0 where
+        it is unknown."""
+        self._costs = {cell.key: cell.cost for cell in cells}
         self._in_parallel = in_parallel
         self._estimate = pace
         self._cost = self._seconds = 0.0
 
-    def note(self, cost: float, seconds: float) -> None:
-        """An attempt at a cell of this cost took this many seconds."""
-        self._cost += cost
+    def note(self, cell: AnyCell, seconds: float) -> None:
+        """An attempt at a cell took this many seconds."""
+        self._cost += cell.cost
         self._seconds += seconds
 
-    def end(self, key: str, seconds: float, *, final: bool) -> None:
-        """An attempt at a cell has ended; with the final one the cell is done."""
-        self.note(self._costs.get(key, 0.0), seconds)
-        if final:
-            self._costs.pop(key, None)
+    def end(self, cell: AnyCell) -> None:
+        """A cell is done."""
+        self._costs.pop(cell.key, None)
 
     @property
     def left(self) -> float:
@@ -92,7 +90,7 @@ class ConsoleBoard:
     def end(self, attempted: AttemptedCell, *, final: bool) -> None:
         cell, attempt = attempted.cell, attempted.attempt
         if isinstance(attempt, CellFailure):
-            self._count(cell, 0.0, final=True)
+            self._count(cell, final=True)
             self._print_end(f"{cell.key}: FAILED: {attempt.message}")
             return
         with self._lock:
@@ -101,16 +99,18 @@ class ConsoleBoard:
         # The time on this clock includes the way to the host and back. A host that has begun another attempt at the
         # same cell has overwritten its start; then the attempt's own time counts.
         seconds = max(now - since, attempt.seconds)
-        self._count(cell, seconds, final=final)
+        self._remaining.note(cell, seconds)
+        self._count(cell, final=final)
         again = "" if final else "; it is run again"
         self._print_end(f"{cell.key} on {attempt.host}: {attempt.result.outcome}{again}", duration(seconds))
         for reason in attempt.result.doubts:
             self.print_line(f"    {reason}")
 
-    def _count(self, cell: AnyCell, seconds: float, *, final: bool) -> None:
-        with self._lock:
-            self._remaining.end(cell.key, seconds, final=final)
-            self._done += final
+    def _count(self, cell: AnyCell, *, final: bool) -> None:
+        if final:
+            with self._lock:
+                self._remaining.end(cell)
+                self._done += 1
 
     def _print_end(self, line: str, *timing: str) -> None:
         times = ", ".join(filter(None, (*timing, self._remaining.in_words())))

@@ -64,6 +64,8 @@ class Cell(ABC, Generic[Result_co]):
     """The cell's name within the study: letters, digits and `_.+-`."""
     scenario: str
     """The whole resolved scenario, with seed and faults, as YAML in the form of JSON."""
+    cost: float = 1.0
+    """The time that the cell takes in comparison with others of the study, in any unit."""
 
     @property
     def fingerprint(self) -> str:

@@ -22,6 +22,8 @@ def run_cells(options: ExecutorOptions, store: AnyStore, cells: Sequence[AnyCell
     A cell that fails is recorded as failed, and the others go on. Must be called while the store is held. Raises
     `UserError`s where no further cell can be run.
     """
+    if not cells:
+        return True
     interrupt = StudyInterrupt()
     executor = _executor(options, store, board, interrupt)
     try:

@@ -1,48 +1,27 @@
 """Reproduction of the papers' claims: planning the runs, executing them, and judging the claims by their results."""
 
-from studies.reproduction.budget import (
-    CostedCell,
-    CostedExperiment,
-    ReproductionPlan,
-    cells,
-    costed,
-    whole,
-)
-from studies.reproduction.cell import CellWork
-from studies.reproduction.plan import Cell, Experiment, chosen_claims, measurable_on, plan_experiments
+from studies.reproduction.budget import ReproductionPlan, cells, costed, whole
+from studies.reproduction.cell import ReproductionCell, ReproductionResult
+from studies.reproduction.plan import Experiment, chosen_claims, measurable_on, plan_experiments
 from studies.reproduction.recorded import Recorded, load_recorded
-from studies.reproduction.results import CellFailure, CellResult, ResultStore
-from studies.reproduction.run import (
-    RunCells,
-    emulated_cells,
-    judgements,
-    results,
-    simulated_cells,
-    spark_cells,
-)
+from studies.reproduction.results import MeasuredExperiment, ResultStore, judgements, open_store, planned_runs
 
 __all__ = [
-    "Cell",
-    "CellFailure",
-    "CellResult",
-    "CellWork",
-    "CostedCell",
-    "CostedExperiment",
     "Experiment",
+    "MeasuredExperiment",
     "Recorded",
+    "ReproductionCell",
     "ReproductionPlan",
+    "ReproductionResult",
     "ResultStore",
-    "RunCells",
     "cells",
     "chosen_claims",
     "costed",
-    "emulated_cells",
     "judgements",
     "load_recorded",
     "measurable_on",
+    "open_store",
     "plan_experiments",
-    "results",
-    "simulated_cells",
-    "spark_cells",
+    "planned_runs",
     "whole",
 ]

@@ -19,8 +19,7 @@ from emulation.runtimes.ladder import SIMULATED
 from record.files import replace_file
 from studies.reproduction.plan import Experiment, measurable_on, plan_experiments
 from studies.reproduction.recorded import Recorded, load_recorded, save_recorded, table_of_verdicts
-from studies.reproduction.results import ResultStore
-from studies.reproduction.run import judged_by
+from studies.reproduction.results import ResultStore, judgements, open_store, stored_runs
 
 README = Path(__file__).parents[2] / "README.md"
 _TABLE = re.compile(r"^\| system \| claims \|.*?(?=\n\n)", re.DOTALL | re.MULTILINE)
@@ -36,7 +35,7 @@ def main() -> None:
     asked = parser.parse_args()
     claims, recorded = load_claims(), load_recorded()
     if not asked.table:
-        recorded = outcome(claims, recorded, ResultStore(asked.out, SIMULATED))
+        recorded = outcome(claims, recorded, open_store(asked.out))
         save_recorded(recorded)
     text = README.read_text(encoding="utf-8")
     replace_file(README, with_table(text, table_of_verdicts(claims, recorded)).encode())
@@ -44,11 +43,11 @@ def main() -> None:
 
 def outcome(claims: Claims, recorded: Recorded, store: ResultStore) -> Recorded:
     """The record after a reproduction on the simulator, a whole one or a quick one."""
-    measurable, _ = measurable_on(store.runtime, claims.measurable)
+    measurable, _ = measurable_on(SIMULATED, claims.measurable)
     planned = (*plan_experiments(measurable, None), *plan_quick_forms(measurable))
-    found = [(experiment, store.of(experiment)) for experiment in planned]
+    found = stored_runs(planned, SIMULATED, store)
     host = provenance.host()
-    return recorded.renewed(found, judged_by(found), f"{host.cpus} CPUs, {host.processor}")
+    return recorded.renewed(found, judgements(found), f"{host.cpus} CPUs, {host.processor}")
 
 
 def plan_quick_forms(claims: Sequence[Claim]) -> Iterator[Experiment]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from studies.reproduction.plan import Cell, Experiment
+from studies.reproduction.cell import ReproductionCell
+from studies.reproduction.plan import Experiment
 from studies.reproduction.recorded import Recorded
 
 WHOLE_SECONDS = 2.75 * 3600
@@ -40,15 +41,6 @@ class CostedExperiment:
 
 
 @dataclass(frozen=True, slots=True)
-class CostedCell:
-    """One run and what it costs."""
-
-    cell: Cell
-    seconds: float
-    """Processor time."""
-
-
-@dataclass(frozen=True, slots=True)
 class ReproductionPlan:
     """The experiments of a reproduction."""
 
@@ -64,14 +56,14 @@ class ReproductionPlan:
         return sum(costed.seconds for costed in self.chosen)
 
 
-def cells(chosen: Iterable[CostedExperiment]) -> tuple[CostedCell, ...]:
-    """All runs, the longest first, so that no long run is still in progress when all others have ended."""
+def cells(plan: ReproductionPlan, runtime: str) -> tuple[ReproductionCell, ...]:
+    """All runs of a plan, the longest first, so that no long run is still in progress when all others have ended."""
     every = [
-        CostedCell(Cell(entry.experiment, seed), entry.seed_seconds)
-        for entry in chosen
+        replace(ReproductionCell.of(entry.experiment, seed, runtime), cost=entry.seed_seconds)
+        for entry in plan.chosen
         for seed in entry.experiment.seeds
     ]
-    return tuple(sorted(every, key=lambda costed: -costed.seconds))
+    return tuple(sorted(every, key=lambda cell: -cell.cost))
 
 
 def costed(experiments: Iterable[Experiment], recorded: Recorded) -> tuple[CostedExperiment, ...]:

@@ -1,4 +1,4 @@
-"""The plan of a reproduction: the chosen claims, and one cell for each scenario and seed that they need."""
+"""The plan of a reproduction: the chosen claims, and one experiment for each scenario that they need."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -34,9 +35,8 @@ _FIXED = {
 class Experiment:
     """A scenario and the claims that are measured in its runs."""
 
-    file: Path
     scenario: str
-    """The file relative to the directory of scenarios, as claims name it."""
+    """The scenario's file relative to the directory of scenarios, as claims name it."""
     name: str
     """Name of the scenario, with `-quick` for a smaller form of it; results are stored under it."""
     claims: tuple[Claim, ...]
@@ -50,24 +50,8 @@ class Experiment:
     """Figures of the paper that are drawn from its runs."""
     quick_form: Mapping[str, str] = field(default_factory=dict)
     """Fields that make the scenario smaller for a quick reproduction; empty where it runs as it is."""
-    overrides: Mapping[str, str] = field(default_factory=dict)
-    """Fields of the scenario that the user or the quick form sets, in the form that `load` takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One run: an experiment with one seed and all its variants."""
-
-    experiment: Experiment
-    seed: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.experiment.name}-{self.seed}"
-
-    def scenario(self) -> Scenario:
-        """The scenario with this seed. Raises `UserError`s."""
-        return load(self.experiment.file, {**self.experiment.overrides, "seed": str(self.seed)})
+    resolved: Mapping[str, Any] = field(default_factory=dict)
+    """The whole scenario, with the fields that the user or the quick form sets. Each run has a seed of its own."""
 
 
 def chosen_claims(claims: Claims, names: Sequence[str]) -> tuple[Claim, ...]:
@@ -160,13 +144,11 @@ def _experiment(source: _Source, claims: tuple[Claim, ...], seeds: int | None, n
     """
     if not source.file.is_file():
         raise BadInputError(f"claim {claims[0].id}: measured_by.scenario: {source.file} does not exist")
-    fields = {**source.quick_form, **source.overrides}
-    scenario = load(source.file, fields)
+    scenario = load(source.file, {**source.quick_form, **source.overrides})
     variants = scenario.variants()
     recipes = [claim.measured_by for claim in claims]
     count = seeds or max((recipe.seeds or SEEDS) for recipe in recipes if recipe is not None)
     return Experiment(
-        file=source.file,
         scenario=source.name,
         name=f"{scenario.name}-quick" if source.quick_form else scenario.name,
         claims=claims,
@@ -175,7 +157,7 @@ def _experiment(source: _Source, claims: tuple[Claim, ...], seeds: int | None, n
         fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
         figures=tuple(load_figures().get(source.name, ())),
         quick_form=source.quick_form,
-        overrides=fields,
+        resolved=scenario.resolved(),
     )
 
 

@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from emulation.run.progress import duration
-from studies.reproduction.budget import CostedCell, CostedExperiment, ReproductionPlan
+from studies.reproduction.budget import CostedExperiment, ReproductionPlan
+from studies.reproduction.cell import ReproductionCell
 
 
 def plan_table(plan: ReproductionPlan) -> Table:
@@ -24,12 +25,12 @@ def plan_table(plan: ReproductionPlan) -> Table:
     return made
 
 
-def announcement(plan: ReproductionPlan, needed: Sequence[CostedCell]) -> Iterator[str]:
+def announcement(plan: ReproductionPlan, needed: Sequence[ReproductionCell]) -> Iterator[str]:
     """The extent of a reproduction, of which `needed` are the runs that are still to be made."""
     claims = {claim.id for experiment in plan.experiments for claim in experiment.claims}
     runs = sum(len(experiment.seeds) for experiment in plan.experiments)
     again = f", {runs - len(needed)} of them done before" if len(needed) < runs else ""
-    seconds = sum(entry.seconds for entry in needed)
+    seconds = sum(cell.cost for cell in needed)
     cost = f"; about {duration(seconds)} of processor time" if needed else ""
     yield f"{len(claims)} claims from {runs} runs{again}; {len(plan.chosen)} scenarios{cost}"
     if smaller := [entry.experiment.scenario for entry in plan.chosen if entry.experiment.quick_form]:

@@ -20,7 +20,7 @@ from analysis.claims.shipped import FILES
 from record.errors import BadInputError
 from record.files import read_file, replace_file
 from studies.reproduction.plan import Experiment
-from studies.reproduction.results import CellResult
+from studies.reproduction.results import MeasuredCell, MeasuredExperiment
 
 FILE = FILES[0].parent / "recorded.json"
 
@@ -84,7 +84,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def renewed(
         self,
-        found: Iterable[tuple[Experiment, Sequence[CellResult]]],
+        found: Iterable[MeasuredExperiment],
         judged: Iterable[JudgedClaim],
         machine: str,
     ) -> Recorded:
@@ -94,10 +94,10 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         scenario is not recorded.
         """
         scenarios, quick_forms = dict(self.scenarios), dict(self.quick_forms)
-        for experiment, results in found:
-            if results:
+        for experiment, runs in found:
+            if runs:
                 costs = quick_forms if experiment.quick_form else scenarios
-                costs[experiment.scenario] = _cost(experiment, results)
+                costs[experiment.scenario] = _cost(experiment, runs)
         claims = self.claims | {
             judgement.claim.id: RecordedClaim(verdict=judgement.verdict, seeds=judgement.seeds)
             for judgement in judged
@@ -115,9 +115,9 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return self.claims[claim].seeds if claim in self.claims else 0
 
 
-def _cost(experiment: Experiment, results: Sequence[CellResult]) -> RecordedScenario:
-    """The mean cost of results."""
-    seconds = fmean(result.cpu_seconds for result in results)
+def _cost(experiment: Experiment, runs: Sequence[MeasuredCell]) -> RecordedScenario:
+    """The mean cost of runs."""
+    seconds = fmean(run.cpu_seconds for run in runs)
     return RecordedScenario(cpu_seconds=round(seconds, 1), weight=round(float(experiment.weight), 1))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from rich.table import Table
@@ -11,8 +11,7 @@ from rich.text import Text
 
 from analysis.claims import ClaimKind, ClaimVerdict, JudgedClaim, JudgedPart, Recipe, SeedEstimate
 from emulation.runtimes.ladder import SIMULATED
-from record.exit_codes import ExitCode
-from studies.reproduction.results import CellFailure, CellResult
+from studies.reproduction.cell import ReproductionResult
 
 STYLES = {
     ClaimVerdict.REPRODUCED: "green",
@@ -24,7 +23,6 @@ STYLES = {
 _TINY = 0.001
 """Largest difference that is shown with two decimals, because one decimal would round it to 0.0% or 0.1%."""
 
-_GRAVEST_FIRST = (ExitCode.DEFECT, ExitCode.BROKER_DEFECT, ExitCode.HOST, ExitCode.BAD_INPUT)
 _SHOWN = 4
 """Largest number of runs that one line names."""
 
@@ -125,7 +123,7 @@ def _why_not_measured(recipe: Recipe) -> str:
     return "No run on the simulator measured it." if recipe.runtimes else "No run measured it."
 
 
-def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[CellResult]) -> Iterator[str]:
+def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[ReproductionResult]) -> Iterator[str]:
     """Number of claims with each verdict, and the runs that are not reliable."""
     counted = Counter(judgement.verdict for judgement in judgements)
     yield ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in ClaimVerdict if counted[verdict])
@@ -141,21 +139,7 @@ def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[CellResul
         yield f"the emulation did not meet the scenario in these runs, so they may mislead: {_some(doubtful)}"
 
 
-def failure_lines(failed: Mapping[str, CellFailure]) -> Iterator[str]:
-    """The runs that failed, by name, with the reasons."""
-    if failed:
-        yield f"{len(failed)} runs failed, and the other runs went on; the same command with --resume repeats them:"
-    for name, failure in failed.items():
-        yield f"  {name}: {failure.message}"
-
-
-def failed_code(failed: Mapping[str, CellFailure]) -> ExitCode:
-    """The exit code for runs that failed: that of the gravest failure; `CORRECT` where none did."""
-    codes = {failure.exit_code for failure in failed.values()}
-    return next((code for code in _GRAVEST_FIRST if code in codes), ExitCode.DEFECT if codes else ExitCode.CORRECT)
-
-
-def violated(judgements: Sequence[JudgedClaim], results: Sequence[CellResult]) -> bool:
+def violated(judgements: Sequence[JudgedClaim], results: Sequence[ReproductionResult]) -> bool:
     """True when a property is refuted or a delivery is violated, which points to a defect of brokerlab itself."""
     refuted = any(
         judgement.claim.kind is ClaimKind.PROPERTY and judgement.verdict is ClaimVerdict.DIFFERS
@@ -164,7 +148,7 @@ def violated(judgements: Sequence[JudgedClaim], results: Sequence[CellResult]) -
     return refuted or not all(_delivered(result) for result in results)
 
 
-def _delivered(result: CellResult) -> bool:
+def _delivered(result: ReproductionResult) -> bool:
     return set(result.delivery) <= {"correct", "unjudged"}
 
 

@@ -85,7 +85,7 @@ ROOMS: Mapping[str, Floors] = {
         "claims pipeline query report",
     ),
     "studies": _floors(
-        "calibration junit spark_jobs",
+        "calibration junit",
         "cells",
         "reproduction",
         "conformance fitting verdict_cases",

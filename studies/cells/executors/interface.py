@@ -58,7 +58,7 @@ class ExecutorOptions:
 
     def __post_init__(self) -> None:
         if self.master is not None and self.runtime != SIMULATED:
-            raise BadInputError(f"--master {self.master}: Spark runs simulated cells; add --runtime {SIMULATED}")
+            raise BadInputError(f"--runtime {self.runtime}: Spark runs simulated cells; choose --runtime {SIMULATED}")
         if self.master is not None and self.inventory is not None:
             raise BadInputError(f"--master {self.master} and --inventory contradict each other; leave one out")
         if self.jobs is not None and not self.in_processes:

@@ -16,9 +16,10 @@ from analysis.report.embedding import embedded
 from analysis.report.offline_page import page_templates
 from emulation.run.progress import duration
 from record.files import REPORT, replace_file
+from studies.cells.attempt import CellFailure
 from studies.reproduction.plan import SCENARIOS, Experiment
 from studies.reproduction.report.figures import interval_drawing, paper_figure
-from studies.reproduction.results import CellFailure, CellResult
+from studies.reproduction.results import MeasuredCell, MeasuredExperiment
 from studies.reproduction.sentences import closing_lines, explanation, rows
 
 BADGES = {
@@ -36,7 +37,7 @@ class ReproductionData:
     claims: Claims
     """All claims of the papers, also those that were not asked for."""
     judged: Sequence[JudgedClaim]
-    runs: Sequence[tuple[Experiment, Sequence[CellResult]]]
+    runs: Sequence[MeasuredExperiment]
     failed: Mapping[str, CellFailure] = field(default_factory=dict)
     """Runs that failed, by name."""
 
@@ -110,8 +111,8 @@ def render(data: ReproductionData, directory: Path) -> str:
     templates = page_templates("studies.reproduction.report")
     papers = list(_papers(data, directory))
     totals = sum((paper.counts for paper in papers), Counter[ClaimVerdict]())
-    results = [result for _, found in data.runs for result in found]
-    _, *warnings = closing_lines(data.judged, results)
+    runs = [run for _, found in data.runs for run in found]
+    _, *warnings = closing_lines(data.judged, [run.result for run in runs])
     warnings += [f"{name} failed: {failure.message}" for name, failure in data.failed.items()]
     return templates.get_template("reproduction.html.j2").render(
         papers=papers,
@@ -120,7 +121,7 @@ def render(data: ReproductionData, directory: Path) -> str:
         badges=BADGES,
         headline=headline(totals),
         warnings=warnings,
-        effort=_effort(results),
+        effort=_effort(runs),
     )
 
 
@@ -162,7 +163,7 @@ def _scenarios(shown: Sequence[JudgedClaim], data: ReproductionData, directory: 
             files=list(files),
             links={file: os.path.relpath(SCENARIOS / file, directory) for file in files},
             quick_form=_quick_form([experiment for experiment, _ in runs]),
-            effort=_effort([result for _, found in runs for result in found]),
+            effort=_effort([run for _, found in runs for run in found]),
             figures=[
                 figure
                 for experiment, found in runs
@@ -180,9 +181,9 @@ def _quick_form(experiments: Sequence[Experiment]) -> str:
     return ", ".join(fields)
 
 
-def _figures(experiment: Experiment, found: Sequence[CellResult]) -> Iterator[FigureView]:
+def _figures(experiment: Experiment, found: Sequence[MeasuredCell]) -> Iterator[FigureView]:
     for number, recipe in enumerate(experiment.figures):
-        seeds = [drawn for result in found for drawn in result.figures if drawn.figure == recipe.figure]
+        seeds = [drawn for run in found for drawn in run.result.figures if drawn.figure == recipe.figure]
         if seeds:
             name = f"figure-{experiment.scenario.replace('/', '-').removesuffix('.yaml')}-{number}"
             yield FigureView(recipe.figure, embedded(paper_figure(seeds), name))
@@ -218,9 +219,9 @@ def _no_interval(_: JudgedPart) -> Markup:
     return Markup("")
 
 
-def _effort(results: Sequence[CellResult]) -> str:
+def _effort(runs: Sequence[MeasuredCell]) -> str:
     """Number of runs and their processor time."""
-    if not results:
+    if not runs:
         return "no run"
-    runs = "1 run" if len(results) == 1 else f"{len(results)} runs"
-    return f"{runs}, {duration(sum(result.cpu_seconds for result in results))} of processor time"
+    number = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    return f"{number}, {duration(sum(run.cpu_seconds for run in runs))} of processor time"

@@ -64,7 +64,7 @@ print(run_simulated(cell, Path("here")).delivery)
         ("/usr/bin/python3: No module named pyspark\n", "has no Python package pyspark"),
         ('java.io.IOException: Cannot run program "python3": error=2', "has no python3"),
         (
-            "studies.spark_jobs.WrongExecutorError: has numpy 1 where the driver has 2\n",
+            "studies.cells.executors.spark_jobs.WrongExecutorError: has numpy 1 where the driver has 2\n",
             "has numpy 1 where",
         ),
         ("PermissionError: [Errno 13] Permission denied: '/runs/r/logs/B1.jsonl'", "cannot open /runs/r/logs/B1.jsonl"),

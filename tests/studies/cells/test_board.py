@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -19,7 +20,7 @@ class Board:
 
     def __init__(self) -> None:
         self.now, self.output = 0.0, io.StringIO()
-        remaining = RemainingTime({cell(number).key: 1.0 for number in (1, 2, 3)}, 1, 0.0)
+        remaining = RemainingTime([cell(number) for number in (1, 2, 3)], 1)
         self.board = ConsoleBoard(
             Console(file=self.output, width=200), planned=3, done=0, remaining=remaining, clock=lambda: self.now
         )
@@ -57,14 +58,17 @@ def test_a_cell_that_fails_has_a_line_with_the_reason() -> None:
 
 
 def test_the_time_left_follows_the_costs_of_cells_and_the_pace_of_attempts() -> None:
-    costs = {"a": 50.0, "b": 20.0, "c": 10.0, "d": 20.0}
-    remaining = RemainingTime(costs, in_parallel=2, pace=1.0)
+    first, second, third, fourth = (
+        replace(cell(number), cost=cost) for number, cost in enumerate((50.0, 20.0, 10.0, 20.0))
+    )
+    remaining = RemainingTime([first, second, third, fourth], in_parallel=2, pace=1.0)
     assert remaining.left == 50
-    remaining.end("a", 100.0, final=True)
+    remaining.note(first, 100.0)
+    remaining.end(first)
     assert remaining.left == pytest.approx(50)
-    remaining.end("b", 40.0, final=True)
-    remaining.end("c", 20.0, final=True)
+    for done in (second, third):
+        remaining.end(done)
     assert remaining.left == pytest.approx(40), "the last cell runs alone"
     assert remaining.in_words() == "about 40 s left"
-    remaining.end("d", 40.0, final=True)
+    remaining.end(fourth)
     assert remaining.in_words() == ""

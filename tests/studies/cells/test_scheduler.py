@@ -16,22 +16,7 @@ from studies.cells.attempt import CellFailure, host_was_busy
 from studies.cells.executors.interface import AttemptedCell
 from studies.cells.scheduler import record_attempts
 from tests.studies.campaign.made_up import attempt, cell
-
-
-class RecordingBoard:
-    """A progress board that notes whether each attempt was final."""
-
-    def __init__(self) -> None:
-        self.finals: list[bool] = []
-
-    def begin(self, cell: AnyCell, host: str) -> None:
-        """Notes nothing."""
-
-    def print_line(self, line: str) -> None:
-        """Notes nothing."""
-
-    def end(self, attempted: AttemptedCell, *, final: bool) -> None:
-        self.finals.append(final)
+from tests.studies.cells.recording_board import RecordingBoard
 
 
 @pytest.mark.parametrize(

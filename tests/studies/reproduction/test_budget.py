@@ -16,9 +16,9 @@ from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, Measurement,
 from analysis.claims.quick_forms import load_quick_forms
 from record.errors import BadInputError
 from studies.reproduction import (
-    CellResult,
     Experiment,
     Recorded,
+    ReproductionCell,
     ReproductionPlan,
     cells,
     costed,
@@ -30,13 +30,14 @@ from studies.reproduction.__main__ import README, with_table
 from studies.reproduction.budget import LEAST_SEEDS, QUICK_SECONDS, WHOLE_SECONDS, CostedExperiment
 from studies.reproduction.plan import SCENARIOS
 from studies.reproduction.plan_sentences import announcement, plan_table
-from studies.reproduction.progress import RemainingTime
 from studies.reproduction.recorded import (
     RecordedClaim,
     RecordedScenario,
     save_recorded,
     table_of_verdicts,
 )
+from studies.reproduction.results import MeasuredCell
+from tests.studies.reproduction.tiny import attempt, measured
 
 
 def claim(id: str) -> Claim:
@@ -45,7 +46,6 @@ def claim(id: str) -> Claim:
 
 def experiment(name: str, seeds: int = 6, weight: float = 10.0) -> Experiment:
     return Experiment(
-        Path(f"{name}.yaml"),
         f"x/{name}.yaml",
         name,
         (claim(name), claim("all")),
@@ -81,7 +81,7 @@ def test_the_dearest_scenario_gives_up_seeds_first() -> None:
 def test_what_a_plan_announces() -> None:
     smaller = replace(entry("b", 1, 1), experiment=replace(experiment("b", 1), quick_form={"timeline.run": "1s"}))
     plan = ReproductionPlan((entry("a", 20, 2), smaller))
-    lines = list(announcement(plan, cells(plan.chosen)))
+    lines = list(announcement(plan, cells(plan, "simulated")))
     assert lines[0] == "3 claims from 3 runs; 2 scenarios; about 41 s of processor time"
     assert lines[1].startswith("1 of the scenarios run in a smaller form (*)")
     assert len(lines) == 2
@@ -143,11 +143,8 @@ def test_costs_are_scaled_by_the_weight_and_guessed_where_none_is_recorded() -> 
     assert (smaller.seed_seconds, smaller.measured) == (3, True)
 
 
-def result(seed: int, cpu_seconds: float) -> CellResult:
-    return CellResult(
-        scenario="a", seed=seed, runtime="simulated", fingerprint="", measurements={}, delivery=["correct"],
-        fidelity="VALID", seconds=0.0, cpu_seconds=cpu_seconds,
-    )  # fmt: skip
+def run(of: Experiment, seed: int, cpu_seconds: float) -> MeasuredCell:
+    return attempt(measured(ReproductionCell.of(of, seed, "simulated"), 0.0), cpu_seconds)
 
 
 def test_records_are_renewed_by_what_was_measured_with_as_many_seeds(tmp_path: Path) -> None:
@@ -161,14 +158,15 @@ def test_records_are_renewed_by_what_was_measured_with_as_many_seeds(tmp_path: P
     )
     holds = [Measurement(values=(0.0,), checked=3)] * 2
     judged = [judge(claim(id), holds) for id in ("few", "many")] + [judge(claim("new"), [])]
-    after = before.renewed([(experiment("a"), [result(1, 10), result(2, 20)]), (experiment("c"), [])], judged, "new")
+    a = experiment("a")
+    after = before.renewed([(a, [run(a, 1, 10), run(a, 2, 20)]), (experiment("c"), [])], judged, "new")
     assert after.scenarios == before.scenarios | {"x/a.yaml": RecordedScenario(cpu_seconds=15, weight=10)}
     assert {id: (found.verdict.value, found.seeds) for id, found in after.claims.items()} == {
         "few": ("reproduced", 2), "many": ("differs", 9), "new": ("not measured", 0),
     }  # fmt: skip
     form = replace(experiment("a"), quick_form={"timeline.run": "1s"})
     provisional = [msgspec.structs.replace(judge(claim("other"), holds), from_quick_form=True)]
-    quick = before.renewed([(form, [result(1, 4)])], provisional, "new")
+    quick = before.renewed([(form, [run(form, 1, 4)])], provisional, "new")
     assert (quick.scenarios, quick.claims) == (before.scenarios, before.claims)
     assert quick.quick_forms == {"x/a.yaml": RecordedScenario(cpu_seconds=4, weight=10)}
     save_recorded(after, tmp_path / "recorded.json")
@@ -208,12 +206,3 @@ def test_what_is_recorded_is_of_shipped_claims() -> None:
     assert set(load_recorded().scenarios) <= files
     assert set(load_recorded().quick_forms) <= set(load_quick_forms())
     assert msgspec.json.decode(msgspec.json.encode(load_recorded()), type=Recorded) == load_recorded()
-
-
-def test_the_time_left_follows_the_pace_of_the_runs_that_are_done() -> None:
-    remaining = RemainingTime(100, in_parallel=2)
-    assert remaining.left == 50
-    remaining.note(20, 40)
-    assert remaining.left == 80
-    remaining.note(80, 160)
-    assert remaining.left == 0

@@ -1,32 +1,39 @@
-"""The simulation of a cell: the time that routers themselves take is logged for the claims about it alone."""
+"""The cells of a reproduction: the time that routers themselves take is logged for the claims about it alone."""
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
-from analysis.claims import Claim, ClaimKind, Recipe
+from analysis.claims import Claim, ClaimKind, Measurement, Recipe
 from analysis.claims.shipped import MEASURES, TIMED
-from emulation.planning.plan import make_plan
 from record.files import LOGS, log_files
 from record.log import Event, TraceRecord
-from studies.reproduction.cell import simulation_of
-from studies.reproduction.plan import Cell, plan_experiments
+from studies.cells import run_simulated
+from studies.reproduction import ReproductionCell, plan_experiments
+from studies.reproduction.cell import measure
 from tests.studies.reproduction.tiny import TINY
 
 _DECODER = msgspec.json.Decoder(TraceRecord)
 _WORK = frozenset({Event.RECEIVED, Event.MATCHED})
 
 
-def _records(measure: str, directory: Path) -> list[TraceRecord]:
-    directory.mkdir()
-    (directory / "tiny.yaml").write_text(TINY)
+def _cell(measure: str, directory: Path, scenario: str = TINY) -> ReproductionCell:
+    directory.mkdir(exist_ok=True)
+    (directory / "tiny.yaml").write_text(scenario)
     recipe = Recipe(scenario="tiny.yaml", measure=measure)
     claim = Claim(id="x", paper="tid", kind=ClaimKind.PROPERTY, what="x", measured_by=recipe)
-    (experiment,) = plan_experiments([claim], 1, directory, {})
-    outcome = simulation_of(experiment)(make_plan(Cell(experiment, 1).scenario()), directory)
+    (experiment,) = plan_experiments([claim], 1, directory, {"timeline.run": "3s"})
+    return ReproductionCell.of(experiment, 1, "simulated")
+
+
+def _records(measure: str, directory: Path) -> list[TraceRecord]:
+    cell = _cell(measure, directory)
+    outcome = cell.simulate(cell.plan(), directory)
     files = sorted(log_files(outcome.directory / LOGS))
     return [record for file in files for record in _DECODER.decode_lines(file.read_bytes())]
 
@@ -44,3 +51,23 @@ def test_a_router_is_timed_for_the_claims_about_its_time_alone(tmp_path: Path) -
 @pytest.mark.parametrize("name", sorted(TIMED))
 def test_timed_measures_exist(name: str) -> None:
     assert name in MEASURES
+
+
+def test_another_process_measures_the_same_without_the_scenarios_file(tmp_path: Path) -> None:
+    varied = f"{TINY}vary: {{topology.brokers: [4, 3], routing.publications: [fixed, dynamic]}}\n"
+    cell = _cell("received twice", tmp_path, varied)
+    here = run_simulated(cell, tmp_path / "here")
+    assert here.measurements["x"].checked > 0
+    (tmp_path / "tiny.yaml").unlink()
+    assert run_simulated(pickle.loads(pickle.dumps(cell)), tmp_path / "there") == here
+
+
+def test_numbers_of_numpy_can_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Measurement(values=(np.float64(0.5), None), checked=int(np.int64(3)), example="x")
+    with pytest.raises(TypeError):
+        msgspec.json.encode(found)
+    monkeypatch.setitem(MEASURES, "half", lambda *_: found)
+    recipe = Recipe(scenario="tiny.yaml", measure="half")
+    claim = Claim(id="x", paper="tid", kind=ClaimKind.VALUE, what="x", measured_by=recipe)
+    stored = measure(None, claim)  # type: ignore[arg-type]
+    assert msgspec.json.decode(msgspec.json.encode(stored), type=Measurement) == found

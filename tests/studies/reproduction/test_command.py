@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ import pytest
 import command_line as cli
 from analysis.claims import load_claims
 from record.exit_codes import ExitCode
-from studies.reproduction import CellWork, CostedCell
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def brokerlab(
@@ -45,11 +47,13 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
         (["tid-5a", "--runtime", "cloud"], "brokerlab: --runtime cloud: choose container, process, simulated"),
         (["--quick", "--seeds", "2"], "brokerlab: --seeds 2: --quick runs one seed of each scenario"),
         (["tid", "--spark-master", "here"], "brokerlab: --spark-master here: write spark://HOST:PORT, or local[N]"),
-        (["tid", "--spark-master", "local[2]", "--jobs", "2"], "brokerlab: --jobs 2: Spark runs as many as its"),
-        (["tid", "--spark-master", "local[2]", "--keep-runs"], "brokerlab: --keep-runs: run directories stay with"),
+        (
+            ["tid", "--spark-master", "local[2]", "--jobs", "2"],
+            "brokerlab: --jobs 2: is for simulated cells on",
+        ),
         (
             ["tid", "--spark-master", "local[2]", "--runtime", "process"],
-            "brokerlab: --spark-master local[2]: Spark runs simulations; leave --runtime out",
+            "brokerlab: --runtime process: Spark runs simulated cells; choose --runtime simulated",
         ),
     ],
 )
@@ -75,7 +79,7 @@ def test_a_claim_from_the_command_to_its_verdict(
     assert (claim["claim"], claim["parts"][0]["published"]) == ("tid-adv-flood", 0.8)
     # Every link carries the advertisement twice, except the links over which brokers received it first.
     assert claim["parts"][0]["measured"] == pytest.approx(1 - 499 / (2 * 2500 - 499))
-    assert "[1/1] tid-adv-flood, seed 1: " in progress
+    assert "[1/1] tid-adv-flood-1 on " in progress
     assert f"page: {tmp_path / 'report' / 'index.html'}" in progress
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert "Of 1 claims that were measured, 0 are reproduced, 1 point in the same direction" in page
@@ -117,19 +121,32 @@ def test_a_quick_plan_has_one_seed_of_each_scenario(
 def test_an_interrupted_reproduction_keeps_whole_results_and_names_the_way_on(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def interrupted(needed: Sequence[CostedCell], done: Iterator[CellWork], *_: object) -> None:
-        assert len(needed) == 2
-        next(done)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("command_line.commands.reproduce.follow", interrupted)
-    arguments = ["tid-adv-flood", "--seeds", "2", "--jobs", "1", "--set", "topology.brokers=30", "--out", str(tmp_path)]
-    code, _, progress = brokerlab(capfd, monkeypatch, *arguments)
-    assert code == ExitCode.INTERRUPTED
+    arguments = ["tid-adv-flood", "--seeds", "3", "--jobs", "1", "--set", "topology.brokers=30", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "command_line", "reproduce", *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    try:
+        while not list(tmp_path.glob("cells/*/result.json")) and process.poll() is None:
+            time.sleep(0.02)
+        process.terminate()
+        _, progress = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    done = len(list(tmp_path.glob("cells/*/result.json")))
+    assert 0 < done < 3
+    assert process.returncode == ExitCode.INTERRUPTED
     assert "measurements are kept: the same command with --resume continues" in progress
-    assert len(list((tmp_path / "cells").iterdir())) == 1
-    assert not (tmp_path / "runs").exists()
+    assert not list(tmp_path.glob("cells/*/work-*"))
     assert "Of 1 claims that were measured" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-    monkeypatch.undo()
     code, _, progress = brokerlab(capfd, monkeypatch, *arguments, "--resume")
-    assert (code, "1 claims from 2 runs, 1 of them done before" in progress) == (0, True)
+    assert (code, f"1 claims from 3 runs, {done} of them done before" in progress) == (0, True)
+
+
+def test_results_of_earlier_versions_are_refused(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "cells" / "tid-adv-flood-1.json").write_text("{}")
+    code, printed, progress = brokerlab(capfd, monkeypatch, "tid-adv-flood", "--out", str(tmp_path), "--resume")
+    assert (code, printed) == (2, "")
+    assert "tid-adv-flood-1.json: measured by an earlier version of brokerlab" in progress

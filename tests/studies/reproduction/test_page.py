@@ -11,9 +11,12 @@ import pytest
 
 from analysis.claims import Claim, ClaimKind, Claims, Measurement, Paper, Recipe, judge
 from analysis.claims.figures import Curve, DrawnFigure, FigureRecipe
-from studies.reproduction import CellFailure, CellResult, Experiment
+from studies.cells.attempt import CellFailure
+from studies.reproduction import Experiment, ReproductionResult
 from studies.reproduction.report import ReproductionData, build_report
 from studies.reproduction.report.figures import interval_drawing, paper_figure
+from studies.reproduction.results import MeasuredCell
+from tests.studies.reproduction.tiny import attempt
 
 RECIPE = Recipe(scenario="tid/tid-5a.yaml", measure="relative delay", explanation="The <overload> is small.")
 DELAY = Claim(id="x-delay", paper="tid", kind=ClaimKind.RATIO, what="mean delay", published=-0.2, measured_by=RECIPE)
@@ -37,15 +40,16 @@ def drawn(*y: float | None) -> DrawnFigure:
     return DrawnFigure(figure="Figure 5(a)", x_title="seconds", y_title="delay, ms", curves=[curve])
 
 
-def result(seed: int, y: float) -> CellResult:
-    return CellResult(
+def run(seed: int, y: float) -> MeasuredCell:
+    result = ReproductionResult(
         scenario="tid-5a", seed=seed, runtime="simulated", fingerprint="", measurements={}, figures=(drawn(y, 2 * y),),
-        delivery=["correct"], fidelity="VALID", seconds=1.0, cpu_seconds=30.0,
+        delivery=["correct"], fidelity="VALID",
     )  # fmt: skip
+    return attempt(result, cpu_seconds=30.0)
 
 
 EXPERIMENT = Experiment(
-    Path("tid-5a.yaml"), "tid/tid-5a.yaml", "tid-5a", (DELAY, ORDER), (1, 2), 1.0, "",
+    "tid/tid-5a.yaml", "tid-5a", (DELAY, ORDER), (1, 2), 1.0, "",
     figures=(FigureRecipe(figure="Figure 5(a)", quantity="mean delay", axis="time"),),
 )  # fmt: skip
 JUDGED = (
@@ -56,7 +60,7 @@ JUDGED = (
 
 @pytest.fixture
 def page(tmp_path: Path) -> str:
-    data = ReproductionData(CLAIMS, JUDGED, [(EXPERIMENT, [result(1, 5.0), result(2, 7.0)])])
+    data = ReproductionData(CLAIMS, JUDGED, [(EXPERIMENT, [run(1, 5.0), run(2, 7.0)])])
     path = build_report(data, tmp_path)
     assert path == tmp_path / "report" / "index.html"
     return path.read_text(encoding="utf-8")
@@ -103,16 +107,16 @@ def test_a_claim_that_was_not_run_is_beside_its_scenario(tmp_path: Path) -> None
 
 
 def test_runs_that_failed_are_named(tmp_path: Path) -> None:
-    failed = {"tid-5a, seed 1": CellFailure(message="its process was killed by <SIGKILL>", exit_code=4)}
+    failed = {"tid-5a-1": CellFailure(message="its process was killed by <SIGKILL>", exit_code=4)}
     text = build_report(ReproductionData(CLAIMS, (), [], failed), tmp_path).read_text(encoding="utf-8")
     assert "No claim has been measured yet." in text
-    assert "id-5a, seed 1 failed: its process was killed by &lt;SIGKILL&gt;" in text
+    assert "id-5a-1 failed: its process was killed by &lt;SIGKILL&gt;" in text
 
 
 def test_a_smaller_form_is_stated_and_its_verdicts_are_provisional(page: str, tmp_path: Path) -> None:
     smaller = replace(EXPERIMENT, quick_form={"timeline.run": "5s"})
     judged = [msgspec.structs.replace(found, from_quick_form=True) for found in JUDGED]
-    data = ReproductionData(CLAIMS, judged, [(smaller, [result(1, 5.0)])])
+    data = ReproductionData(CLAIMS, judged, [(smaller, [run(1, 5.0)])])
     text = build_report(data, tmp_path).read_text(encoding="utf-8")
     assert "in a smaller form: timeline.run: 5s" in text
     assert text.count("<small>provisional</small>") == 2

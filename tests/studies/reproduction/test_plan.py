@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.claims import Claim, ClaimKind, Claims, Measurement, Paper, Recipe, load_claims
+from analysis.claims import Claim, ClaimKind, Claims, Paper, Recipe, load_claims
 from emulation.planning.plan import make_plan
 from emulation.runtimes.ladder import RUNTIMES
 from record.errors import BadInputError, UserError
@@ -16,19 +16,21 @@ from scenario.loading import load
 from scenario.model import Scenario
 from scenario.sections.workload.quotes import QuoteSubscriptions
 from studies.reproduction import (
-    Cell,
-    CellResult,
     Experiment,
     Recorded,
-    ResultStore,
+    ReproductionCell,
+    ReproductionPlan,
     cells,
     chosen_claims,
     costed,
     judgements,
     measurable_on,
+    open_store,
     plan_experiments,
+    planned_runs,
 )
 from studies.reproduction.plan import SCENARIOS, SEEDS
+from tests.studies.reproduction.tiny import store_measured
 
 SMALL = """\
 name: small
@@ -96,10 +98,11 @@ def test_claims_of_one_scenario_share_its_runs(scenarios: Path) -> None:
     assert [measured.id for measured in small.claims] == ["tid-5a", "tid-5a-queue"]
     assert (small.name, small.seeds) == ("small", tuple(range(1, SEEDS + 1)))
     assert large.weight > small.weight > 0
-    planned = [entry.cell for entry in cells(costed([small, large], Recorded(machine="")))]
+    plan = ReproductionPlan(costed([small, large], Recorded(machine="")))
+    planned = cells(plan, "simulated")
     assert len(planned) == 2 * SEEDS
     assert [cell.experiment.name for cell in planned] == ["large"] * SEEDS + ["small"] * SEEDS
-    assert planned[0].name == "large-1"
+    assert planned[0].key == "large-1"
 
 
 def test_seeds_are_the_users_or_else_the_claims(scenarios: Path) -> None:
@@ -126,7 +129,7 @@ def test_overrides_hold_in_every_run_and_make_another_experiment(scenarios: Path
 
     plain, slower, longer = planned(), planned(time_dilation="5"), planned(timeline__run="9s")
     assert len({experiment.fingerprint for experiment in (plain, slower, longer)}) == 3
-    assert (plain.overrides, slower.overrides) == ({}, {"time_dilation": "5"})
+    assert [found.resolved["time_dilation"] for found in (plain, slower)] == [1.0, 5.0]
     assert longer.weight > plain.weight
 
 
@@ -139,28 +142,22 @@ def test_a_smaller_form_is_an_experiment_of_its_own_whose_fields_the_user_can_se
     assert (whole.name, smaller.name) == ("small", "small-quick")
     assert whole.fingerprint != smaller.fingerprint
     assert smaller.weight < whole.weight
-    assert Cell(smaller, 1).scenario().timeline.run == 1.0
+    assert ReproductionCell.of(smaller, 1, "simulated").plan().scenario.timeline.run == 1.0
     set_by_user = planned({"timeline.run": "1s"}, timeline__run="3s")
-    assert Cell(set_by_user, 1).scenario().timeline.run == 3.0
+    assert ReproductionCell.of(set_by_user, 1, "simulated").plan().scenario.timeline.run == 3.0
     assert set_by_user.quick_form
 
 
 def test_a_verdict_from_a_smaller_form_is_provisional(scenarios: Path, tmp_path: Path) -> None:
     forms = {"a.yaml": {"timeline.run": "1s"}}
     experiments = plan_experiments(CLAIMS.measurable, 1, scenarios, quick_forms=forms)
-    store = ResultStore(tmp_path, "simulated")
-    assert not any(found.from_quick_form for found in judgements(experiments, store)), "nothing was run"
+    store = open_store(tmp_path)
+    runs = planned_runs(experiments, "simulated", store)
+    assert not any(found.from_quick_form for found in judgements(runs)), "nothing was run"
     for experiment in experiments:
-        measurements = {measured.id: Measurement(values=(-0.1,)) for measured in experiment.claims}
-        cell = Cell(experiment, 1)
-        store.write(
-            cell,
-            CellResult(
-                scenario=experiment.name, seed=1, runtime="simulated", fingerprint=experiment.fingerprint,
-                measurements=measurements, delivery=["correct"], fidelity="VALID", seconds=1.0, cpu_seconds=1.0,
-            ),
-        )  # fmt: skip
-    assert [(found.claim.id, found.from_quick_form) for found in judgements(experiments, store)] == [
+        store_measured(store, experiment, 1, -0.1)
+    runs = planned_runs(experiments, "simulated", store)
+    assert [(found.claim.id, found.from_quick_form) for found in judgements(runs)] == [
         ("tid-5a", True), ("tid-5a-queue", True), ("tid-5b", False),
     ]  # fmt: skip
 
@@ -311,16 +308,11 @@ def test_a_claim_may_be_measured_in_several_scenarios(scenarios: Path) -> None:
         ["x"],
         ["x", "y"],
     )
-    store = ResultStore(scenarios / "out", "simulated")
+    store = open_store(scenarios / "out")
     for experiment, values in ((small, (0.1, 0.2)), (large, (0.3, 0.6))):
         for seed, value in zip(experiment.seeds, values, strict=True):
-            measurements = {measured.id: Measurement(values=(value,)) for measured in experiment.claims}
-            result = CellResult(
-                scenario=experiment.name, seed=seed, runtime="simulated", fingerprint=experiment.fingerprint,
-                measurements=measurements, delivery=["correct"], fidelity="VALID", seconds=0.0, cpu_seconds=0.0,
-            )  # fmt: skip
-            store.write(Cell(experiment, seed), result)
-    pooled, alone = judgements([small, large], store)
+            store_measured(store, experiment, seed, value)
+    pooled, alone = judgements(planned_runs([small, large], "simulated", store))
     assert (pooled.claim.id, pooled.seeds, alone.claim.id, alone.seeds) == ("x", 4, "y", 2)
     assert pooled.parts[0].measured is not None
     assert pooled.parts[0].measured.mean == pytest.approx(0.3)

@@ -7,39 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import pytest
-from rich.console import Console
 
 from analysis.claims import Claim, ClaimKind, ClaimVerdict, Measurement, Recipe, judge
-from record.errors import BadInputError
-from record.exit_codes import ExitCode
+from studies.cells.attempt import Keep
+from studies.cells.executors.interface import ExecutorOptions
+from studies.cells.scheduler import run_cells
 from studies.reproduction import (
-    Cell,
-    CellResult,
-    CellWork,
     Experiment,
-    Recorded,
+    ReproductionCell,
+    ReproductionResult,
     ResultStore,
-    cells,
-    costed,
-    emulated_cells,
     judgements,
+    open_store,
     plan_experiments,
-    results,
-    simulated_cells,
+    planned_runs,
 )
-from studies.reproduction.cell import plain
-from studies.reproduction.sentences import (
-    closing_lines,
-    explanation,
-    failed_code,
-    failure_lines,
-    reported,
-    rows,
-    table,
-    violated,
-)
+from studies.reproduction.results import stored_runs
+from studies.reproduction.sentences import closing_lines, explanation, reported, rows, table, violated
+from tests.studies.cells.recording_board import RecordingBoard
 
 SCENARIO = """\
 name: tiny
@@ -65,25 +51,27 @@ CLAIMS = (
 )
 
 
-NO_MEASURE = claim("x-none", ClaimKind.VALUE, "no such measure", 1.0)
+Reproduced = tuple[Experiment, ResultStore]
 
 
 @pytest.fixture(scope="module")
-def reproduced(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[Experiment, ...], ResultStore]:
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
     """Two seeds of the tiny scenario, run in two processes."""
     directory = tmp_path_factory.mktemp("reproduction")
     (directory / "tiny.yaml").write_text(SCENARIO)
-    experiments = plan_experiments(CLAIMS, 2, directory)
-    store = ResultStore(directory / "out", "simulated")
-    work = [CellWork(entry.cell, store, keep_runs=False) for entry in cells(costed(experiments, Recorded(machine="")))]
-    assert len(list(simulated_cells(2)(work))) == 2
-    store.tidy()
-    return experiments, store
+    (experiment,) = plan_experiments(CLAIMS, 2, directory)
+    store, board = open_store(directory / "out"), RecordingBoard()
+    options = ExecutorOptions(runtime="simulated", retries=0, keep=Keep.NONE, jobs=2)
+    cells = [ReproductionCell.of(experiment, seed, "simulated") for seed in experiment.seeds]
+    assert run_cells(options, store, cells, board)
+    assert board.finals == [True, True]
+    return experiment, store
 
 
-def test_claims_are_measured_and_judged(reproduced: tuple[tuple[Experiment, ...], ResultStore]) -> None:
-    experiments, store = reproduced
-    delay, match, once = judgements(experiments, store)
+def test_claims_are_measured_and_judged(reproduced: Reproduced) -> None:
+    experiment, store = reproduced
+    ((_, runs),) = found = planned_runs([experiment], "simulated", store)
+    delay, match, once = judgements(found)
     assert delay.seeds == match.seeds == once.seeds == 2
     assert delay.parts[0].measured is not None
     assert abs(delay.parts[0].measured.mean) < 0.5
@@ -92,82 +80,38 @@ def test_claims_are_measured_and_judged(reproduced: tuple[tuple[Experiment, ...]
     assert 0.2 < match.parts[0].measured.mean < 0.6
     assert once.verdict is ClaimVerdict.REPRODUCED
     assert once.checked > 300
-    found = results(experiments, store)
-    assert [(result.seed, result.delivery, result.fidelity) for result in found] == [
+    results = [run.result for run in runs]
+    assert [(result.seed, result.delivery, result.fidelity) for result in results] == [
         (1, ["correct"], "VALID"),
         (2, ["correct"], "VALID"),
     ]
-    assert not violated([delay, match, once], found)
+    assert not violated([delay, match, once], results)
 
 
-def test_nothing_but_results_is_left(reproduced: tuple[tuple[Experiment, ...], ResultStore]) -> None:
+def test_no_run_directory_is_left(reproduced: Reproduced) -> None:
     _, store = reproduced
-    assert sorted(path.name for path in store.directory.rglob("*")) == ["cells", "tiny-1.json", "tiny-2.json"]
+    left = {str(path.relative_to(store.path)) for path in store.path.rglob("*") if path.is_file()}
+    files = ("manifest.json", "result.json", "scenario.yaml")
+    assert left == {f"cells/tiny-{seed}/{name}" for seed in (1, 2) for name in files}
 
 
-def test_a_result_is_of_its_very_experiment_and_runtime(reproduced: tuple[tuple[Experiment, ...], ResultStore]) -> None:
-    (experiment,), store = reproduced
-    assert store.read(Cell(experiment, 1)) is not None
-    assert store.read(Cell(experiment, 3)) is None
-    assert ResultStore(store.directory, "container").read(Cell(experiment, 1)) is None
-    other = plan_experiments([claim("x-delay", ClaimKind.RATIO, "relative delay", -0.5)], 2, experiment.file.parent)[0]
+def test_a_result_is_of_its_very_experiment_and_runtime(reproduced: Reproduced, tmp_path: Path) -> None:
+    experiment, store = reproduced
+    assert store.result(ReproductionCell.of(experiment, 1, "simulated")) is not None
+    assert store.result(ReproductionCell.of(experiment, 3, "simulated")) is None
+    assert store.result(ReproductionCell.of(experiment, 1, "container")) is None
+    (tmp_path / "tiny.yaml").write_text(SCENARIO)
+    other = plan_experiments([claim("x-delay", ClaimKind.RATIO, "relative delay", -0.5)], 2, tmp_path)[0]
+    assert store.result(ReproductionCell.of(other, 1, "simulated")) is None
     changed = msgspec.structs.replace(CLAIMS[0].measured_by, measure="overload")  # type: ignore[type-var]
     remeasured = msgspec.structs.replace(CLAIMS[0], measured_by=changed)
-    assert other.fingerprint != experiment.fingerprint
-    assert plan_experiments([remeasured], 2, experiment.file.parent)[0].fingerprint != other.fingerprint
+    assert plan_experiments([remeasured], 2, tmp_path)[0].fingerprint != other.fingerprint
 
 
-def test_the_same_seed_measures_the_same(
-    reproduced: tuple[tuple[Experiment, ...], ResultStore], tmp_path: Path
-) -> None:
-    (experiment,), store = reproduced
-    again = ResultStore(tmp_path, "simulated")
-    list(simulated_cells(1)([CellWork(Cell(experiment, 2), again, keep_runs=True)]))
-    first, second = store.read(Cell(experiment, 2)), again.read(Cell(experiment, 2))
-    assert first is not None
-    assert second is not None
-    assert first.measurements == second.measurements
-    assert next(again.runs.glob("tiny-2/*-tiny-*/summary.json")).exists()
-
-
-def test_a_run_that_fails_does_not_end_the_others(tmp_path: Path) -> None:
-    (tmp_path / "tiny.yaml").write_text(SCENARIO)
-    (experiment,) = plan_experiments(CLAIMS, 3, tmp_path)
-    store = ResultStore(tmp_path / "out", "simulated")
-    unusable = replace(experiment, overrides={"routing.protocol": "none"})
-    work = [
-        CellWork(cell, store, keep_runs=False)
-        for cell in (Cell(replace(experiment, claims=(NO_MEASURE,)), 1), Cell(unusable, 2), Cell(experiment, 3))
-    ]
-    assert len(list(simulated_cells(1)(work))) == 3
-    defect, mistake, good = (piece.failure for piece in work)
-    assert defect is not None
-    assert mistake is not None
-    assert (defect.message, defect.exit_code) == ("KeyError: 'no such measure'", ExitCode.DEFECT)
-    assert "--set routing.protocol=none" in mistake.message
-    assert mistake.exit_code == ExitCode.BAD_INPUT
-    assert good is None
-    assert store.read(Cell(experiment, 3)) is not None
-    assert not store.runs.exists() or not list(store.runs.iterdir())
-    failed = {"tiny, seed 1": defect, "tiny, seed 2": mistake}
-    assert list(failure_lines(failed))[1] == "  tiny, seed 1: KeyError: 'no such measure'"
-    assert failed_code(failed) is ExitCode.DEFECT
-    assert failed_code({"tiny, seed 2": mistake}) is ExitCode.BAD_INPUT
-    assert (failed_code({}), list(failure_lines({}))) == (ExitCode.CORRECT, [])
-    store.forget(work[0].cell)
-    assert work[0].failure is None
-
-
-def test_numbers_of_numpy_can_be_stored() -> None:
-    measured = Measurement(values=(np.float64(0.5), None), checked=int(np.int64(3)), example="x")
-    with pytest.raises(TypeError):
-        msgspec.json.encode(measured)
-    assert msgspec.json.decode(msgspec.json.encode(plain(measured)), type=Measurement) == measured
-
-
-def test_an_unknown_runtime(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="there is no runtime 'cloud'; choose container, process, simulated"):
-        emulated_cells("cloud", Console())
+def test_stored_runs_are_those_of_all_seeds(reproduced: Reproduced) -> None:
+    experiment, store = reproduced
+    ((_, runs),) = stored_runs([replace(experiment, seeds=(1,))], "simulated", store)
+    assert [run.result.seed for run in runs] == [1, 2]
 
 
 def test_rows_for_people() -> None:
@@ -224,10 +168,10 @@ def test_json_for_scripts() -> None:
 
 
 def test_runs_that_may_mislead_are_named() -> None:
-    def result(seed: int, delivery: str, fidelity: str) -> CellResult:
-        return CellResult(
+    def result(seed: int, delivery: str, fidelity: str) -> ReproductionResult:
+        return ReproductionResult(
             scenario="tiny", seed=seed, runtime="simulated", fingerprint="", measurements={}, delivery=[delivery],
-            fidelity=fidelity, seconds=0.0, cpu_seconds=0.0,
+            fidelity=fidelity,
         )  # fmt: skip
 
     good, lost, doubtful = result(1, "correct", "VALID"), result(2, "lost", "VALID"), result(3, "correct", "DEGRADED")

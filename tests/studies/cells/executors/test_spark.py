@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,13 +16,18 @@ from record.exit_codes import ExitCode
 from studies.campaign import CampaignCell, cells, load_campaign
 from studies.campaign.directory import CampaignDirectory
 from studies.cells import run_simulated
-from studies.cells.attempt import Attempt, CellFailure, Keep
+from studies.cells.attempt import AnyAttempt, Attempt, CellFailure, Keep
+from studies.cells.executors import spark
 from studies.cells.executors.interface import ExecutorOptions
-from studies.cells.executors.spark import _CellJob
-from studies.spark_jobs import WrongExecutorError, decisive_versions, refuse_other_versions, with_retries
+from studies.cells.executors.spark_jobs import (
+    WrongExecutorError,
+    decisive_versions,
+    refuse_other_versions,
+    with_retries,
+)
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
+from tests.studies.cells.executors.no_spark import NoSpark
 from tests.studies.cells.executors.sweeping import sweep_that_loses_its_workers
-from tests.studies.no_spark import NoSpark
 
 
 @pytest.fixture
@@ -56,38 +63,53 @@ def test_cells_have_the_same_bytes_and_survive_their_executor(
     assert not list(campaign.path.glob("cells/*/work-*"))
 
 
-def job(directory: Path, keep: Keep, output: list[str]) -> _CellJob:
-    return _CellJob(NoSpark(), (), CampaignDirectory(directory), keep, output.append)  # type: ignore[arg-type]
+@contextmanager
+def no_executors(master: str, name: str) -> Iterator[NoSpark]:
+    yield NoSpark()
+
+
+class Sweep:
+    """Cells on a session of Spark that is this process."""
+
+    def __init__(self, directory: Path, keep: Keep, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(spark, "open_executors", no_executors)
+        self.printed: list[str] = []
+        self._executor = spark.spark_executor("local[1]", CampaignDirectory(directory), keep, self.printed.append)
+
+    def outcome(self, cell: CampaignCell) -> AnyAttempt | CellFailure:
+        (attempted,) = self._executor([cell])
+        assert attempted.cell == cell
+        return attempted.attempt
 
 
 @pytest.mark.parametrize("keep", list(Keep))
 def test_run_directories_that_are_to_stay_are_brought(
-    planned: tuple[CampaignCell, ...], tmp_path: Path, keep: Keep
+    planned: tuple[CampaignCell, ...], tmp_path: Path, keep: Keep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    output: list[str] = []
-    attempt = job(tmp_path / "campaign", keep, output)(planned[0])
+    sweep = Sweep(tmp_path / "campaign", keep, monkeypatch)
+    attempt = sweep.outcome(planned[0])
     assert isinstance(attempt, Attempt)
     runs = list((tmp_path / "campaign").glob("cells/*/runs/*"))
     assert [run.name for run in runs] == ([attempt.run] if keep is Keep.ALL else [])
     assert all((run / "summary.json").exists() for run in runs)
-    assert not output
+    assert not sweep.printed
 
 
 def test_a_run_directory_that_is_too_large_to_be_brought_is_told_of(
     planned: tuple[CampaignCell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("studies.cells.executors.spark.LARGEST_RUN", 1000)
-    output: list[str] = []
-    attempt = job(tmp_path / "campaign", Keep.ALL, output)(planned[0])
+    monkeypatch.setattr(spark, "LARGEST_RUN", 1000)
+    sweep = Sweep(tmp_path / "campaign", Keep.ALL, monkeypatch)
+    attempt = sweep.outcome(planned[0])
     assert isinstance(attempt, Attempt)
     assert attempt.run is None
-    assert output[0].startswith(f"{planned[0].key}: its run directory is not kept: ")
+    assert sweep.printed[0].startswith(f"{planned[0].key}: its run directory is not kept: ")
     assert not list((tmp_path / "campaign").glob("cells/*/runs"))
 
 
-def test_a_cell_that_cannot_run_has_failed(tmp_path: Path) -> None:
-    run_one = job(tmp_path, Keep.NONE, [])
-    failure = run_one(CampaignCell(key="broken-1", schedule="none", seed=1, scenario='{"name": "broken"}'))
+def test_a_cell_that_cannot_run_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = Sweep(tmp_path, Keep.NONE, monkeypatch)
+    failure = sweep.outcome(CampaignCell(key="broken-1", schedule="none", seed=1, scenario='{"name": "broken"}'))
     assert isinstance(failure, CellFailure)
     assert failure.exit_code == ExitCode.BAD_INPUT
     assert "topology" in failure.message

@@ -15,14 +15,11 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
 from analysis.engines.spark_cluster import TASK_FAILURES
-from record.errors import BadInputError, HostError, UserError
-from record.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,23 +41,6 @@ class WrongExecutorError(Exception):
     """An executor that would not compute the same results; the message names the package that differs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Work that cannot be done; the message is the reason, as the user reads it."""
-
-    message: str
-    exit_code: int
-
-    @classmethod
-    def of(cls, error: UserError) -> Failure:
-        return cls(str(error), error.exit_code)
-
-    def error(self, work: object) -> UserError:
-        """The error to raise where the reply arrives."""
-        kind = HostError if self.exit_code == ExitCode.HOST else BadInputError
-        return kind(f"{work}: {self.message}")
-
-
 @contextmanager
 def open_executors(master: str, name: str) -> Iterator[SparkSession]:
     """A session that repeats failed tasks, also on a local master. Raises `HostError`."""
@@ -78,11 +58,11 @@ def with_retries(master: str) -> str:
 
 
 def run_jobs(
-    session: SparkSession, run_job: Callable[[Work], Reply], work: Sequence[Work]
-) -> Generator[tuple[Work, Reply], None, None]:
-    """Yields each piece of work with its reply, as it is done. Keeps all executors busy, also those that join later.
+    session: SparkSession, task: Callable[[Work], Reply], work: Sequence[Work]
+) -> Generator[tuple[Work, Future[Reply]], None, None]:
+    """Yields each piece of work with its job, as it is done. Keeps all executors busy, also those that join later.
 
-    `run_job` runs one Spark job and is called from several threads at a time. Closing the generator cancels all jobs.
+    `task` runs on an executor, and must be picklable. Closing the generator cancels all jobs.
     """
     from analysis.engines.spark_frames import parallelism_of  # noqa: PLC0415 - half a second, for Spark alone
 
@@ -92,9 +72,9 @@ def run_jobs(
             while waiting or submitted:
                 room = min(_AHEAD * parallelism_of(session), _MOST_SUBMITTED) - len(submitted)
                 for piece in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
-                    submitted[pool.submit(run_job, piece)] = piece
+                    submitted[pool.submit(_run_task, session, task, piece)] = piece
                 for done in wait(submitted, return_when=FIRST_COMPLETED).done:
-                    yield submitted.pop(done), done.result()
+                    yield submitted.pop(done), done
         finally:
             for future in submitted:
                 future.cancel()
@@ -102,8 +82,8 @@ def run_jobs(
                 session.interruptTag(_TAG)
 
 
-def run_task(session: SparkSession, task: Callable[[Work], Reply], work: Work) -> Reply:
-    """The reply of an executor to one piece of work. `task` must be picklable."""
+def _run_task(session: SparkSession, task: Callable[[Work], Reply], work: Work) -> Reply:
+    """The reply of an executor to one piece of work."""
     pickled = pickle.dumps((task, work))
 
     def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
