@@ -47,6 +47,7 @@ BENCHMARKS = (
     Benchmark("detection", seconds=35, quick_seconds=12),
     Benchmark("composites", seconds=25, quick_seconds=8),
     Benchmark("placement", seconds=3, quick_seconds=3),
+    Benchmark("planning", seconds=480),
     Benchmark("throughput", seconds=95, quick_seconds=25),
     Benchmark("attacks", seconds=170, quick_seconds=30),
     Benchmark("transports", seconds=35),

@@ -24,9 +24,9 @@ from rich.console import Console
 from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from emulation.network.model import LinkDriver
+from emulation.planning.carrying import MOST_CHANGES_A_SECOND
 from emulation.planning.plan import make_plan
 from emulation.run import emulate
-from emulation.run.host_motion import MOST_CHANGES_A_SECOND
 from emulation.runtimes.ladder import Rungs, choose
 from emulation.simulation.run import simulate
 from record.files import LOGS

@@ -1,4 +1,4 @@
-"""Commands for single runs: emulate, analyze, report, compare, query."""
+"""Commands for single runs: check, emulate, analyze, report, compare, query."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -25,6 +25,36 @@ from record.errors import BadInputError
 from record.exit_codes import ExitCode
 
 app = typer.Typer()
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab check scenarios/quickstart.yaml",
+        "brokerlab check scenarios/cyclic-30.yaml --set workload.publications.rate=80/s",
+        "brokerlab check scenarios/semi-56.yaml --set time_dilation=3 --processors 8",
+        codes={ExitCode.CORRECT: "valid; the prediction says how much of the host it takes"}
+        | BAD_INPUT
+        | HOST
+        | INTERRUPTED,
+    )
+)
+def check(
+    scenario: Annotated[Path, typer.Argument(help="The scenario's YAML file.")],
+    *,
+    set_: SetOption = None,
+    processors: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processors of the host that is asked about; those of this one by default."),
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Costs of a run (`brokerlab calibrate`); the shipped ones by default."),
+    ] = None,
+) -> None:
+    """Check a scenario without running it: is it valid, what will it do, and does this host carry it?"""
+    from command_line.commands.check import CheckRequest, check_scenario
+
+    raise typer.Exit(check_scenario(CheckRequest(scenario, overrides(set_), calibration, processors)))
 
 
 @app.command(

@@ -18,6 +18,7 @@ from emulation.host.docker_host import docker_client, find_image
 from emulation.network.drivers import usable_drivers
 from emulation.network.host_tunnels import require_route
 from emulation.network.model import NetworkError
+from emulation.planning.carrying import Host, this_host
 from emulation.runtimes.ladder import AUTO
 from record.errors import BadInputError, HostError
 
@@ -35,6 +36,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The obstacle to reaching the host at its address."""
     ways: list[str]
     """The obstacles to reaching other hosts."""
+    room: Host
+    """The processors, and the memory that is left."""
 
     @property
     def obstacles(self) -> list[str]:
@@ -51,6 +54,7 @@ def examine(address: str, echo_port: int, vxlan_port: int, others: Sequence[str]
         vxlan=_vxlan(vxlan_port),
         address=_address(address, echo_port),
         ways=[obstacle for other in others if (obstacle := _route(other))],
+        room=this_host(),
     )
 
 

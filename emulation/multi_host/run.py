@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from emulation.multi_host.product import pack
 from emulation.multi_host.progress import HostsProgress
 from emulation.network.probing.echo import TOKEN_BYTES
 from emulation.planning.calibration import charged_costs, load_calibration
+from emulation.planning.carrying import require_memory
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import open_log
 from emulation.run.directory import RunOutcome, save_overlays, write_manifest
@@ -234,12 +236,20 @@ class HostsRun:
         facts = examined(self._play("begin.yml", clean_variables() | check_variables(hosts, self._members)))
         if bad := [f"{name}: {'; '.join(found.obstacles)}" for name, found in facts.items() if found.obstacles]:
             raise HostError("\n".join(bad))
+        self._require_memory(facts)
         runtime, links = common(facts, self._request.runtime, self._request.links)
         self._plan.require_possible(runtime)
         return (
             RungChoice(runtime, "asked for" if runtime == self._request.runtime else "the highest that all hosts have"),
             RungChoice(links, "asked for" if links == self._request.links else "the highest that all hosts have"),
         )
+
+    def _require_memory(self, facts: Mapping[str, Facts]) -> None:
+        """Raises `HostError` where a host has no room for its share of the brokers of some variant."""
+        for variant in self._plan.variants:
+            shares = Counter(place_brokers(variant.overlay, self._members).values())
+            for name, brokers in shares.items():
+                require_memory(brokers, facts[name].room, name)
 
     def _announce(self, runtime: RungChoice, links: RungChoice) -> None:
         for variant in self._plan.variants[:1]:

@@ -88,6 +88,28 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
         return f"measured {self.created} on {self.cpus} x {self.processor}, {self.system}: {self.method}"
 
 
+class HostCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Cost of a run on real brokers besides the work that `Calibration` charges. Plans alone use it.
+
+    Processor time in nanoseconds; that of a second is taken without messages.
+    """
+
+    turn: int = 0
+    """Time of a broker for a frame, beyond its charge, where brokers in containers share the host."""
+    relayed_frame: int = 0
+    """Time of the relay for a frame between brokers on a host at rest, acknowledgements included."""
+    operation: int = 0
+    """Time of a driver for an operation of a client on a host at rest."""
+    notification: int = 0
+    """Time of a driver for a notification on a host at rest."""
+    broker_second: int = 0
+    """Time of a broker in a second: its event loop, gauges and heartbeats."""
+    second: int = 0
+    """Time of emulator, relay, drivers, sampler and kernel in a second."""
+    link_second: int = 0
+    """Time of the relay for a link in a second: heartbeats and probes."""
+
+
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Costs of a broker besides its service time, charged as the module describes."""
 
@@ -101,6 +123,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Nanoseconds of processor time to take a frame in and to send one out."""
     work: dict[str, int] = {}
     """Nanoseconds of processor time for a message of each kind, by the kind's word in the log."""
+    host: HostCosts = HostCosts()
+    """Costs of what surrounds brokers on a host."""
     origin: Origin | None = None
     """Host, day and way of the measurement; None for costs that were not measured."""
 

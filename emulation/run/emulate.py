@@ -19,11 +19,11 @@ from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
 from emulation.network.model import NetworkError
 from emulation.planning.calibration import charged_costs, load_calibration
+from emulation.planning.carrying import require_carried, this_host
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import HostRunContext, open_log
 from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest
 from emulation.run.host_deployment import HostDeployment
-from emulation.run.host_motion import require_bearable
 from emulation.run.host_share import HostShare
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
@@ -56,7 +56,8 @@ def emulate(
     Raises `UserError`s; what was made until then is removed first.
     """
     plan.require_possible(rungs.runtime.name)
-    require_bearable(plan, rungs.driver)
+    if share_of is whole:  # hosts that share a run were asked by their controller
+        require_carried(plan.variants, rungs.driver, this_host())
     paths = RunPaths.of(plan.run_id, out)
     paths.make()
     snapshot = Snapshot(variants=len(plan.variants))

@@ -18,11 +18,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from broker_service.messages import Kind
 from emulation.host import provenance
-from emulation.planning.calibration import Calibration, Latency, Origin
+from emulation.planning.calibration import Calibration, HostCosts, Latency, Origin, load_calibration
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, Plan, make_plan
 from emulation.run import emulate
 from emulation.run.interrupt import Interrupted
@@ -35,6 +36,7 @@ from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.workload.operations import OperationKind
 from studies.calibration.control import surplus_of_control
+from studies.calibration.host import LoadedRun, host_costs
 from studies.calibration.latency import LatencySamples, intervals, read_logs
 from studies.calibration.loopback import LoopbackOverlay
 from studies.calibration.work import MeasuredWork, measure_work
@@ -45,6 +47,8 @@ CLIENTS = 10
 """Publishers, and as many subscribers."""
 RATE = 40.0
 """Publications a second, of all publishers: hardly anything ever waits for another."""
+REST_RATE = 0.1
+"""The rate of a run whose hosts are at rest."""
 JOIN = 2.0
 RUN = 10.0
 LINK_DELAY = 0.005
@@ -52,8 +56,8 @@ FEWEST = 100
 """Notifications that must have come through."""
 
 
-def _scenario(brokers: int) -> Scenario:
-    """Publications at a low rate, over links without jitter or limits."""
+def _scenario(brokers: int, rate: float) -> Scenario:
+    """Publications at a low rate of all publishers, over links without jitter or limits."""
     clients = min(CLIENTS, brokers)
     return Scenario.model_validate(
         {
@@ -64,7 +68,7 @@ def _scenario(brokers: int) -> Scenario:
             "routing": {"protocol": "tid", "publications": "fixed"},
             "workload": {
                 "publications": {
-                    "source": "stocks", "publishers": clients, "rate": f"{RATE / clients}/s", "arrivals": "poisson",
+                    "source": "stocks", "publishers": clients, "rate": f"{rate / clients}/s", "arrivals": "poisson",
                 },
                 "subscriptions": {"subscribers": clients, "selectivity": "10%"},
             },
@@ -84,6 +88,8 @@ class Latencies:
     method: str
     verdict: FidelityVerdict | None
     """On the emulated links; None for loopback."""
+    loaded: LoadedRun | None = None
+    """The run that they are of; None for loopback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ class Measured:
 
 
 def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progress) -> Measured:
-    """Measures for about 50 seconds; latencies with that many brokers, on a rung of the capability ladder or `auto`.
+    """Measures for about 80 seconds; latencies with that many brokers, on a rung of the capability ladder or `auto`.
 
     Leaves nothing behind. Raises `Interrupted` when the user ends it, and `UserError`s.
     """
@@ -103,13 +109,15 @@ def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progres
     with _directory() as directory:
         work = with_control(measure_work(_made(directory / "work"), on_progress), on_progress)
         latencies = _latencies(brokers, runtime, directory, console, on_progress)
+        made = assemble(latencies.intervals, work, _origin(latencies.method, load))
+        host = _host_costs(latencies.loaded, made, directory / "rest", console, on_progress)
     notifications = len(latencies.intervals.notify)
     if notifications < FEWEST:
         raise HostError(
             f"only {notifications} notifications came through, too few for a measurement; "
             "end what else runs on this host and try again"
         )
-    return Measured(assemble(latencies.intervals, work, _origin(latencies.method, load)), latencies)
+    return Measured(msgspec.structs.replace(made, host=host), latencies)
 
 
 def with_control(work: MeasuredWork, on_progress: Progress) -> MeasuredWork:
@@ -133,7 +141,7 @@ def assemble(found: LatencySamples, work: MeasuredWork, origin: Origin) -> Calib
 
 
 def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on_progress: Progress) -> Latencies:
-    plan = make_plan(_scenario(brokers))
+    plan = make_plan(_scenario(brokers, RATE))
     pairs = [ends for link in plan.variants[0].overlay.links for ends in ((link.a, link.b), (link.b, link.a))]
     rungs = choose(runtime, AUTO, on_progress)
     if isinstance(rungs, Simulated):
@@ -147,7 +155,22 @@ def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on
     found = intervals(read_logs(outcome.directory / LOGS), dict.fromkeys(pairs, LINK_DELAY))
     verdict = outcome.fidelity.verdict
     links = f"{rungs.links.name} links of {LINK_DELAY * 1e3:g} ms"
-    return Latencies(found, f"{brokers} brokers, runtime {rungs.runtime.name}, {links}, fidelity {verdict}", verdict)
+    method = f"{brokers} brokers, runtime {rungs.runtime.name}, {links}, fidelity {verdict}"
+    return Latencies(found, method, verdict, LoadedRun(outcome, plan.variants[0], rungs))
+
+
+def _host_costs(
+    loaded: LoadedRun | None, charged: Calibration, directory: Path, console: Console, on_progress: Progress
+) -> HostCosts:
+    """Costs of a run besides the charged ones, from a second one at rest; the shipped ones without emulated links."""
+    if loaded is None:
+        return load_calibration().host
+    on_progress("processor time of a run at rest")
+    plan = make_plan(_scenario(len(loaded.variant.overlay.brokers), REST_RATE))
+    outcome = emulate(plan, loaded.rungs, _made(directory), console, do_nothing)
+    if outcome.interrupted:
+        raise Interrupted
+    return host_costs(loaded, outcome.directory, charged)
 
 
 def _over_loopback(plan: Plan, directory: Path) -> Path:

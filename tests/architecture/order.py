@@ -74,6 +74,7 @@ ROOMS: Mapping[str, Floors] = {
         "drivers fidelity planning processors upkeep",
         "run",
         "multi_host simulation",
+        "prediction",
     ),
     "analysis": _floors(
         "engines run_files",

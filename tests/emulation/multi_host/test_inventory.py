@@ -7,6 +7,7 @@ import pytest
 from emulation.multi_host.check import Facts, common
 from emulation.multi_host.inventory import read_hosts
 from emulation.multi_host.run import require_times_only
+from emulation.planning.carrying import Host
 from record.errors import BadInputError, HostError
 from scenario.faults import Counter, CountReached, FaultSchedule
 from scenario.faults.planning import ScheduledFault
@@ -54,7 +55,14 @@ def test_what_is_wrong_with_an_inventory_is_named(tmp_path: Path, hosts: str, me
 
 
 def facts(container: str = "", netem: str = "") -> Facts:
-    return Facts(links={"netem": netem, "userspace": ""}, container=container, vxlan="", address="", ways=[])
+    return Facts(
+        links={"netem": netem, "userspace": ""},
+        container=container,
+        vxlan="",
+        address="",
+        ways=[],
+        room=Host(2, 8 << 30),
+    )
 
 
 def test_the_highest_rungs_that_all_hosts_have_are_taken() -> None:

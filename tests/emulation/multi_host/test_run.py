@@ -19,6 +19,7 @@ from emulation.multi_host.gather import HOSTS
 from emulation.multi_host.inventory import Hosts
 from emulation.multi_host.model import read_share_request
 from emulation.multi_host.run import HostsRequest, HostsRun
+from emulation.planning.carrying import Host
 from emulation.planning.plan import make_plan
 from emulation.run.interrupt import Interrupt
 from record.exit_codes import ExitCode
@@ -35,7 +36,7 @@ workload:
     - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
 timeline: {join: 1s, run: 1s, drain: 100s, withdraw: 10s}
 """
-FACTS = Facts(links={"userspace": ""}, container="no Docker", vxlan="", address="", ways=[])
+FACTS = Facts(links={"userspace": ""}, container="no Docker", vxlan="", address="", ways=[], room=Host(2, 8 << 30))
 DEFECT = "broker defect: B2 (protocol tid) failed"
 
 

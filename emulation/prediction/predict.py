@@ -1,0 +1,168 @@
+"""The prediction of a run: what its variants take of one host, and the time dilation under which it carries them.
+
+Processors and contention follow from a rehearsal of each variant (`rehearsal`), whose turns are scheduled over the
+host's processors (`contention`), together with the work that goes on without messages: gauges, heartbeats, event
+loops, the emulator's own looks at host and links. The dilation is the least of a few at which the busy share leaves
+room for bursts and contention is a small part of the mean delay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from emulation.planning.calibration import Calibration, HostCosts
+from emulation.planning.carrying import MOST_BUSY, Host, memory_of
+from emulation.planning.plan import Plan, VariantPlan
+from emulation.prediction.contention import lateness, mean_lateness
+from emulation.prediction.rehearsal import Rehearsal, rehearse
+from emulation.prediction.turns import Turn
+from record.time_units import SECOND
+from topology.link_properties import BrokerId
+
+MOST_CONTENTION = 0.05
+"""Share of the mean delay up to which a dilation is enough: half of the tenth beyond which a figure is doubted."""
+DILATIONS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0)
+"""Factors that are tried, in order."""
+START_SECONDS = 3.0
+BROKER_SECONDS = 0.3
+"""Seconds that start and end of a variant take: of all, and of each broker."""
+ANALYSIS_SECONDS = 4.0
+RECORD_SECONDS = 25e-6
+"""Seconds that the analysis takes: of all, and of each record."""
+WAKING = 0.6
+"""Share of the cost of a turn of relay or drivers that is for waking up."""
+_TICKS = 10
+"""Turns in a second of a broker that has no messages, as its event loop's look at the clock."""
+_OTHER_NODES = 3
+"""Relay and drivers, which have processors of their own where there is no contention."""
+_GOLDEN = (math.sqrt(5) - 1) / 2
+"""Multiples of it spread ticks of brokers evenly over their interval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """A variant's load on one host at one dilation."""
+
+    dilation: float
+    processors: float
+    """Share of the host's processors that the run keeps busy."""
+    contention: float
+    """Seconds of the scenario's time that a notification waits for processors, on average."""
+    delay: float
+    """Seconds of the mean delay, contention included; NaN where no notification comes."""
+
+    @property
+    def share(self) -> float:
+        """Share of the mean delay that is contention."""
+        return self.contention / self.delay if self.delay > 0 else 0.0
+
+    @property
+    def carried(self) -> bool:
+        """True where the busy share leaves room for bursts, and contention is a small part of the delay."""
+        return self.processors <= MOST_BUSY and self.share <= MOST_CONTENTION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantPrediction:
+    """Prediction of one variant."""
+
+    name: str
+    load: Load
+    """At the scenario's own dilation."""
+    least: Load
+    """At the least dilation under which the host carries it, or at the largest one that was tried."""
+    memory: int
+    """Bytes of brokers, drivers and emulator."""
+    records: int
+    """Log records of the whole variant."""
+    seconds: float
+    """Seconds that the variant takes, from its start to its end."""
+    analysis: float
+    """Seconds of its analysis."""
+
+
+def predict(plan: Plan, calibration: Calibration, host: Host) -> list[VariantPrediction]:
+    """Predicts the variants of a plan. Variants that differ in their dilation alone share a rehearsal.
+
+    Raises `BadInputError` for an overlay whose links do not come up.
+    """
+    rehearsed: dict[str, Rehearsal] = {}
+    found = []
+    for variant in plan.variants:
+        key = variant.scenario.model_copy(update={"time_dilation": 1.0}).model_dump_json()
+        if key not in rehearsed:
+            rehearsed[key] = rehearse(variant, calibration)
+        found.append(_predicted(variant, rehearsed[key], calibration.host, host))
+    return found
+
+
+def _predicted(variant: VariantPlan, rehearsal: Rehearsal, costs: HostCosts, host: Host) -> VariantPrediction:
+    dilation, timeline = variant.scenario.time_dilation, variant.scenario.timeline
+    records = rehearsal.records_before + rehearsal.records * timeline.run / rehearsal.seconds
+    load = load_of(variant, rehearsal, costs, host.processors, dilation)
+    higher = (load_of(variant, rehearsal, costs, host.processors, factor) for factor in DILATIONS if factor >= dilation)
+    return VariantPrediction(
+        name=variant.name,
+        load=load,
+        least=load if load.carried else _least(higher),
+        memory=memory_of(len(variant.overlay.brokers)),
+        records=round(records),
+        seconds=variant.lasts + START_SECONDS + BROKER_SECONDS * len(variant.overlay.brokers),
+        analysis=ANALYSIS_SECONDS + records * RECORD_SECONDS,
+    )
+
+
+def _least(loads: Iterator[Load]) -> Load:
+    """The first load that is carried; the last one where none is."""
+    last = next(loads)
+    for load in chain((last,), loads):
+        last = load
+        if load.carried:
+            break
+    return last
+
+
+def load_of(variant: VariantPlan, rehearsal: Rehearsal, costs: HostCosts, processors: int, dilation: float) -> Load:
+    """The load of a rehearsed variant on a host of so many processors."""
+    brokers = {broker.id: None for broker in variant.overlay.brokers}
+    seconds = rehearsal.seconds * dilation
+    ticks = list(_ticks(list(brokers), costs, seconds, dilation))
+    handled = sum(turn.work + costs.turn for turn in rehearsal.turns if turn.node in brokers)
+    carried = sum(turn.work for turn in rehearsal.turns if turn.node not in brokers)
+    at_rest = costs.second + costs.link_second * len(variant.overlay.links) + costs.broker_second * len(brokers)
+    whole = SECOND * processors
+    busy, part = _busy(handled / seconds / whole + at_rest / whole, carried / seconds / whole)
+    works = [turn.work + costs.turn if turn.node in brokers else round(turn.work * part) for turn in rehearsal.turns]
+    turns, works = [*rehearsal.turns, *ticks], [*works, *(tick.work for tick in ticks)]
+    late, late_alone = (
+        mean_lateness(rehearsal.ways, lateness(turns, works, number, dilation), dilation)
+        for number in (processors, len(brokers) + _OTHER_NODES)
+    )
+    return Load(dilation=dilation, processors=busy, contention=late - late_alone, delay=rehearsal.delay + late)
+
+
+def _busy(steady: float, carried: float) -> tuple[float, float]:
+    """The busy share of the processors, and the part of their cost that turns of relay and drivers have.
+
+    `steady` is the share that everything else takes, and `carried` that of relay and drivers if each of their turns
+    woke a process up. The busier the host, the more find it awake.
+    """
+    awake = steady + (1 - WAKING) * carried
+    if awake >= 1:
+        return awake, 1 - WAKING
+    busy = (awake + WAKING * carried) / (1 + WAKING * carried)
+    return busy, 1 - WAKING * busy
+
+
+def _ticks(brokers: Sequence[BrokerId], costs: HostCosts, seconds: float, dilation: float) -> Iterator[Turn]:
+    """Turns of brokers without messages, in the host's seconds, at moments of the scenario."""
+    interval, work = SECOND // _TICKS, costs.broker_second // _TICKS
+    if not work:
+        return
+    for number, broker in enumerate(brokers):
+        first = round(number * _GOLDEN % 1 * interval)
+        for tick in range(round(seconds * _TICKS)):
+            yield Turn(broker, round((first + tick * interval) / dilation), work)

@@ -1,0 +1,109 @@
+"""Processor time of a run on real brokers besides the work that is charged to them, read off two runs.
+
+In one hardly anything moves, which shows the cost of rest. The excess of the other one over it is divided by the turns
+of a rehearsal of the same plan.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from emulation.fidelity import thresholds
+from emulation.planning.calibration import Calibration, HostCosts
+from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, VariantPlan
+from emulation.prediction.rehearsal import Rehearsal, rehearse
+from emulation.run import RunOutcome
+from emulation.runtimes.ladder import Rungs
+from record import manifest
+from record.errors import HostError
+from record.files import PROCESSORS
+from record.manifest import PhaseName
+from record.processors import INTERVAL, RELAY, ProcessorBlock, ProcessorLine
+from record.time_units import SECOND
+from topology.model import Overlay
+
+LINK_PART = 0.5
+"""Part of the relay's time at rest that is for links, which is not measured apart: heartbeats and probes."""
+_BROKERS = "brokers"
+_OTHERS = (PUBLISHERS, SUBSCRIBERS, RELAY)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRun:
+    """A run that carried messages."""
+
+    outcome: RunOutcome
+    variant: VariantPlan
+    rungs: Rungs
+
+
+def host_costs(loaded: LoadedRun, rest: Path, charged: Calibration) -> HostCosts:
+    """The costs. `rest` is the directory of a run of the same overlay at rest.
+
+    Raises `HostError` where nobody sampled the processors of a run.
+    """
+    busy = _busy(loaded.outcome)
+    rehearsal = rehearse(loaded.variant, msgspec.structs.replace(charged, host=HostCosts()))
+    used, idle = used_processors(loaded.outcome.directory), used_processors(rest)
+    return costs_of(rehearsal, used, idle, busy, loaded.variant.overlay)
+
+
+def costs_of(rehearsal: Rehearsal, used: Counter[str], idle: Counter[str], busy: float, overlay: Overlay) -> HostCosts:
+    """The costs, from the processors that a rehearsed run used and those that one at rest used.
+
+    `busy` processors were busy in all, others' programs included.
+    """
+    turns, work = Counter[str](), 0
+    for turn in rehearsal.turns:
+        turns[turn.node if turn.node in _OTHERS else _BROKERS] += 1
+        work += turn.work
+
+    def each(node: str, known: float = 0.0) -> int:
+        """Nanoseconds of a turn, beyond seconds that are known of all turns together."""
+        excess = (used[node] - idle[node]) * rehearsal.seconds - known
+        return max(0, round(excess / max(1, turns[node]) * SECOND))
+
+    at_rest = max(0.0, busy - used.total()) + sum(idle[node] for node in _OTHERS)
+    of_links = LINK_PART * idle[RELAY]
+    return HostCosts(
+        turn=each(_BROKERS, work / SECOND),
+        relayed_frame=each(RELAY),
+        operation=each(PUBLISHERS),
+        notification=each(SUBSCRIBERS),
+        broker_second=round(idle[_BROKERS] / len(overlay.brokers) * SECOND),
+        second=round((at_rest - of_links) * SECOND),
+        link_second=round(of_links / max(1, len(overlay.links)) * SECOND),
+    )
+
+
+def used_processors(run: Path) -> Counter[str]:
+    """Processors that brokers together, drivers and relay used in the run phase of a run's only variant.
+
+    Raises `HostError` where nobody sampled them.
+    """
+    phase = manifest.read(run).variants[0].phase(PhaseName.RUN)
+    if phase is None or not (run / PROCESSORS).exists():
+        raise HostError("the processor time of drivers and relay is not known, because nobody sampled the processors")
+    decoder = msgspec.json.Decoder(ProcessorLine)
+    used = Counter[str]()
+    for line in (run / PROCESSORS).read_bytes().splitlines():
+        block = decoder.decode(line)
+        if isinstance(block, ProcessorBlock):
+            for place in range(0, len(block.intervals), INTERVAL):
+                number, since, _, _, running = block.intervals[place : place + INTERVAL]
+                if phase.start <= block.start + since * 1_000 < phase.end:
+                    node = block.nodes[number]
+                    used[node if node in _OTHERS else _BROKERS] += running
+    seconds = (phase.end - phase.start) / SECOND
+    return Counter({node: time / 1e6 / seconds for node, time in used.items()})
+
+
+def _busy(outcome: RunOutcome) -> float:
+    """Processors of the host that were busy in the run phase."""
+    check = next(check for check in outcome.fidelity.variants[0].checks if check.name == thresholds.CPU_BUSY.name)
+    cpus = manifest.read(outcome.directory).host
+    return 0.0 if check.value is None or cpus is None else check.value / 100 * cpus.cpus

@@ -1,0 +1,57 @@
+"""Turns over a few processors: their lateness by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from emulation.prediction import contention
+from emulation.prediction.contention import mean_lateness
+from emulation.prediction.turns import Turn, Way
+
+
+def lateness(turns: Sequence[Turn], processors: int, dilation: float = 1.0) -> list[int]:
+    return contention.lateness(turns, [turn.work for turn in turns], processors, dilation)
+
+
+def test_turns_that_are_ready_together_share_the_processors() -> None:
+    flood = [Turn(f"B{number}", 0, 10) for number in range(5)]
+    assert lateness(flood, 5) == [0, 0, 0, 0, 0]
+    assert lateness(flood, 2) == [0, 0, 10, 10, 20]
+    assert lateness(flood, 1) == [0, 10, 20, 30, 40]
+
+
+def test_a_node_has_one_turn_at_a_time() -> None:
+    turns = [Turn("B1", 0, 10), Turn("B1", 10, 10), Turn("B2", 5, 10)]
+    assert lateness(turns, 1) == [0, 10, 5], "the turn that is ready first comes first"
+    assert lateness(turns, 2) == [0, 0, 0]
+
+
+def test_others_pass_a_turn_whose_node_is_busy() -> None:
+    turns = [Turn("B1", 0, 100), Turn("B2", 0, 10), Turn("B1", 5, 10), Turn("B3", 20, 10)]
+    assert lateness(turns, 2) == [0, 0, 95, 0], "a processor is free for B3 while B1's second turn waits for its first"
+
+
+@pytest.mark.parametrize(("dilation", "late"), [(1.0, [0, 8]), (3.0, [0, 4]), (5.0, [0, 0])])
+def test_a_dilation_moves_turns_apart(dilation: float, late: list[int]) -> None:
+    assert lateness([Turn("B1", 0, 10), Turn("B2", 2, 10)], 1, dilation) == late
+
+
+def test_a_turn_is_late_with_its_cause_and_the_wait_counts_once() -> None:
+    flood = [Turn("B1", 0, 10), Turn("B2", 0, 10), Turn("B3", 0, 10)]
+    assert lateness([*flood, Turn("S", 10, 1, cause=2)], 1)[3] == 20, "B3 was 20 late, and so is what it causes"
+
+
+def test_a_dilation_stretches_what_is_between_turns_and_not_the_turns() -> None:
+    way = [Turn("B1", 0, 10), Turn("B2", 15, 10, cause=0)]
+    other = Turn("B3", 19, 10)
+    assert lateness([*way, other], 1) == [0, 0, 6]
+    assert lateness([*way, other], 1, 2.0) == [0, 0, 0], "B2 has its turn from 20 to 30, and B3 at 38"
+
+
+def test_the_mean_is_over_ways_and_in_the_scenarios_time() -> None:
+    ways = [Way(1_000, 0), Way(1_000, 2)]
+    assert mean_lateness(ways, [10, 20, 30]) == pytest.approx(20e-9)
+    assert mean_lateness(ways, [10, 20, 30], 2.0) == pytest.approx(10e-9)
+    assert mean_lateness([], []) == 0
