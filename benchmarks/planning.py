@@ -2,8 +2,8 @@
 
 Each scenario is predicted as `brokerlab check` does it, then run in containers and analysed; the run phase is cut to
 `SECONDS`, which changes neither. A prediction holds within 30% of the measured value, or within 2% of the figure that
-it is a share of: all processors, or the mean delay. To be run on a host that does nothing else, because `CPU busy`
-counts other programs, too.
+it is a share of: all processors, or the mean delay. To be run on a host that does nothing else, because the busy
+processors that are measured include those of other programs.
 
     python -m benchmarks.planning                          about 8 minutes
     python -m benchmarks.planning --scenarios smoke --seconds 8
@@ -27,7 +27,6 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import VariantSummary
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
-from emulation.fidelity import thresholds
 from emulation.planning.calibration import load_calibration
 from emulation.planning.carrying import this_host
 from emulation.planning.plan import make_plan
@@ -70,8 +69,8 @@ class Compared:
 
 def compared(predicted: VariantPrediction, judged: VariantFidelity, summary: VariantSummary) -> Iterator[Compared]:
     """The figures of one variant."""
-    busy = next((check.value for check in judged.checks if check.name == thresholds.CPU_BUSY.name), None)
-    yield Compared("processors", predicted.load.processors, None if busy is None else busy / 100)
+    busy = None if judged.processors is None else judged.processors.busy
+    yield Compared("processors", predicted.load.processors, busy)
     budget, delay = summary.delay.budget, summary.delay.mean_ms
     contention = budget.parts.contention_ms if budget else None
     if contention is not None and delay:

@@ -15,14 +15,9 @@ from record.files import FIDELITY, replace_file
 
 OF_A_STARVED_HOST = frozenset(
     {
-        "relay lateness, 99th percentile",
         "relay held up",
         "frames the relay missed",
-        "broker event loop lag, 95th percentile of the worst in each second",
-        "publications handed over late, 99th percentile",
-        "CPU busy",
         "CPU stolen by the hypervisor",
-        "CPU pressure",
         "memory pressure",
         "periods in which a CPU quota held the emulation back",
     }
@@ -107,6 +102,24 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds by which the latest publication was handed over late."""
 
 
+class ProcessorUse(msgspec.Struct, frozen=True, kw_only=True):
+    """Shares of the host's processors in the run phase, from 0 to 1."""
+
+    busy: float
+    own: float | None
+    """The share that the run itself took; None where it is not known."""
+
+    @property
+    def share(self) -> float:
+        """The run's own, at most."""
+        return self.busy if self.own is None else min(self.own, self.busy)
+
+    @property
+    def others(self) -> float:
+        """The share that other programs took, at least."""
+        return self.busy - self.share
+
+
 class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on one variant, with the measurements it rests on."""
 
@@ -118,6 +131,8 @@ class VariantFidelity(msgspec.Struct, frozen=True, kw_only=True):
     """The run phase from its start to its end."""
     advice: str = ""
     """The remedy, where the verdict is not VALID."""
+    processors: ProcessorUse | None = None
+    """The use of the host; None where it was not measured, as in simulated runs."""
 
     @property
     def reasons(self) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from record.figures import Figure
 from record.files import MANIFEST, TOPOLOGY, replace_file
 from record.promises import Order, Promises
 from record.sample import PublicationSample
@@ -104,6 +105,11 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     expected_judged: float | msgspec.UnsetType = msgspec.UNSET
     """The share of the owed notifications that the scenario expects to be judged at least (`expect.judged`); not set
     where it expects none."""
+    expected_valid: list[Figure] | msgspec.UnsetType = msgspec.UNSET
+    """The figures of delays that the scenario expects to be VALID, besides the mean (`expect.valid`); not set where it
+    expects none."""
+    follows_load: bool | msgspec.UnsetType = msgspec.UNSET
+    """True where routers decide by how busy links or brokers were; not set otherwise."""
     sample: PublicationSample | msgspec.UnsetType = msgspec.UNSET
     """The publications whose whole lives brokers logged (the scenario's `logs.publications`); not set for all."""
     recovery: float = RECOVERY_SECONDS

@@ -22,6 +22,7 @@ from pydantic import (
 
 from broker_service.config import Limits
 from broker_service.routing import PROTOCOLS
+from record.figures import Figure
 from record.sample import PublicationSample
 from record.service_time import ServiceTime
 from scenario.sections.faults import FaultItem
@@ -223,6 +224,8 @@ class Expect(Section):
     """The least delivery ratio, for a routing protocol that promises best effort."""
     judged: Share | None = None
     """The least share of the owed notifications that the verdict on deliveries must rest on."""
+    valid: Annotated[tuple[Figure, ...], Field(min_length=1)] | None = None
+    """Figures of delays that the verdict on fidelity rests on, besides the mean: `[p95, p99]`."""
 
 
 class Scenario(Section):

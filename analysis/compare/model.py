@@ -11,6 +11,8 @@ from enum import StrEnum
 
 import msgspec
 
+from record.figures import DifferenceVerdict, FigureVerdict
+
 LEFT_OVER_SHARE = 0.05
 """Share of the first mean delay from which what is left over of a difference is pointed out."""
 
@@ -40,6 +42,11 @@ class SampleEstimate(msgspec.Struct, frozen=True):
     value: float
     interval: tuple[float, float] | None = None
 
+    @property
+    def beyond_chance(self) -> bool:
+        """True when the interval excludes zero."""
+        return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
+
 
 class Statistic(msgspec.Struct, frozen=True, kw_only=True):
     """One statistic of the delay, milliseconds."""
@@ -50,6 +57,11 @@ class Statistic(msgspec.Struct, frozen=True, kw_only=True):
     second: SampleEstimate
     difference: SampleEstimate
     """Relative."""
+    first_judged: FigureVerdict | None = None
+    """The verdict on the figure of the first run. Null in a run that an older version analysed, as the next two."""
+    second_judged: FigureVerdict | None = None
+    judged: DifferenceVerdict | None = None
+    """The effect of contention on the difference."""
 
 
 class QuantileDistance(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,7 +170,10 @@ class DelayOrder(msgspec.Struct, frozen=True, kw_only=True):
     lead: SampleEstimate
     """Relative difference of the second fastest to the fastest, over the notifications that both delivered."""
     winner: str | None
-    """The fastest, if its lead is above zero with confidence; null when no difference is shown."""
+    """The fastest, if its lead is above zero with confidence and contention cannot explain it; null when no difference
+    is shown."""
+    judged: DifferenceVerdict | None = None
+    """The effect of contention on the lead; null in a run that an older version analysed."""
 
 
 class OrderVerdict(StrEnum):

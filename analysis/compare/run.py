@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from analysis.compare.contention import judged_delays, judged_order
 from analysis.compare.counts import compare_delivery, compare_matching, compare_messages
 from analysis.compare.delays import compare_delays, order, verdict
 from analysis.compare.means import compare_means
@@ -38,9 +39,10 @@ def _compare_variant(name: str, left: AnalysedRun, right: AnalysedRun) -> Varian
     first, second = left.variants[name], right.variants[name]
     both = [run.delays.get(name) for run in (left, right)]
     delays = [found for found in both if found is not None]
+    compared = compare_delays(delays[0], delays[1], left.side.seed) if len(delays) == 2 else None
     return VariantComparison(
         name=name,
-        delay=compare_delays(delays[0], delays[1], left.side.seed) if len(delays) == 2 else None,
+        delay=None if compared is None else judged_delays(compared, first.delay, second.delay),
         mean=compare_means(first, second),
         messages=compare_messages(first.broker_messages, second.broker_messages),
         matching=compare_matching(first, second),
@@ -54,5 +56,8 @@ def _compare_order(common: list[str], left: AnalysedRun, right: AnalysedRun) -> 
     ]
     if any(len(found) < 2 for found in delays):
         return None
-    first, second = (order(found, left.side.seed) for found in delays)
+    first, second = (
+        judged_order(order(found, left.side.seed), run.variants)
+        for run, found in zip((left, right), delays, strict=True)
+    )
     return OrderComparison(first=first, second=second, verdict=verdict(first, second))

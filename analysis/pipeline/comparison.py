@@ -17,6 +17,7 @@ from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.comparison import Comparison, RelievedLink, compare_with_first
 from analysis.tables.summary import Delay, VariantSummary
 from analysis.tables.traffic import LinkLoad
+from record.figures import Figure, judge_difference
 
 _FEWER = 0.9
 """Largest share of the reference's publications that a relieved link may still carry."""
@@ -31,6 +32,7 @@ def comparison_of(run: RunDirectory, findings: Findings, variants: Sequence[Vari
     )
     by_name = {variant.name: variant for variant in variants}
     reference, variant = by_name[compared.reference], by_name[compared.variant]
+    compared = judged_comparison(compared, reference.delay, variant.delay)
     alike = (
         run.overlays[reference.name] == run.overlays[variant.name]
         and reference.delivery.published == variant.delivery.published
@@ -47,6 +49,15 @@ def comparison_of(run: RunDirectory, findings: Findings, variants: Sequence[Vari
         [row for row in links if row.variant == variant.name],
     )
     return msgspec.structs.replace(compared, relieved=relieved)
+
+
+def judged_comparison(compared: Comparison, reference: Delay, variant: Delay) -> Comparison:
+    """The comparison with what contention did to it, by what it did to the means of both variants."""
+    first, second = reference.of(Figure.MEAN), variant.of(Figure.MEAN)
+    if compared.relative_difference is None or first is None or second is None:
+        return compared
+    verdict = judge_difference(compared.relative_difference, first, second, beyond_chance=compared.beyond_chance)
+    return msgspec.structs.replace(compared, verdict=verdict)
 
 
 def queueing_share(compared: Comparison, reference: Delay, variant: Delay) -> float | None:

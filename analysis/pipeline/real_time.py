@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from record.fidelity import OF_A_STARVED_HOST, Check, Fidelity, FidelityVerdict
+from record.figures import FigureVerdict
 
 
-def starved(fidelity: Fidelity | None, variant: str, waited: str = "") -> list[str]:
-    """The reasons why a variant's brokers did not run in time: checks of the host that are INVALID, and `waited`, the
-    nodes that waited longest for a processor.
-
-    Empty without a verdict on fidelity.
+def starved(
+    fidelity: Fidelity | None, variant: str, figures: Iterable[FigureVerdict] = (), waited: str = ""
+) -> list[str]:
+    """The reasons why a variant's brokers did not run in time: checks of the host that are INVALID, figures of delays
+    of which more than half is contention, and `waited`, the nodes that waited longest for a processor.
     """
     judged = None if fidelity is None else fidelity.of(variant)
     reasons = [] if judged is None else [_reason(check) for check in judged.checks if _starves(check)]
+    reasons += [_reason(found.check) for found in figures if found.of_starved_brokers]
     return [*reasons, f"waited longest for a processor: {waited}"] if reasons and waited else reasons
 
 

@@ -16,6 +16,7 @@ from analysis.auditing.request import costs_of, service_time_of
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.comparison import comparison_of
 from analysis.pipeline.delivery import delivery_of, overall
+from analysis.pipeline.figures import JudgedDelays
 from analysis.pipeline.incomplete_logs import incomplete
 from analysis.pipeline.real_time import starved
 from analysis.pipeline.stages import Findings
@@ -50,7 +51,7 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
     return Summary(
         run_id=run.manifest.run_id,
         delivery=overall([variant.delivery.verdicts for variant in variants]),
-        fidelity=_fidelity(run, None, [check for variant in variants for check in variant.audit]),
+        fidelity=_fidelity(run, None, [check for variant in variants for check in variant.checks]),
         interrupted=run.manifest.interrupted,
         logs=findings.logs.loss(run.brokers_without_log),
         variants=variants,
@@ -66,15 +67,17 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     for number, variant in enumerate(run.manifest.variants):
         publications = findings.publications.counts.of(number)
         moved = _of(variant.name, messages)
-        delay = _delay(number, findings)
+        delay = _delay(run, number, findings)
         audited = audit(_evidence(run, number, findings, budgets.of(number, variant.name, delay)))
+        starving, lacking = _starved(run, variant.name, delay), incomplete(audited)
+        counted = [figure.check for figure in delay.figures if figure.counts]
         summaries.append(
             VariantSummary(
                 name=variant.name,
-                fidelity=_fidelity(run, variant.name, audited),
+                fidelity=_fidelity(run, variant.name, [*audited, *counted]),
                 audit=audited,
                 interrupted=variant.interrupted,
-                delivery=delivery_of(number, variant, findings, _starved(run, variant.name), incomplete(audited)),
+                delivery=delivery_of(number, variant, findings, starving, lacking),
                 delay=delay,
                 delay_by_hops=_of(variant.name, hops),
                 sampled_logs=_sampled_logs(variant, publications),
@@ -89,13 +92,14 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     return summaries
 
 
-def _starved(run: RunDirectory, variant: str) -> list[str]:
-    return starved(run.fidelity, variant, waits_in_words(run.processor_times.get(variant, {})))
+def _starved(run: RunDirectory, variant: str, delay: Delay) -> list[str]:
+    return starved(run.fidelity, variant, delay.figures, waits_in_words(run.processor_times.get(variant, {})))
 
 
-def _fidelity(run: RunDirectory, variant: str | None, audit: Iterable[Check]) -> str:
-    """The worst of the audit and the verdict on a variant, or on the run where that was not judged by itself."""
-    found = worst(check.verdict for check in audit)
+def _fidelity(run: RunDirectory, variant: str | None, made: Iterable[Check]) -> str:
+    """The worst of the checks made here and the verdict on a variant, or on the run where that was not judged by
+    itself."""
+    found = worst(check.verdict for check in made)
     if run.fidelity is None:
         return found if found is FidelityVerdict.INVALID else UNKNOWN_FIDELITY
     judged = None if variant is None else run.fidelity.of(variant)
@@ -143,7 +147,22 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
     )
 
 
-def _delay(number: int, findings: Findings) -> Delay:
+def _delay(run: RunDirectory, number: int, findings: Findings) -> Delay:
+    """The delays of one variant, with the verdicts on their figures."""
+    variant = run.manifest.variants[number]
+    measured = _measured_delay(number, findings)
+    fidelity = None if run.fidelity is None else run.fidelity.of(variant.name)
+    judged = JudgedDelays(
+        variant=variant,
+        delay=measured,
+        by_delay=[row for row in findings.budget.by_delay() if row.variant == variant.name],
+        simulated=run.manifest.links.name == MODELLED.name,
+        processors=None if fidelity is None else fidelity.processors,
+    )
+    return msgspec.structs.replace(measured, figures=judged.figures())
+
+
+def _measured_delay(number: int, findings: Findings) -> Delay:
     figures, budget = findings.delays.of_all(number), findings.budget.of_all(number)
     if figures is None:
         return Delay(

@@ -40,6 +40,7 @@ from analysis.report.offline_page import page_templates
 from analysis.report.player import as_script, played
 from analysis.report.sentences.delivery import delivery_sentence, power_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
+from analysis.report.sentences.figures import beside
 from analysis.report.sentences.settings import what_was_run
 from analysis.report.sentences.text import milliseconds, unbroken, with_code
 from analysis.run_files.soundness import require_own_directory
@@ -143,7 +144,7 @@ def render(data: ReportData) -> str:
     courses, drawings = courses_of(data), drawings_of(data)
     compared, motion = composites.compared_placements(data.placements), played(data)
     templates = page_templates()
-    templates.filters.update(with_code=with_code, milliseconds=milliseconds, unbroken=unbroken)
+    templates.filters.update(beside=beside, with_code=with_code, milliseconds=milliseconds, unbroken=unbroken)
     return templates.get_template("report.html.j2").render(
         data=data,
         facts=what_was_run(data),

@@ -1,4 +1,4 @@
-"""Both judgements of fidelity put together: the one made while the run lasted, and the audit of its logs."""
+"""Both judgements of fidelity put together: the one made while the run lasted, and the one that the analysis makes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from msgspec import structs
 
 from analysis.tables.summary import Summary, VariantSummary
 from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity, worst
+from record.figures import JUDGED_LATER
 
 
 def with_audit(judged: Fidelity | None, summary: Summary) -> Fidelity | None:
-    """The verdicts of `fidelity.json` with the checks of the audit added; the worst counts.
+    """The verdicts of `fidelity.json` with the checks of the analysis added; the worst counts.
 
     A run that was not judged while it lasted is INVALID where its audit is, and stays without a verdict otherwise.
     """
@@ -21,12 +22,11 @@ def with_audit(judged: Fidelity | None, summary: Summary) -> Fidelity | None:
 
 
 def _audited(judged: Fidelity | None, variant: VariantSummary) -> VariantFidelity | None:
-    verdict = worst(check.verdict for check in variant.audit)
+    verdict = worst(check.verdict for check in variant.checks)
     of_run = None if judged is None else judged.of(variant.name)
     if of_run is not None:
-        return structs.replace(
-            of_run, checks=[*of_run.checks, *variant.audit], verdict=worst([of_run.verdict, verdict])
-        )
+        made = [check for check in of_run.checks if check != JUDGED_LATER]
+        return structs.replace(of_run, checks=[*made, *variant.checks], verdict=worst([of_run.verdict, verdict]))
     if verdict is not FidelityVerdict.INVALID:
         return None
-    return VariantFidelity(name=variant.name, verdict=verdict, checks=variant.audit)
+    return VariantFidelity(name=variant.name, verdict=verdict, checks=variant.checks)

@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis.run_files.blocks import FEWEST_BLOCKS
 from analysis.tables.totals import Sum
+from record.figures import DifferenceVerdict
 from record.time_units import MILLISECOND
 
 RESAMPLES = 2000
@@ -54,6 +55,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     relieved: RelievedLink | None = None
     """The link that the variant's publications went round; null where none was, or `queueing_share` is null or under a
     half."""
+    verdict: DifferenceVerdict | msgspec.UnsetType = msgspec.UNSET
+    """The effect of contention on the relative difference; not set without pairs."""
 
     @property
     def because_of_queues(self) -> bool:

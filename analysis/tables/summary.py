@@ -18,6 +18,7 @@ from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from record.errors import RunDirectoryError
 from record.fidelity import Check, FidelityVerdict
+from record.figures import Figure, FigureVerdict
 from record.files import SUMMARY, read_file, replace_file
 
 CORRECT = "correct"
@@ -194,6 +195,12 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     """Not set where the log does not hold the ways of notifications, as where brokers logged a sample."""
     without_contention: DelayWithoutContention | msgspec.UnsetType = msgspec.UNSET
     """Not set where it cannot be known: without a budget, or where waiting for processors was not sampled."""
+    figures: list[FigureVerdict] = []
+    """The verdicts on mean, p50, p95 and p99; none without notifications."""
+
+    def of(self, figure: Figure) -> FigureVerdict | None:
+        """The verdict on a figure; None without notifications."""
+        return next((found for found in self.figures if found.figure == figure), None)
 
 
 class DelayWithoutContention(msgspec.Struct, frozen=True, kw_only=True):
@@ -290,8 +297,8 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     fidelity: str
-    """The worst of fidelity.json and of the audit: VALID, DEGRADED or INVALID; UNKNOWN without that file, unless the
-    audit is INVALID."""
+    """The worst of fidelity.json, of the audit and of the figures of delays that count: VALID, DEGRADED or INVALID;
+    UNKNOWN without that file, unless the audit or a figure is INVALID."""
     audit: list[Check] = []
     """The checks of the run's own logs against what was asked for."""
     interrupted: bool
@@ -308,6 +315,11 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     drops: list[Drop]
     faults: list[Fault] = []
     """In order of time."""
+
+    @property
+    def checks(self) -> list[Check]:
+        """The checks that the analysis makes: those of the audit, and the verdicts on figures that count."""
+        return [*self.audit, *(figure.check for figure in self.delay.figures if figure.counts)]
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

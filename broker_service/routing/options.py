@@ -54,6 +54,12 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         return {}
 
     @property
+    def follows_load(self) -> bool:
+        """True where routers decide by how busy links or brokers were, so that a host that is too busy changes what
+        they decide, and not delays alone."""
+        return False
+
+    @property
     def reconciles_within(self) -> float:
         """Seconds from the return of a link or a neighbour until all tables are right again.
 

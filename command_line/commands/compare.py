@@ -22,8 +22,11 @@ from analysis.compare.model import (
     VariantComparison,
 )
 from analysis.compare.sentences import Sides, difference_in_words, sides_of
+from analysis.tables.summary import UNKNOWN_FIDELITY
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
+from record.fidelity import FidelityVerdict
+from record.figures import FigureVerdict
 
 _WIDTH = 120
 """Columns of output that is not a terminal."""
@@ -108,16 +111,34 @@ def print_variant(console: Console, variant: VariantComparison, headings: tuple[
             f"quantiles of the delay are {distance.mean:.2f} ms apart in the mean, "
             f"at most {distance.greatest:.2f} ms (at {distance.at:.0%})"
         )
+        for line in _contention_lines(variant.delay):
+            console.print(line, markup=False)
     for sentence in difference_in_words(variant, sides):
         console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
+
+
+def _contention_lines(delay: DelayComparison) -> list[str]:
+    """A line for each difference that contention on a host can explain, in part or wholly, or may."""
+    lines = []
+    for statistic in delay.statistics:
+        judged = statistic.judged
+        if judged is None or judged.verdict is FidelityVerdict.VALID:
+            continue
+        if judged.without_contention is None:
+            lines.append(f"delay {statistic.name}: it is not known what contention did to this difference")
+        else:
+            part = "most" if judged.verdict is FidelityVerdict.INVALID else "a part"
+            without = f"{judged.without_contention:+.1%} without it"
+            lines.append(f"delay {statistic.name}: contention explains {part} of this difference, {without}")
+    return lines
 
 
 def _add_delay(table: Table, delay: DelayComparison) -> None:
     for statistic in delay.statistics:
         table.add_row(
             f"delay {statistic.name}, ms",
-            _estimate(statistic.first, "{:.2f}"),
-            _estimate(statistic.second, "{:.2f}"),
+            _estimate(statistic.first, "{:.2f}") + _mark(statistic.first_judged),
+            _estimate(statistic.second, "{:.2f}") + _mark(statistic.second_judged),
             _estimate(statistic.difference, "{:+.1%}"),
         )
 
@@ -126,6 +147,13 @@ def _add_parts(table: Table, mean: MeanDifference) -> None:
     for part in (*mean.parts, mean.backlog):
         values = ("not known" if value is None else f"{value:.2f}" for value in (part.first, part.second))
         table.add_row(f"  {part.name}, ms", *values, "" if part.difference is None else f"{part.difference:+.2f} ms")
+
+
+def _mark(judged: FigureVerdict | None) -> str:
+    """The verdict on a figure that does not hold, or of which it is not known."""
+    if judged is None or judged.verdict is FidelityVerdict.VALID:
+        return ""
+    return f" {judged.verdict or UNKNOWN_FIDELITY}"
 
 
 def _add_messages(table: Table, messages: MessageComparison) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from analysis.report.sentences.comparison import comparisons_in_words
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
+from analysis.report.sentences.figures import delay_line
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.summary import (
     BROKER_DEFECT,
@@ -142,10 +143,7 @@ def _numbers(variant: VariantSummary) -> list[str]:
     if delivery.starts is not UNSET:
         lines.append(delivery.starts.in_words())
     if delay.mean_ms is not None:
-        lines.append(
-            f"delay: mean {delay.mean_ms:.1f} ms, median {delay.p50_ms:.1f} ms, "
-            f"95% within {delay.p95_ms:.1f} ms, 99% within {delay.p99_ms:.1f} ms"
-        )
+        lines.append(delay_line(delay))
         lines.append(
             "parts of the delay: not known" if delay.budget is UNSET else delay.budget.in_words(delay.notifications)
         )

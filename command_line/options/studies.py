@@ -36,7 +36,12 @@ _MasterOption = Annotated[
 ]
 _RetriesOption = Annotated[
     int | None,
-    typer.Option(min=0, max=10, help="Further attempts at a cell whose host was too busy.", show_default=False),
+    typer.Option(
+        min=0,
+        max=10,
+        help="Further attempts at a cell that other programs, stolen processors, lost frames or clocks disturbed.",
+        show_default=False,
+    ),
 ]
 _ShrinkOnOption = Annotated[
     str | None,

@@ -18,7 +18,8 @@ from emulation.fidelity.thresholds import Threshold
 from emulation.fidelity.throttling import Throttling
 from emulation.runtimes.interface import Ending
 from emulation.verification.findings import Finding, Question
-from record.fidelity import Check, FidelityVerdict, LinkCheck, VariantFidelity, worst
+from record.fidelity import Check, FidelityVerdict, LinkCheck, ProcessorUse, VariantFidelity, worst
+from record.figures import JUDGED_LATER
 
 _SHOWN = 3
 """Examples that a detail names at most."""
@@ -28,8 +29,6 @@ _SHOWN = 3
 class Relayed:
     """Counters of the relay over a variant's run phase."""
 
-    lateness: float
-    """The 99th percentile of the seconds by which frames were forwarded late."""
     frames: int
     missed: int
     """Frames that the kernel dropped because the relay did not read them in time."""
@@ -63,8 +62,6 @@ class Measurements:
     """Names the broker whose own code failed, for which the variant ended early; empty where none did."""
     unsettled: list[str] = field(default_factory=list)
     """Brokers that were not yet quiet when the run phase began."""
-    quotas: bool = False
-    """True when the scenario limits brokers by a CPU quota, throughout or as a fault."""
     throttling: Throttling | None = None
     """Throttling of brokers that have a quota of their own."""
     host_throttled: float | None = None
@@ -85,11 +82,9 @@ def judge(measured: Measurements) -> VariantFidelity:
         _links_before(measured.links),
         *_links_during(measured.links),
         *loss_during(measured.carried),
-        *_relay(measured.relay, measured.time_dilation),
-        _lag(measured.logs, measured.time_dilation, measured.throttling),
-        _lateness(measured.logs, measured.time_dilation),
+        *_relay(measured.relay),
         *_motion(measured.logs, measured.time_dilation),
-        *_host(measured.host, measured.own_cpu, quotas=measured.quotas),
+        *_host(measured.host),
         _host_throttling(measured.host_throttled),
         *_throttling(measured.throttling),
         *_processor_times(measured.no_processor_times),
@@ -101,15 +96,22 @@ def judge(measured: Measurements) -> VariantFidelity:
         _endings(measured.endings),
         *planned_faults(measured.faults, measured.time_dilation),
         _settling(measured.unsettled),
+        JUDGED_LATER,
     ]
+    processors = _processor_use(measured)
     return VariantFidelity(
         name=measured.variant,
         verdict=worst(check.verdict for check in checks),
         checks=checks,
         links=measured.links,
         samples=samples(measured.intervals, measured.logs, measured.time_dilation),
-        advice=advice(checks, measured.host, measured.own_cpu, measured.time_dilation),
+        advice=advice(checks, processors, measured.time_dilation),
+        processors=processors,
     )
+
+
+def _processor_use(measured: Measurements) -> ProcessorUse | None:
+    return None if measured.host is None else ProcessorUse(busy=1 - measured.host.idle, own=measured.own_cpu)
 
 
 def _processor_times(why_not: str) -> list[Check]:
@@ -127,7 +129,6 @@ def _processor_times(why_not: str) -> list[Check]:
 def judge_modelled(measured: Measurements) -> VariantFidelity:
     """The verdict on one variant in virtual time: its worst check. The audit judges its links and its brokers' work."""
     checks = [
-        _lateness(measured.logs, measured.time_dilation),
         *_processor_times("simulated brokers wait for none"),
         _clocks(measured.logs),
         _losses(measured.logs),
@@ -206,32 +207,15 @@ def _named(links: Sequence[LinkCheck]) -> str:
     return f" ({shown}{'; ...' if len(links) > _SHOWN else ''})"
 
 
-def _relay(relay: Relayed | None, dilation: float) -> list[Check]:
+def _relay(relay: Relayed | None) -> list[Check]:
     if relay is None:
         return []
-    late = relay.lateness / dilation * 1e3
     total = relay.frames + relay.missed
-    left = f"99 of 100 frames left within {late:.2f} ms of their time"
     scheduled = f"its scheduling was {relay.priority}" if relay.priority else "its scheduling is not known"
     return [
-        _judged(thresholds.RELAY_LATENESS, late, f"{left}; {scheduled}"),
         _judged(thresholds.RELAY_HELD_UP, relay.held_up * 100, f"for {relay.held_up:.2%} of the time; {scheduled}"),
         _judged(thresholds.RELAY_MISSED, relay.missed / max(1, total) * 100, f"{relay.missed} of {total} frames"),
     ]
-
-
-def _lag(logs: LogFindings, dilation: float, throttling: Throttling | None) -> Check:
-    if throttling is not None and throttling.share > 0:
-        return _unmeasured(
-            thresholds.BROKER_LAG, "the quota that the scenario gives brokers holds them up, as asked for"
-        )
-    milliseconds = [lag / dilation * 1e3 for lags in logs.lag.values() for lag in lags]
-    if not milliseconds:
-        return _unmeasured(thresholds.BROKER_LAG, "no node logged its lag in the run phase")
-    late = percentile(milliseconds, 0.95)
-    node = max(logs.lag, key=lambda name: max(logs.lag[name]))
-    detail = f"{late:.1f} ms; the longest single wait was {max(milliseconds):.1f} ms, at {node}"
-    return _judged(thresholds.BROKER_LAG, late, detail)
 
 
 def _motion(logs: LogFindings, dilation: float) -> Iterator[Check]:
@@ -245,35 +229,14 @@ def _motion(logs: LogFindings, dilation: float) -> Iterator[Check]:
         yield _judged(thresholds.MOTION_LATENESS, late, detail)
 
 
-def _lateness(logs: LogFindings, dilation: float) -> Check:
-    if not logs.lateness:
-        return _unmeasured(thresholds.WORKLOAD_LATENESS, "nothing was published in the run phase")
-    late = percentile(logs.lateness, 0.99) / dilation * 1e3
-    detail = f"99 of 100 publications within {late:.1f} ms of their planned time, all within"
-    return _judged(thresholds.WORKLOAD_LATENESS, late, f"{detail} {max(logs.lateness) / dilation * 1e3:.1f} ms")
-
-
-def _host(used: HostUse | None, own: float | None, *, quotas: bool) -> list[Check]:
+def _host(used: HostUse | None) -> list[Check]:
     if used is None:
-        return [_unmeasured(thresholds.CPU_BUSY, "the run phase was too short to sample")]
-    busy, busiest = (1 - used.idle) * 100, (1 - used.lowest_idle) * 100
-    ours = "" if own is None else f" ({own:.0%} by the run itself)"
-    checks = [
-        _judged(thresholds.CPU_BUSY, busy, f"{busy:.0f}% on average{ours}, {busiest:.0f}% in the busiest second"),
-        _judged(thresholds.CPU_STEAL, used.steal * 100, f"{used.steal * 100:.1f}%"),
-    ]
-    if quotas:
-        why = "brokers that have used up the quota that the scenario gives them wait for a CPU, too; CPU busy has to do"
-        checks.append(_unmeasured(thresholds.CPU_PRESSURE, why))
-    else:
-        checks.append(_pressure(thresholds.CPU_PRESSURE, used.cpu_pressure))
-    return [*checks, _pressure(thresholds.MEMORY_PRESSURE, used.memory_pressure)]
-
-
-def _pressure(threshold: Threshold, share: float | None) -> Check:
-    if share is None:
-        return _unmeasured(threshold, "this kernel has no /proc/pressure; CPU idle and event loop lag have to do")
-    return _judged(threshold, share * 100, f"{share * 100:.0f}% of the time")
+        return [_unmeasured(thresholds.CPU_STEAL, "the run phase was too short to sample")]
+    stolen = _judged(thresholds.CPU_STEAL, used.steal * 100, f"{used.steal * 100:.1f}%")
+    if used.memory_pressure is None:
+        return [stolen, _unmeasured(thresholds.MEMORY_PRESSURE, "this kernel has no /proc/pressure")]
+    share = used.memory_pressure * 100
+    return [stolen, _judged(thresholds.MEMORY_PRESSURE, share, f"{share:.0f}% of the time")]
 
 
 def _throttling(throttling: Throttling | None) -> list[Check]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 from collections.abc import Iterable
@@ -39,8 +38,6 @@ class HostUse:
     steal: float
     cpu_pressure: float | None
     memory_pressure: float | None
-    lowest_idle: float
-    """The lowest idle share of any interval between two successive samples."""
 
 
 def sample(proc: Path = Path("/proc")) -> HostSample:
@@ -69,10 +66,6 @@ def use(samples: list[HostSample]) -> HostUse | None:
         steal=(last.steal - first.steal) / ticks,
         cpu_pressure=_share(first.cpu_waiting, last.cpu_waiting, elapsed),
         memory_pressure=_share(first.memory_waiting, last.memory_waiting, elapsed),
-        lowest_idle=min(
-            (later.idle - earlier.idle) / max(1, later.idle + later.busy - earlier.idle - earlier.busy)
-            for earlier, later in itertools.pairwise(samples)
-        ),
     )
 
 

@@ -58,17 +58,12 @@ class Span:
 class LogFindings:
     """The findings on one variant. Durations in seconds of real time."""
 
-    lag: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """The worst lateness of each node's event loop in each second of the run phase, except while the node had a
-    fault."""
-    lateness: list[float] = field(default_factory=list)
-    """Seconds after its intended time at which each publication of the run phase was handed over."""
     changes: list[float] = field(default_factory=list)
     """Seconds from the time at which each change of a link was due until it was made."""
     lost: dict[str, int] = field(default_factory=dict)
     """Log records that each node had to drop."""
     worst_lag: dict[int, float] = field(default_factory=dict)
-    """The worst lag of any node, by second of the run phase."""
+    """The worst lateness of any node's event loop, by second of the run phase, except while the node had a fault."""
     worst_lateness: dict[int, float] = field(default_factory=dict)
     """The worst lateness of any publication, by second of the run phase."""
     started: Counter[str] = field(default_factory=Counter)
@@ -161,15 +156,14 @@ def _note(found: LogFindings, record: _Record, span: Span) -> None:
         case Event.APPEARED | Event.VANISHED if record.intended is not None:
             found.changes.append((record.time + record.duration - record.intended) / SECOND)
         case Event.PUBLISH if record.intended is not None and in_run:
-            found.lateness.append(late := (record.time - record.intended) / SECOND)
+            late = (record.time - record.intended) / SECOND
             found.worst_lateness[second] = max(late, found.worst_lateness.get(second, 0.0))
 
 
 def _note_lag(found: LogFindings, record: _Record, span: Span) -> None:
     if span.run_begin <= record.time <= span.run_end:
         second = (record.time - span.run_begin) // SECOND
-        found.lag[record.node].append(lag := record.duration / SECOND)
-        found.worst_lag[second] = max(lag, found.worst_lag.get(second, 0.0))
+        found.worst_lag[second] = max(record.duration / SECOND, found.worst_lag.get(second, 0.0))
 
 
 def _had_fault(time: int, changes: Sequence[tuple[int, bool]]) -> bool:

@@ -1,23 +1,22 @@
-"""The table of checks in docs/fidelity.md, generated from the limits.
+"""The tables of checks and of figures in docs/fidelity.md, generated from the limits.
 
-`python -m emulation.fidelity.reference docs/fidelity.md` writes it between the two markers in that file.
+`python -m emulation.fidelity.reference docs/fidelity.md` writes each between its two markers in that file.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from emulation.fidelity import thresholds
 from emulation.fidelity.thresholds import Threshold
-
-BEGIN = "<!-- checks: begin (written by `python -m emulation.fidelity.reference docs/fidelity.md`) -->"
-END = "<!-- checks: end -->"
+from record.figures import LIMITS
 
 
-def reference() -> str:
-    """The table, with a row for each check in the order of `thresholds`."""
+def checks() -> str:
+    """A row for each check in the order of `thresholds`."""
     rows = [
         f"| {limit.name} | {limit.unit} | {limit.degraded:g} | {_shown(limit.invalid)} | {limit.meaning} |"
         f" {limit.remedy} |"
@@ -31,10 +30,27 @@ def reference() -> str:
     return "\n".join([*heading, *rows])
 
 
+def figures() -> str:
+    """A row for each figure of delays."""
+    rows = [
+        f"| {figure} | {figure.in_words} | {limits.degraded:.0%} | {limits.invalid:.0%} |"
+        for figure, limits in LIMITS.items()
+    ]
+    heading = ["| name | figure | DEGRADED beyond | INVALID beyond |", "|---|---|---|---|"]
+    return "\n".join([*heading, *rows])
+
+
+TABLES: Mapping[str, Callable[[], str]] = {"checks": checks, "figures": figures}
+"""The tables, by the name in their markers."""
+
+
 def updated(text: str) -> str:
-    """The document with its table up to date. Raises `ValueError` for a document without the markers."""
-    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    return f"{text[:begin]}\n\n{reference()}\n\n{text[end:]}"
+    """The document with its tables up to date. Raises `ValueError` for a document without the markers."""
+    for name, table in TABLES.items():
+        first = f"<!-- {name}: begin (written by `python -m emulation.fidelity.reference docs/fidelity.md`) -->"
+        begin, end = text.index(first) + len(first), text.index(f"<!-- {name}: end -->")
+        text = f"{text[:begin]}\n\n{table()}\n\n{text[end:]}"
+    return text
 
 
 def _shown(limit: float) -> str:

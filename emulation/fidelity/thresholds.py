@@ -3,6 +3,15 @@
 A value beyond `degraded` makes a run DEGRADED, one beyond `invalid` makes it INVALID. Both are in the check's unit.
 Times are the scenario's: with a time dilation of 5, what took 10 ms here counts as 2 ms. docs/fidelity.md describes how
 each value is measured; `emulation.network.probing.tolerance` has the tolerances of a single link.
+
+There is no limit on how busy processors were, on how late event loops, the relay and publications were, or on how long
+anything waited for a processor. All of that is in the budget of the delays, as contention or as unexplained, and is
+judged by what it did to each figure (`record.figures`). Limits stand here on what no budget covers:
+
+- links, clocks, logs and planned faults, because the budget takes them to be as stated;
+- frames that are lost or held up in the relay, because these need not be notifications: subscriptions, acknowledgements
+  and heartbeats wait there, too, and runs whose logs are a sample have no budget;
+- stolen processors, memory and quotas on the whole run, because the kernel does not count them as waiting of a process.
 """
 
 from __future__ import annotations
@@ -59,12 +68,6 @@ LOSS_DURING = Threshold(
     "these links did not lose the share of frames that was asked for",
     "see whether something else changed the links while the run lasted, or take the other link driver (`--links`)",
 )  # fmt: skip
-RELAY_LATENESS = Threshold(
-    # The relay's promise is a delay within 0.3 ms; frames that leave later than that break it.
-    "relay lateness, 99th percentile", "ms", 1.0, 5.0,
-    "the relay gets the CPU too late, so links are slower than asked",
-    _SLOWER,
-)  # fmt: skip
 RELAY_HELD_UP = Threshold(
     # Frames that arrive in the meantime are read late, which their own lateness does not show. As long as these are
     # fewer than one in a hundred, percentiles up to the 99th hardly change; at half of that, the 99th is what the
@@ -79,38 +82,16 @@ RELAY_MISSED = Threshold(
     "the relay did not get the CPU in time, and the kernel dropped what waited for it",
     _SLOWER,
 )  # fmt: skip
-BROKER_LAG = Threshold(
-    # A broker on a machine of its own would not wait for the CPU; its wait here is added to every delay.
-    "broker event loop lag, 95th percentile of the worst in each second", "ms", 20.0, 100.0,
-    "brokers wait for the CPU, which adds to every hop's delay",
-    _SLOWER,
-)  # fmt: skip
-WORKLOAD_LATENESS = Threshold(
-    "publications handed over late, 99th percentile", "ms", 20.0, 200.0,
-    "the workload came later than planned; delays count from the planned time",
-    _SLOWER,
-)  # fmt: skip
 MOTION_LATENESS = Threshold(
     # A change takes a few milliseconds, because two brokers are asked for it; links that are rewired live for seconds.
     "changes of links made late, 99th percentile", "ms", 50.0, 500.0,
     "links appeared and vanished later than planned, so brokers were connected otherwise meanwhile",
     _SLOWER,
 )  # fmt: skip
-CPU_BUSY = Threshold(
-    "CPU busy", "%", 85.0, 97.0,
-    "the CPUs had next to no time left, so brokers slow each other down in ways separate machines would not",
-    _SLOWER,
-)  # fmt: skip
 CPU_STEAL = Threshold(
     "CPU stolen by the hypervisor", "%", 2.0, 10.0,
     "the host's own CPUs were taken away for part of the run",
     "this host is a virtual machine with busy neighbours: run it again later, or on a host of its own",
-)  # fmt: skip
-CPU_PRESSURE = Threshold(
-    # With few CPUs some task nearly always waits for an instant; only near-constant waiting means saturation.
-    "CPU pressure", "%", 70.0, 95.0,
-    "for this share of the time something that could have run had to wait for a CPU",
-    _SLOWER,
 )  # fmt: skip
 MEMORY_PRESSURE = Threshold(
     "memory pressure", "%", 1.0, 10.0,

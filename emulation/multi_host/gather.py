@@ -17,6 +17,7 @@ from emulation.run import RunOutcome
 from record import fidelity, manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, Sample, VariantFidelity, worst
+from record.figures import JUDGED_LATER
 from record.files import LOGS, log_file, log_files
 from record.manifest import HostRecord, Manifest, PhaseName, PhaseRecord, VariantRecord
 
@@ -167,8 +168,9 @@ def _join(shares: Mapping[str, VariantFidelity], name: str, clocks: Check) -> Va
         msgspec.structs.replace(check, name=f"{check.name} ({host})")
         for host, share in shares.items()
         for check in share.checks
+        if check != JUDGED_LATER
     ]
-    checks.append(clocks)
+    checks += [clocks, JUDGED_LATER]
     return VariantFidelity(
         name=name,
         verdict=worst(check.verdict for check in checks),
@@ -176,6 +178,11 @@ def _join(shares: Mapping[str, VariantFidelity], name: str, clocks: Check) -> Va
         links=[link for share in shares.values() for link in share.links],
         samples=_join_samples([share.samples for share in shares.values()]),
         advice=next((share.advice for share in shares.values() if share.advice), ""),
+        processors=max(
+            (share.processors for share in shares.values() if share.processors is not None),
+            key=lambda use: use.busy,
+            default=None,
+        ),
     )
 
 

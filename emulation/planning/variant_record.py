@@ -26,6 +26,8 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         promises=routing.promises,
         expected_delivery=UNSET if expect.delivery is None else expect.delivery,
         expected_judged=UNSET if expect.judged is None else expect.judged,
+        expected_valid=UNSET if expect.valid is None else list(expect.valid),
+        follows_load=routing.follows_load or UNSET,
         sample=scenario.sample or UNSET,
         recovery=detected + limits.reconnect_last + routing.reconciles_within,
         reconnects_within=limits.reconnect_last,

@@ -153,7 +153,6 @@ class HostDeployment:
     @contextmanager
     def observing(self, seconds: float) -> Iterator[None]:
         quota = self._plan.resources.cpu
-        self._measured.quotas = quota is not None or self.schedule.throttles
         processes = self._context.runtime.processes()
         pids = [process.pid for broker, process in processes.items() if broker not in self.schedule.brokers]
         links = probed_under_load(self._links, self._used_links, self._plan.scenario.seed)

@@ -170,7 +170,6 @@ class LoadObserver:
             return None
         whole = self._interval(self._looks[0], self._looks[-1])
         return Relayed(
-            lateness=whole.relay_lateness or 0.0,
             frames=carried.frames - self._carried.frames,
             missed=carried.unread - self._carried.unread,
             held_up=whole.relay_held_up or 0.0,

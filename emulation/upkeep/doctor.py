@@ -284,13 +284,17 @@ def _tool(tool: Tool) -> HostFinding:
 
 def _pressure() -> HostFinding:
     try:
-        Path("/proc/pressure/cpu").read_bytes()
+        Path("/proc/pressure/memory").read_bytes()
     except OSError:
-        cost = "fidelity is judged without the time that tasks waited for a CPU"
+        cost = "fidelity is judged without the time that tasks waited for memory"
         return HostFinding(
-            "CPU pressure", FindingStatus.LIMITED, "not reported", cost, "a kernel with CONFIG_PSI, booted with psi=1"
+            "memory pressure",
+            FindingStatus.LIMITED,
+            "not reported",
+            cost,
+            "a kernel with CONFIG_PSI, booted with psi=1",
         )
-    return HostFinding("CPU pressure", FindingStatus.GOOD, "reported by the kernel")
+    return HostFinding("memory pressure", FindingStatus.GOOD, "reported by the kernel")
 
 
 def _size() -> tuple[HostFinding, ...]:

@@ -9,7 +9,7 @@ from itertools import count, takewhile
 from typing import Protocol
 
 from record.time_units import SECOND
-from scenario.faults.conditions import Condition, Down, Target, Throttled
+from scenario.faults.conditions import Condition, Down, Target
 from scenario.faults.programs import Begin, Hold, Lift, Program, leaves, unfold
 from scenario.faults.roles import Demand, LinkEnds
 from scenario.faults.targets import TargetError, Targets
@@ -74,11 +74,6 @@ class FaultSchedule:
     def brokers(self) -> frozenset[BrokerId]:
         """Brokers that a fault hits."""
         return frozenset(condition.target for _, condition in self.conditions if isinstance(condition.target, str))
-
-    @property
-    def throttles(self) -> bool:
-        """True when a broker gets a quota."""
-        return any(isinstance(condition, Throttled) for _, condition in self.conditions)
 
     def starts(self, seconds: float) -> dict[BrokerId, int]:
         """The number of times that each broker starts within so many seconds since the start of the join phase, of

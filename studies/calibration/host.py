@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 
-from emulation.fidelity import thresholds
 from emulation.planning.calibration import Calibration, HostCosts
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, VariantPlan
 from emulation.prediction.rehearsal import Rehearsal, rehearse
@@ -104,6 +103,5 @@ def used_processors(run: Path) -> Counter[str]:
 
 def _busy(outcome: RunOutcome) -> float:
     """Processors of the host that were busy in the run phase."""
-    check = next(check for check in outcome.fidelity.variants[0].checks if check.name == thresholds.CPU_BUSY.name)
-    cpus = manifest.read(outcome.directory).host
-    return 0.0 if check.value is None or cpus is None else check.value / 100 * cpus.cpus
+    use = outcome.fidelity.variants[0].processors
+    return 0.0 if use is None else use.busy * manifest.read(outcome.directory).host.cpus

@@ -30,8 +30,9 @@ from emulation.run.interrupt import Interrupted
 from emulation.runtimes.ladder import AUTO, Simulated, choose
 from record.callbacks import do_nothing
 from record.errors import HostError
-from record.fidelity import FidelityVerdict
+from record.fidelity import Fidelity, FidelityVerdict
 from record.files import LOGS
+from record.slower_run import others_took_much
 from record.time_units import SECOND
 from scenario.model import Scenario
 from scenario.workload.operations import OperationKind
@@ -153,7 +154,7 @@ def _latencies(brokers: int, runtime: str, directory: Path, console: Console, on
     if outcome.interrupted:
         raise Interrupted
     found = intervals(read_logs(outcome.directory / LOGS), dict.fromkeys(pairs, LINK_DELAY))
-    verdict = outcome.fidelity.verdict
+    verdict = _verdict(outcome.fidelity)
     links = f"{rungs.links.name} links of {LINK_DELAY * 1e3:g} ms"
     method = f"{brokers} brokers, runtime {rungs.runtime.name}, {links}, fidelity {verdict}"
     return Latencies(found, method, verdict, LoadedRun(outcome, plan.variants[0], rungs))
@@ -171,6 +172,13 @@ def _host_costs(
     if outcome.interrupted:
         raise Interrupted
     return host_costs(loaded, outcome.directory, charged)
+
+
+def _verdict(fidelity: Fidelity) -> FidelityVerdict:
+    """The verdict on the run of a calibration. Its delays cannot be held against a calibration, so other programs alone
+    are a reason to measure again."""
+    disturbed = any(others_took_much(variant.processors) for variant in fidelity.variants)
+    return FidelityVerdict.INVALID if disturbed else fidelity.verdict
 
 
 def _over_loopback(plan: Plan, directory: Path) -> Path:

@@ -63,7 +63,7 @@ class Campaign(Section):
     expect: Expect | None = None
     """The least result of every cell, as a scenario's `expect`."""
     retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1
-    """Further attempts at a cell that is not VALID because its host was busy. Every attempt is recorded."""
+    """Further attempts at a cell that something outside of the run disturbed. Every attempt is recorded."""
 
     @field_validator("set", "factors")
     @classmethod

@@ -109,7 +109,7 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     again = sum(line.attempts - 1 for line in summary.cells)
     if again:
         attempts = "attempt" if again == 1 else "attempts"
-        yield f"{again} further {attempts}, because a host was busy: each is in its cell's manifest.json"
+        yield f"{again} further {attempts}, because runs were disturbed from outside: each is in its cell's manifest"
 
 
 def _validity_style(entry: MatrixEntry) -> str:

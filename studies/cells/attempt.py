@@ -16,33 +16,28 @@ from emulation.fidelity import thresholds
 from emulation.runtimes.ladder import SIMULATED
 from record.errors import UserError
 from record.exit_codes import ExitCode
-from record.fidelity import Fidelity, FidelityVerdict
+from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity
+from record.slower_run import others_took_much
 from studies.cells.cell import AnyCell, CellResult, Result, Result_co
 
-_OF_A_BUSY_HOST = frozenset(
-    threshold.name
-    for threshold in (
-        thresholds.RELAY_LATENESS,
-        thresholds.RELAY_HELD_UP,
-        thresholds.RELAY_MISSED,
-        thresholds.BROKER_LAG,
-        thresholds.WORKLOAD_LATENESS,
-        thresholds.CPU_BUSY,
-        thresholds.CPU_STEAL,
-        thresholds.CPU_PRESSURE,
-        thresholds.MEMORY_PRESSURE,
-    )
+_FROM_OUTSIDE = frozenset(
+    threshold.name for threshold in (thresholds.CPU_STEAL, thresholds.RELAY_MISSED, thresholds.CLOCK_DOMAIN)
 )
-"""Checks that fail on a busy host and may pass in another attempt. The check of CPU quotas is not one: a quota
-stays."""
+"""Checks that fail for causes outside of the run, and may pass in another attempt."""
 
 
-def host_was_busy(fidelity: Fidelity) -> bool:
-    """True if a run is not VALID and a check failed that fails on a busy host."""
-    return any(
-        check.name in _OF_A_BUSY_HOST and check.verdict is not FidelityVerdict.VALID
-        for variant in fidelity.variants
-        for check in variant.checks
+def was_disturbed(fidelity: Fidelity) -> bool:
+    """True if something outside of the run disturbed it: other programs on its host, its hypervisor, lost frames, or
+    another clock.
+
+    The figures of the run do not matter. Attempts that are repeated for what they measured would select lucky ones.
+    """
+    return any(_was_disturbed(variant) for variant in fidelity.variants)
+
+
+def _was_disturbed(variant: VariantFidelity) -> bool:
+    return others_took_much(variant.processors) or any(
+        check.name in _FROM_OUTSIDE and check.verdict is not FidelityVerdict.VALID for check in variant.checks
     )
 
 
@@ -101,7 +96,7 @@ class Attempt(msgspec.Struct, Generic[Result_co], frozen=True, kw_only=True):
     """The most memory that this process held, in 10^6 bytes."""
     result: Result_co
     busy: bool = False
-    """True if the run is not VALID because its host was busy."""
+    """True if something outside of the run disturbed it, as a host that is busy with other programs does."""
     run: str | None = None
     """The run's id, if its directory was kept."""
     versions: dict[str, str] = {}
@@ -111,7 +106,7 @@ class Attempt(msgspec.Struct, Generic[Result_co], frozen=True, kw_only=True):
     def is_final(self, tried: int, retries: int) -> bool:
         """True if the cell is done after this attempt, which is number `tried`, from 1.
 
-        A violated delivery is a finding, also on a busy host: no further attempt may hide it.
+        A violated delivery is a finding, also of a run that was disturbed: no further attempt may hide it.
         """
         return not (self.busy and self.result.correct) or tried > retries
 
@@ -151,8 +146,8 @@ class CellManifest(msgspec.Struct, Generic[Result], frozen=True, kw_only=True):
 
 def counted_attempt(attempts: Sequence[Attempt[Result]]) -> Attempt[Result]:
     """The attempt that gives a cell its result: the last one if its delivery is violated, because that is a finding;
-    else the one with the best fidelity, of equal ones the last."""
+    else the first that nothing disturbed; else the last."""
     last = attempts[-1]
     if not last.result.correct:
         return last
-    return min(reversed(attempts), key=lambda attempt: FidelityVerdict(attempt.result.fidelity).severity)
+    return next((attempt for attempt in attempts if not attempt.busy), last)

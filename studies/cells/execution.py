@@ -17,7 +17,7 @@ from emulation.run import RunOutcome, emulate
 from emulation.runtimes.ladder import AUTO, Rungs, Simulated, choose
 from emulation.upkeep.clean import clean
 from record.callbacks import do_nothing
-from studies.cells.attempt import AnyAttempt, Attempt, CellRequest, host_was_busy
+from studies.cells.attempt import AnyAttempt, Attempt, CellRequest, was_disturbed
 from studies.cells.cell import AnyCell, judged
 
 _KIB = 1024
@@ -48,7 +48,7 @@ def run_cell(request: CellRequest, directory: Path, console: Console) -> AnyAtte
         cpu_seconds=round(time.process_time() - worked, 3),
         memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB / 1e6,
         result=result,
-        busy=host_was_busy(outcome.fidelity),
+        busy=was_disturbed(outcome.fidelity),
         run=outcome.directory.name if kept else None,
         versions=provenance.versions(),
         git_revision=provenance.git_revision(),

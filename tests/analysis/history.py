@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from record.log import Event, PlaceCost, PlacementRecord, PredicateRecord, TraceRecord
-from record.manifest import FORMAT
+from record.manifest import FORMAT, RungChoice
 from record.promises import Promises
 from record.sample import PublicationSample
 from record.time_units import SECOND
@@ -22,6 +22,7 @@ from topology.model import Broker, Overlay
 RUN_START, RUN_END, DRAIN_END = 100.0, 160.0, 170.0
 DRIVER = "driver"
 RECOVERY = 4.0
+_UNKNOWN = RungChoice()
 """Seconds, as the manifest has it; with the time to settle, an outage lingers for 6."""
 OVERLAY = Overlay("three", (Broker("B1"), Broker("B2"), Broker("B3")), (Link("B1", "B2"), Link("B2", "B3")))
 
@@ -245,9 +246,13 @@ def across(variant: str, **options: Any) -> History:
 
 
 def write_run(
-    directory: Path, histories: Iterable[History], fidelity: str | None = "VALID", overlay: Overlay = OVERLAY
+    directory: Path,
+    histories: Iterable[History],
+    fidelity: str | None = "VALID",
+    overlay: Overlay = OVERLAY,
+    links: RungChoice = _UNKNOWN,
 ) -> Path:
-    """A run directory with one variant a history."""
+    """A run directory with one variant a history. Of its figures nothing is known, unless its links are `MODELLED`."""
     histories = list(histories)
     (directory / "logs").mkdir(parents=True)
     save(overlay, directory / "topology.json")
@@ -255,6 +260,7 @@ def write_run(
         "format": FORMAT,
         "run_id": "test",
         "seed": 1,
+        "links": links,
         "variants": [history.manifest() for history in histories],
     }
     (directory / "manifest.json").write_bytes(msgspec.json.encode(manifest))

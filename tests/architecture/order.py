@@ -33,6 +33,7 @@ ROOMS: Mapping[str, Floors] = {
     "record": _floors(
         "callbacks exit_codes faults file_lock files log processors sample time_units",
         "digests errors fidelity program promises scratch service_time",
+        "figures slower_run",
         "manifest",
     ),
     "broker_service": _floors(

@@ -33,6 +33,7 @@ from analysis.tables.deliveries import Cause, Defect, Right
 from analysis.tables.detections import DetectionDefect, DetectionFigures
 from analysis.tables.events import ADDED_COLUMNS, event_columns
 from record import log as log_schema
+from record.figures import DifferenceVerdict, FigureVerdict
 from record.log import Event, PlaceCost, PlacementRecord, PredicateRecord, TraceRecord
 
 _INTRODUCTION = """\
@@ -155,6 +156,7 @@ def _summary_parts() -> list[type[Struct]]:
         DetectionFigures,
         summary.Example,
         summary.Delay,
+        FigureVerdict,
         summary.DelayBudget,
         DelayParts,
         summary.DelayWithoutContention,
@@ -162,6 +164,7 @@ def _summary_parts() -> list[type[Struct]]:
         summary.Matching,
         summary.WorkFigures,
         Comparison,
+        DifferenceVerdict,
         RelievedLink,
     ]
 

@@ -9,6 +9,7 @@ import pytest
 from msgspec import UNSET
 
 from emulation.planning.variant_record import new_variant
+from record.figures import Figure
 from record.promises import Completeness, Promises
 from scenario.model import Scenario
 from scenario.yaml_files.errors import ScenarioError
@@ -39,6 +40,13 @@ def test_the_share_to_be_judged_may_be_expected_of_every_protocol(load_with: Loa
     assert new_variant("base", {}, load_with("")).expected_judged is UNSET
 
 
+def test_figures_may_be_expected_to_hold(load_with: Load) -> None:
+    scenario = load_with("expect: {valid: [mean, p99]}")
+    assert new_variant("base", {}, scenario).expected_valid == [Figure.MEAN, Figure.P99]
+    assert scenario.resolved()["expect"] == {"valid": ["mean", "p99"]}
+    assert new_variant("base", {}, load_with("")).expected_valid is UNSET
+
+
 @pytest.mark.usefixtures("best_effort")
 def test_both_may_be_expected(load_with: Load) -> None:
     record = new_variant("base", {}, load_with("expect: {delivery: 85%, judged: 0.9}"))
@@ -63,6 +71,12 @@ def test_a_protocol_that_promises_every_delivery_is_not_held_to_a_ratio(load_wit
         ("expect: {}", r"scenario.yaml:7: expect: expects nothing; give it a field, such as `judged: 95%`, or remove"),
         ("expect: {judged: 120%}", r"scenario.yaml:7: expect.judged: a share is at most 1, got '120%'"),
         ("expect: {judged: most}", r"scenario.yaml:7: expect.judged: expected a share such as 2%, got 'most'"),
+        (
+            "expect: {valid: [mean, p90]}",
+            r"scenario.yaml:7: expect.valid.*must be 'mean', 'p50', 'p95' or 'p99', not 'p90'",
+        ),
+        ("expect: {valid: p99}", r"scenario.yaml:7: expect.valid: must be a list, not 'p99'"),
+        ("expect: {valid: []}", r"scenario.yaml:7: expect.valid: needs at least 1"),
         ("expect: {judge: 95%}", r"scenario.yaml:7: .*unknown field 'judge'; did you mean 'judged'\?"),
         ("expect: {deliver: 1}", r"scenario.yaml:7: .*unknown field 'deliver'; did you mean 'delivery'\?"),
     ],

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from analysis.report.sentences.comparison_in_words import ComparisonInWords
 from analysis.report.sentences.text import capitalised, milliseconds
 from analysis.tables.comparison import Comparison
+from record.fidelity import FidelityVerdict
+from record.figures import DifferenceVerdict
 
 _ROUTING = "routing"
 _SAME = 0.001
@@ -24,7 +28,21 @@ def delay_comparison(compared: Comparison, scenario: Mapping[str, Any]) -> Compa
     if difference == 0 and compared.interval in (None, (0.0, 0.0)):
         finding = f"{variant} and {reference} delivered {compared.pairs:,} notifications with the same delays."
         return ComparisonInWords(capitalised(finding), "")
-    return ComparisonInWords(capitalised(_finding(compared, variant, reference)), _numbers(compared))
+    verdict = compared.verdict
+    if verdict is not UNSET and verdict.verdict is FidelityVerdict.INVALID:
+        finding = f"no difference beyond this host's contention between {variant} and {reference}: {_speed(difference)}"
+        return ComparisonInWords(capitalised(f"{finding}{_without_contention(verdict)}."), _numbers(compared))
+    numbers = _numbers(compared)
+    if verdict is not UNSET and verdict.verdict is not FidelityVerdict.VALID:
+        numbers = f"{numbers} The difference is {_speed(difference)}{_without_contention(verdict)}."
+    return ComparisonInWords(capitalised(_finding(compared, variant, reference)), numbers)
+
+
+def _without_contention(verdict: DifferenceVerdict) -> str:
+    """The difference that is left without contention, as a clause."""
+    if verdict.without_contention is None:
+        return "; it is not known what contention on this host did to it"
+    return f" as measured, and {_speed(verdict.without_contention)} without contention"
 
 
 def _finding(compared: Comparison, variant: str, reference: str) -> str:

@@ -8,7 +8,9 @@ from analysis.tables.summary import UNKNOWN_FIDELITY
 from record.fidelity import FidelityVerdict, VariantFidelity
 
 FIDELITY_SENTENCES: Mapping[str, str] = {
-    FidelityVerdict.VALID: "Links, processors and logs were as requested, so the numbers describe the overlay.",
+    FidelityVerdict.VALID: (
+        "Links and logs were as requested, and next to nothing of the figures that count is this host's."
+    ),
     FidelityVerdict.DEGRADED: "Some requests were not quite met; the reasons below name the numbers that need care.",
     FidelityVerdict.INVALID: (
         "The emulation did not meet its requests: the numbers describe this host, not the overlay."

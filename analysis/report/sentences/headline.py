@@ -13,9 +13,11 @@ from analysis.report.figures.burst_recovery import recovery_sentence
 from analysis.report.sentences.comparison import comparisons_in_words
 from analysis.report.sentences.delivery import delivery_sentence
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
+from analysis.report.sentences.figures import beside
 from analysis.report.sentences.text import milliseconds
 from analysis.tables.summary import CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Summary, VariantSummary
 from record.fidelity import FidelityVerdict
+from record.figures import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +72,7 @@ def _delay(variant: VariantSummary) -> str:
     if delay.p50_ms is None:
         return ""
     median, most = milliseconds(delay.p50_ms), milliseconds(delay.p99_ms)
-    return f"Half of the notifications took at most {median}, and 99% at most {most}."
+    return (
+        f"Half of the notifications took at most {median}{beside(delay.of(Figure.P50))}, and 99% at most {most}"
+        f"{beside(delay.of(Figure.P99))}."
+    )

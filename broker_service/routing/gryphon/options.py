@@ -90,6 +90,10 @@ class GryphonOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
         return self.paths == "hash" and not self.hash_by
 
     @property
+    def follows_load(self) -> bool:
+        return self.paths == "least-loaded"
+
+    @property
     def reconciles_within(self) -> float:
         return self.nack_again + self.head_every + self.batch
 

@@ -46,5 +46,9 @@ class OctopiaOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_
         return Promises(order=Order.ADVERTISEMENT if self.publications == "static" else Order.NONE)
 
     @property
+    def follows_load(self) -> bool:
+        return self.publications != "static"
+
+    @property
     def reconciles_within(self) -> float:
         return self.reconcile_after

@@ -50,5 +50,9 @@ class TidOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown_fiel
         return Promises(order=Order.ADVERTISEMENT if self.publications == "fixed" else Order.NONE)
 
     @property
+    def follows_load(self) -> bool:
+        return self.publications == "dynamic" or self.composites == "dcsr"
+
+    @property
     def reconciles_within(self) -> float:
         return self.reconcile_after

@@ -47,7 +47,7 @@ class ExecutorOptions:
 
     runtime: str
     retries: int
-    """Further attempts at a cell that is not VALID because its host was busy."""
+    """Further attempts at a cell that something outside of the run disturbed."""
     keep: Keep
     inventory: Inventory | None = None
     """The hosts; None means this host."""

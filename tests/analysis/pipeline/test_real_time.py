@@ -9,6 +9,7 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.pipeline.real_time import starved
 from analysis.report.sentences.delivery import delivery_sentence
 from analysis.tables.deliveries import Expectation
 from analysis.tables.power import Power
@@ -17,6 +18,7 @@ from analysis.tables.summary import Delivery
 from emulation.fidelity import thresholds
 from record import manifest
 from record.fidelity import OF_A_STARVED_HOST, Check, Fidelity, FidelityVerdict, VariantFidelity
+from record.figures import Figure, FigureVerdict
 from record.log import Event
 from tests.analysis.diamond import ANNOUNCING, DIAMOND, crossing
 from tests.analysis.history import History, across, joined, write_run
@@ -54,7 +56,7 @@ def test_a_start_that_is_not_announced_is_a_defect(tmp_path: Path) -> None:
     assert judged(tmp_path, silent()).verdicts == ["start not announced"]
 
 
-@pytest.mark.parametrize("threshold", [thresholds.CPU_BUSY, thresholds.BROKER_LAG, thresholds.HOST_THROTTLED])
+@pytest.mark.parametrize("threshold", [thresholds.RELAY_HELD_UP, thresholds.CPU_STEAL, thresholds.HOST_THROTTLED])
 def test_it_is_not_judged_on_a_starved_host(tmp_path: Path, threshold: thresholds.Threshold) -> None:
     found = judged(tmp_path, silent(), failed(threshold))
     assert found.verdicts == ["unjudged"]
@@ -67,16 +69,28 @@ def test_it_is_not_judged_on_a_starved_host(tmp_path: Path, threshold: threshold
 
 @pytest.mark.parametrize(
     "check",
-    [failed(thresholds.LINKS_DURING), failed(thresholds.CPU_BUSY, FidelityVerdict.DEGRADED)],
+    [failed(thresholds.LINKS_DURING), failed(thresholds.HOST_THROTTLED, FidelityVerdict.DEGRADED)],
 )
 def test_it_is_judged_where_programs_ran_in_time(tmp_path: Path, check: Check) -> None:
     assert judged(tmp_path, silent(), check).verdicts == ["start not announced"]
 
 
+def test_contention_that_makes_a_figure_invalid_starves_a_host() -> None:
+    def figure(name: Figure, contention: float | None) -> FigureVerdict:
+        return FigureVerdict(
+            figure=name, value_ms=100.0, contention_ms=contention, unexplained_ms=90.0,
+            verdict=FidelityVerdict.INVALID, counts=False, reason="why",
+        )  # fmt: skip
+
+    (reason,) = starved(None, "base", [figure(Figure.MEAN, 50.0), figure(Figure.P99, 50.1)])
+    assert reason == "99th percentile of the delay: why"
+    assert starved(None, "base", [figure(Figure.P95, None), figure(Figure.P50, -80.0)]) == []
+
+
 def test_a_loss_remains_one_on_a_starved_host(tmp_path: Path) -> None:
     """It was drained, so nothing was on its way any more."""
     lossy = joined("lossy").publish("P:1", 120).publish("P:2", 168).notify("P:2", at=168.1)
-    assert judged(tmp_path, lossy, failed(thresholds.CPU_BUSY)).verdicts == ["lost"]
+    assert judged(tmp_path, lossy, failed(thresholds.HOST_THROTTLED)).verdicts == ["lost"]
 
 
 def under_way() -> History:

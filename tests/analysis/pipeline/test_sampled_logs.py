@@ -165,8 +165,14 @@ def test_every_kind_of_record_occurs(runs: tuple[Run, Run]) -> None:
 def clients_view(variant: VariantSummary) -> object:
     """Everything in a summary that comes from clients, and the drops. Excuses are compared by another test."""
     delivery = msgspec.structs.replace(variant.delivery, excused=0, not_judged=0, power=Power.total([]), examples=[])
-    of_ways = {"budget": msgspec.UNSET, "without_contention": msgspec.UNSET}
-    delay = msgspec.structs.replace(variant.delay, queueing_share=None, ways_known=0, **of_ways)
+    delay = msgspec.structs.replace(
+        variant.delay,
+        queueing_share=None,
+        ways_known=0,
+        budget=msgspec.UNSET,
+        without_contention=msgspec.UNSET,
+        figures=[],
+    )
     examples = [(found.defect, found.publication, found.client) for found in variant.delivery.examples]
     faults = [msgspec.structs.replace(fault, due=fault.due - fault.excused, excused=0) for fault in variant.faults]
     return delivery, delay, examples, variant.drops, faults

@@ -8,6 +8,7 @@ from analysis.tables.detections import DetectionFigures
 from analysis.tables.power import Power
 from analysis.tables.summary import Delay, Delivery, Matching, VariantSummary
 
+_NOT_COUNTS = ("budget", "without_contention", "figures")
 _LEFT_OUT = ("best_effort", "detections", "starts", "expected_judged", "unjudged")
 
 
@@ -16,9 +17,7 @@ def empty_variant(name: str) -> VariantSummary:
     counts = dict.fromkeys((field for field in Delivery.__struct_fields__ if field not in _LEFT_OUT), 0)
     lists = {"verdicts": [], "spurious_causes": {}, "examples": [], "power": Power.total([])}
     delivery = msgspec.convert(counts | lists, Delivery)
-    delay = msgspec.convert(
-        {name: 0 for name in Delay.__struct_fields__ if name not in {"budget", "without_contention"}}, Delay
-    )
+    delay = msgspec.convert({name: 0 for name in Delay.__struct_fields__ if name not in _NOT_COUNTS}, Delay)
     matching = msgspec.convert(dict.fromkeys(Matching.__struct_fields__, 0), Matching)
     return VariantSummary(
         name=name, fidelity="VALID", interrupted=False, delivery=delivery, delay=delay, delay_by_hops=[], messages=[],

@@ -15,6 +15,7 @@ from analysis.report.first_screen import ROWS_SHOWN, FirstScreen, drawings_of, f
 from analysis.report.sentences.headline import headline
 from analysis.tables.summary import BROKER_DEFECT, STATE_LEFT
 from record.fidelity import Check, FidelityVerdict, VariantFidelity
+from record.manifest import MODELLED
 from tests.analysis.history import History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
 
@@ -112,7 +113,7 @@ def test_the_delivery_ratio_is_the_picture_of_best_effort(tmp_path: Path) -> Non
 
 
 def test_a_verdict_that_is_not_valid_has_its_first_reason_beside_it(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", [fixed(), dynamic()])
+    run = write_run(tmp_path / "run", [fixed(), dynamic()], links=MODELLED)
     degraded, other = (
         Check(name=name, value=12.0, unit="ms", limit=10.0, verdict=FidelityVerdict.DEGRADED, detail="worst at B7")
         for name in ("event loop", "relay")
@@ -135,7 +136,7 @@ def test_of_many_variants_those_that_need_a_look_have_a_row(tmp_path: Path) -> N
     def rows(count: int) -> FirstScreen:
         names = [f"V{number}" for number in range(count)]
         good = [joined(name).publish().notify() for name in names]
-        run = write_run(tmp_path / f"run-{count}", [*good, joined("lossy").publish()])
+        run = write_run(tmp_path / f"run-{count}", [*good, joined("lossy").publish()], links=MODELLED)
         judged = [VariantFidelity(name=name, verdict=FidelityVerdict.VALID, checks=[]) for name in [*names, "lossy"]]
         (run / "fidelity.json").write_bytes(msgspec.json.encode({"verdict": "VALID", "variants": judged}))
         analyze(run, PlainEngine())

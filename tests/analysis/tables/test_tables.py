@@ -20,6 +20,7 @@ from analysis.tables.timeline import PhaseTimes
 from analysis.tables.traffic import BrokerMessages, Drop, LinkLoad, QueueLength
 from record.errors import RunDirectoryError
 from record.log import Event
+from record.manifest import MODELLED
 from tests.analysis.history import SECOND, History, joined, write_run
 
 MILLISECOND = 1_000_000
@@ -83,7 +84,8 @@ def dynamic() -> History:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
-    return open_run(write_run(tmp_path_factory.mktemp("tables") / "run", [fixed(), dynamic()], fidelity="DEGRADED"))
+    directory = tmp_path_factory.mktemp("tables") / "run"
+    return open_run(write_run(directory, [fixed(), dynamic()], fidelity="DEGRADED", links=MODELLED))
 
 
 @pytest.fixture(scope="module")

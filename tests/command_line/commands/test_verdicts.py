@@ -15,6 +15,7 @@ from analysis.tables.summary import UNJUDGED
 from command_line.commands.analyze import analyze_run
 from command_line.commands.verdicts import exit_code, fault_lines, print_comparison, print_verdicts
 from record.exit_codes import ExitCode
+from record.manifest import MODELLED
 from tests.analysis.history import History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
 from tests.analysis.report.figures.test_faults import KILL, fault
@@ -110,7 +111,7 @@ def test_a_broker_that_ran_and_left_no_log_is_named(tmp_path: Path, missing: lis
 
 
 def closing(directory: Path, fidelity: str, *variants: History) -> list[str]:
-    run = write_run(directory, variants, fidelity)
+    run = write_run(directory, variants, fidelity, links=MODELLED)
     console = Console(width=200)
     with console.capture() as captured:
         print_comparison(console, analyze(run, PlainEngine()), run)

@@ -31,7 +31,6 @@ def test_use_is_what_changed_between_first_and_last_sample() -> None:
     assert used.steal == pytest.approx(4 / 200)
     assert used.cpu_pressure == pytest.approx(0.5)
     assert used.memory_pressure is None
-    assert used.lowest_idle == pytest.approx(0.1)
 
 
 def test_no_time_has_no_use() -> None:

@@ -218,12 +218,10 @@ def test_a_busy_host_and_a_quota_on_the_whole_run(tmp_path: Path) -> None:
         with in_run_phase(tmp_path, plant):
             judged = run(tmp_path)
     assert judged.verdict is FidelityVerdict.INVALID
-    assert check(judged, "CPU busy").verdict is FidelityVerdict.INVALID
-    pressure = check(judged, "CPU pressure").value
-    assert pressure is None or pressure > 30, "how much of it there is depends on the host's kernel"
+    assert judged.processors is not None
+    assert judged.processors.others > 0.2
     assert check(judged, "periods in which a CPU quota").verdict is FidelityVerdict.INVALID
-    assert check(judged, "broker event loop lag").verdict is not FidelityVerdict.VALID
-    assert "Other programs took" in judged.advice
+    assert max(sample.loop_lag or 0.0 for sample in judged.samples) > 0.02
     assert any((sample.cpu_busy or 0) > 0.97 for sample in judged.samples)
     for name in ("nodes with another clock", "log records lost", "logs without an end"):
         assert check(judged, name).verdict is FidelityVerdict.VALID, name

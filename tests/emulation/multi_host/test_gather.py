@@ -9,6 +9,7 @@ from emulation.multi_host.gather import clock_check, gather, join_verdicts
 from record import manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, LinkCheck, Sample, VariantFidelity
+from record.figures import JUDGED_LATER
 from record.manifest import ClockOffset, Host, HostRecord, PhaseName, PhaseRecord, VariantRecord
 from tests.emulation.multi_host.shares import MEMBERS, hand_in
 
@@ -21,7 +22,7 @@ def host(name: str, *errors: int) -> HostRecord:
 
 
 def verdict(on: FidelityVerdict, lag: float, link: tuple[str, str], *busy: float) -> Fidelity:
-    check = Check(name="event loops", value=lag, unit="ms", limit=5.0, verdict=on, detail="late")
+    checks = [Check(name="event loops", value=lag, unit="ms", limit=5.0, verdict=on, detail="late"), JUDGED_LATER]
     link_check = LinkCheck(
         a=link[0], b=link[1], phase="before", delay_asked=0.0, delay_measured=0.0, rate_asked=None, rate_measured=None,
         loss_asked=0.0, loss_measured=None, ok=True,
@@ -30,7 +31,7 @@ def verdict(on: FidelityVerdict, lag: float, link: tuple[str, str], *busy: float
         Sample(begin=float(second), end=second + 1.0, cpu_busy=share, loop_lag=None)
         for second, share in enumerate(busy)
     ]
-    variant = VariantFidelity(name="base", verdict=on, checks=[check], links=[link_check], samples=samples)
+    variant = VariantFidelity(name="base", verdict=on, checks=checks, links=[link_check], samples=samples)
     return Fidelity(verdict=on, variants=[variant])
 
 
@@ -44,7 +45,12 @@ def test_the_severest_host_decides() -> None:
     )
     (variant,) = joined.variants
     assert joined.verdict is variant.verdict is FidelityVerdict.DEGRADED
-    assert [check.name for check in variant.checks] == ["event loops (h1)", "event loops (h2)", "clocks"]
+    assert [check.name for check in variant.checks] == [
+        "event loops (h1)",
+        "event loops (h2)",
+        "clocks",
+        JUDGED_LATER.name,
+    ]
     assert [(link.a, link.b) for link in variant.links] == [("A", "B"), ("B", "A")]
     assert [sample.cpu_busy for sample in variant.samples] == [0.5, 0.9]
     assert all(sample.loop_lag is None for sample in variant.samples)

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+from msgspec import UNSET
+
+from broker_service.routing import read_options
 from emulation.planning.variant_record import new_variant
 from record.promises import Order
 from scenario.loading import load
@@ -15,3 +20,19 @@ def test_a_variant_says_what_its_routing_promises() -> None:
     assert (fixed.promises.order, dynamic.promises.order) == (Order.ADVERTISEMENT, Order.NONE)
     assert fixed.recovery == 3 * 2 + scenario.brokers.limits.reconnect_last + 4
     assert fixed.settings == {"routing.publications": "fixed"}
+    assert (fixed.follows_load, dynamic.follows_load) == (UNSET, True)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options", "follows"),
+    [
+        ("tid", {}, False),
+        ("tid", {"composites": "dcsr"}, True),
+        ("octopia", {"publications": "static"}, False),
+        ("octopia", {"publications": "inter-cluster-dynamic"}, True),
+        ("gryphon", {"paths": "hash"}, False),
+        ("gryphon", {"paths": "least-loaded"}, True),
+    ],
+)
+def test_routing_that_decides_by_load_says_so(protocol: str, options: dict[str, Any], follows: bool) -> None:
+    assert read_options(protocol, options).follows_load is follows

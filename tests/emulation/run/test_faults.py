@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -98,12 +97,8 @@ def test_a_run_with_faults(tmp_path: Path) -> None:
 
 
 def assert_faults_are_not_taken_for_a_slow_host(run: Path) -> None:
-    """A frozen broker finds its event loop late, and one without quota waits for a CPU: neither is the host's fault."""
+    """A frozen broker finds its event loop late, which is not the host's fault."""
     (judged,) = json.loads((run / "fidelity.json").read_bytes())["variants"]
-    checks = {check["name"].split(",")[0]: check for check in judged["checks"]}
     slept = max(record["duration"] for record in records(run, "B3") if record["event"] == "lag")
-    longest = re.search(r"the longest single wait was ([\d.]+) ms", checks["broker event loop lag"]["detail"])
-    assert longest is not None
-    assert float(longest[1]) < 1500 < slept / 1e6
-    assert checks["CPU pressure"]["value"] is None
-    assert checks["CPU pressure"]["verdict"] == "VALID"
+    longest = max(sample["loop_lag"] or 0.0 for sample in judged["samples"])
+    assert longest < 1.5 < slept / 1e9

@@ -69,7 +69,9 @@ def cost(runtime: str, directory: Path) -> Cost:
     lost = next(record.time for record in records if record.event is Event.LINK_DOWN)
     back = next(record.time for record in records if record.event is Event.LINK_UP and record.time > lost)
     checks = msgspec.json.decode((run / "fidelity.json").read_bytes())["variants"][0]["checks"]
-    starved = ", ".join(check["name"] for check in checks if check["verdict"] == "INVALID")
+    invalid = [check["name"] for check in checks if check["verdict"] == "INVALID"]
+    late = [figure.figure for figure in variant.delay.figures if figure.of_starved_brokers]
+    starved = ", ".join([*invalid, *late])
     return Cost(variant.delivery.excused, (back - lost) / SECOND, starved)
 
 

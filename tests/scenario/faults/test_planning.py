@@ -78,8 +78,6 @@ def test_what_is_hit() -> None:
     assert schedule.brokers == {"M"}
     assert schedule.links == {frozenset(("A1", "A2")), frozenset(("A1", "M")), frozenset(("M", "Z1"))}
     assert schedule
-    assert not schedule.throttles
-    assert planned(Holds("M", condition=Throttled)).throttles
     assert not planned()
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from emulation.fidelity import thresholds
 from record.exit_codes import ExitCode
-from record.fidelity import Check, Fidelity, FidelityVerdict, VariantFidelity, worst
+from record.fidelity import Check, Fidelity, FidelityVerdict, ProcessorUse, VariantFidelity, worst
 from studies.campaign.directory import CampaignDirectory
 from studies.cells import AnyCell
-from studies.cells.attempt import CellFailure, host_was_busy
+from studies.cells.attempt import CellFailure, was_disturbed
 from studies.cells.executors.interface import AttemptedCell
 from studies.cells.scheduler import record_attempts
 from tests.studies.campaign.made_up import attempt, cell
@@ -25,14 +25,15 @@ from tests.studies.cells.recording_board import RecordingBoard
         ([("correct", "VALID", False)], 1, [True]),
         ([("correct", "INVALID", True), ("correct", "VALID", False)], 1, [False, True]),
         ([("correct", "INVALID", True), ("correct", "INVALID", True)], 1, [False, True]),
+        ([("correct", "VALID", True), ("correct", "INVALID", False)], 1, [False, True]),  # whatever was measured
         ([("correct", "INVALID", True)], 0, [True]),
-        ([("correct", "INVALID", False)], 1, [True]),  # the host was not to blame
+        ([("correct", "INVALID", False)], 1, [True]),  # nothing from outside is to blame
         ([("lost", "INVALID", True)], 3, [True]),  # a finding, which no further try makes undone
     ],
 )
 def test_tries(tmp_path: Path, tries: list[tuple[str, str, bool]], retries: int, finals: list[bool]) -> None:
     directory, tried, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
-    attempts = [attempt(tried, delivery, fidelity, busy=busy) for delivery, fidelity, busy in tries]
+    attempts = [attempt(tried, delivery, fidelity, busy=disturbed) for delivery, fidelity, disturbed in tries]
 
     def run(cells: Sequence[AnyCell]) -> Generator[AttemptedCell, None, None]:
         assert list(cells) == [tried]
@@ -48,14 +49,17 @@ def test_tries(tmp_path: Path, tries: list[tuple[str, str, bool]], retries: int,
 @pytest.mark.parametrize(
     ("tries", "counted"),
     [
-        ([("correct", "DEGRADED"), ("correct", "INVALID")], 0),
-        ([("correct", "INVALID"), ("correct", "DEGRADED"), ("correct", "DEGRADED")], 2),
-        ([("correct", "DEGRADED"), ("lost", "INVALID")], 1),  # a finding is not tried away
+        ([("correct", "VALID", True), ("correct", "INVALID", False)], 1),  # no choice of the luckier one
+        ([("correct", "INVALID", False), ("correct", "VALID", False)], 0),
+        ([("correct", "VALID", True), ("correct", "INVALID", True)], 1),
+        ([("correct", "DEGRADED", False), ("lost", "INVALID", True)], 1),  # a finding is not tried away
     ],
 )
-def test_the_try_that_held_best_counts(tmp_path: Path, tries: list[tuple[str, str]], counted: int) -> None:
+def test_the_first_try_that_nothing_disturbed_counts(
+    tmp_path: Path, tries: list[tuple[str, str, bool]], counted: int
+) -> None:
     directory, tried = CampaignDirectory(tmp_path), cell()
-    attempts = [attempt(tried, delivery, fidelity, busy=True) for delivery, fidelity in tries]
+    attempts = [attempt(tried, delivery, fidelity, busy=disturbed) for delivery, fidelity, disturbed in tries]
     for made in attempts:
         directory.record(tried, made, final=made is attempts[-1])
     assert directory.result(tried) == attempts[counted].result
@@ -63,11 +67,11 @@ def test_the_try_that_held_best_counts(tmp_path: Path, tries: list[tuple[str, st
 
 def test_tries_before_a_kill_count(tmp_path: Path) -> None:
     directory, tried, board = CampaignDirectory(tmp_path), cell(), RecordingBoard()
-    busy = attempt(tried, fidelity="INVALID", busy=True)
-    directory.record(tried, busy, final=False)
+    disturbed = attempt(tried, fidelity="INVALID", busy=True)
+    directory.record(tried, disturbed, final=False)
 
     def run(cells: Sequence[AnyCell]) -> Generator[AttemptedCell, None, None]:
-        yield AttemptedCell(tried, busy)
+        yield AttemptedCell(tried, disturbed)
 
     record_attempts(directory, [tried], 1, run, board)
     assert board.finals == [True]
@@ -96,29 +100,25 @@ def test_a_cell_that_fails_is_tried_again_by_the_next_command(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("checks", "busy"),
+    ("checks", "others", "disturbed"),
     [
-        ([(thresholds.CPU_BUSY.name, FidelityVerdict.INVALID)], True),
-        (
-            [
-                (thresholds.LINKS_DURING.name, FidelityVerdict.INVALID),
-                (thresholds.CPU_PRESSURE.name, FidelityVerdict.DEGRADED),
-            ],
-            True,
-        ),
-        ([(thresholds.RELAY_HELD_UP.name, FidelityVerdict.DEGRADED)], True),
-        (
-            [
-                (thresholds.LINKS_BEFORE.name, FidelityVerdict.INVALID),
-                (thresholds.CPU_PRESSURE.name, FidelityVerdict.VALID),
-            ],
-            False,
-        ),
-        ([(thresholds.LOG_LOSS.name, FidelityVerdict.INVALID)], False),
+        ([(thresholds.CPU_STEAL, FidelityVerdict.DEGRADED)], 0.0, True),
+        ([(thresholds.RELAY_MISSED, FidelityVerdict.INVALID)], 0.0, True),
+        ([(thresholds.CLOCK_DOMAIN, FidelityVerdict.INVALID)], 0.0, True),
+        ([(thresholds.CPU_STEAL, FidelityVerdict.VALID)], 0.5, True),
+        ([(thresholds.RELAY_HELD_UP, FidelityVerdict.INVALID)], 0.1, False),  # which the run itself may cause
+        ([(thresholds.LINKS_BEFORE, FidelityVerdict.INVALID)], 0.0, False),
+        ([(thresholds.LOG_LOSS, FidelityVerdict.INVALID)], 0.0, False),
     ],
 )
-def test_whose_fault_it_is(checks: list[tuple[str, FidelityVerdict]], busy: bool) -> None:
+def test_whose_fault_it_is(
+    checks: list[tuple[thresholds.Threshold, FidelityVerdict]], others: float, disturbed: bool
+) -> None:
     verdict = worst(verdict for _, verdict in checks)
-    made = [Check(name=name, value=1.0, unit="", limit=None, verdict=verdict, detail="") for name, verdict in checks]
-    variant = VariantFidelity(name="base", verdict=verdict, checks=made, links=[])
-    assert host_was_busy(Fidelity(verdict=verdict, variants=[variant])) is busy
+    made = [
+        Check(name=threshold.name, value=1.0, unit="", limit=None, verdict=verdict, detail="")
+        for threshold, verdict in checks
+    ]
+    processors = ProcessorUse(busy=0.4 + others, own=0.4)
+    variant = VariantFidelity(name="base", verdict=verdict, checks=made, links=[], processors=processors)
+    assert was_disturbed(Fidelity(verdict=verdict, variants=[variant])) is disturbed

@@ -9,6 +9,8 @@ import pytest
 
 from analysis.report.sentences.delay_comparison import delay_comparison
 from analysis.tables.comparison import Comparison, RelievedLink
+from record.fidelity import FidelityVerdict
+from record.figures import DifferenceVerdict
 
 ROUTING = {"vary": {"routing.publications": ["fixed", "dynamic"]}}
 DEGREES = {"vary": {"routing.publications": ["fixed", "dynamic"], "topology.degree": [2, 4]}}
@@ -100,3 +102,31 @@ def test_the_numbers_behind_a_finding() -> None:
     assert numbers(relieved=RELIEVED) == f"{means} B3 → B7 carried 812 publications instead of 1,634."
     assert numbers(relieved=RELIEVED, interval=(-0.37, 0.1)) == means
     assert numbers(relative_difference=None) == ""
+
+
+def held(without: float | None, verdict: FidelityVerdict | None) -> DifferenceVerdict:
+    return DifferenceVerdict(without_contention=without, unexplained=0.02, verdict=verdict)
+
+
+def test_a_difference_that_contention_can_explain_is_not_shown_as_found() -> None:
+    assert finding(verdict=held(-0.05, FidelityVerdict.INVALID), queueing_share=0.9, relieved=RELIEVED) == (
+        "No difference beyond this host's contention between dynamic routing and fixed routing: 31% faster as "
+        "measured, and 5.0% faster without contention."
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "told"),
+    [
+        (held(-0.3, FidelityVerdict.VALID), ""),
+        (
+            held(-0.25, FidelityVerdict.DEGRADED),
+            " The difference is 31% faster as measured, and 25% faster without contention.",
+        ),
+        (held(None, None), " The difference is 31% faster; it is not known what contention on this host did to it."),
+    ],
+)
+def test_a_difference_that_holds_in_part_has_the_other_one_beside_it(verdict: DifferenceVerdict, told: str) -> None:
+    found = delay_comparison(msgspec.structs.replace(FASTER, verdict=verdict), ROUTING)
+    assert found.finding == finding()
+    assert found.numbers == delay_comparison(FASTER, ROUTING).numbers + told

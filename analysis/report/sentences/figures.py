@@ -1,0 +1,58 @@
+"""The figures of delays in words, each with what is not the overlay's beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from analysis.tables.summary import Delay
+from record.fidelity import FidelityVerdict
+from record.figures import LIMITS, Figure, FigureVerdict, share_of
+
+_LEADS: Mapping[Figure, str] = {
+    Figure.MEAN: "mean",
+    Figure.P50: "median",
+    Figure.P95: "95% within",
+    Figure.P99: "99% within",
+}
+
+
+def delay_line(delay: Delay) -> str:
+    """All figures in one line, each with what is not the overlay's, and the remedy."""
+    values = [(figure, getattr(delay, f"{figure}_ms")) for figure in Figure]
+    shown = [f"{_LEADS[figure]} {value:.1f} ms{beside(delay.of(figure))}" for figure, value in values]
+    remedy = next((f": {found.remedy}" for found in delay.figures if found.remedy), "")
+    return f"delay: {', '.join(shown)}{remedy}{_unknown(delay.figures)}"
+
+
+def beside(found: FigureVerdict | None) -> str:
+    """The parts of a figure that are not the overlay's, as clauses such as `, of which 61 are this host's`; empty for
+    one that holds, or of which nothing is known."""
+    return "" if found is None else "".join(f", {part}" for part in _parts(found))
+
+
+def _parts(found: FigureVerdict) -> Iterator[str]:
+    if found.contention_ms is not None and _is_beyond(found, found.contention_ms):
+        if found.contention_ms > 0:
+            yield f"of which {_rounded(found.contention_ms)} are this host's"
+        else:
+            yield f"and {_rounded(-found.contention_ms)} more in its replay without contention"
+    if found.unexplained_ms is not None and _is_beyond(found, found.unexplained_ms):
+        yield f"of which {_rounded(found.unexplained_ms)} are unexplained"
+
+
+def _is_beyond(found: FigureVerdict, part: float) -> bool:
+    if found.verdict is FidelityVerdict.VALID:
+        return False
+    return LIMITS[found.figure].verdict(share_of(abs(part), found.value_ms)) is not FidelityVerdict.VALID
+
+
+def _unknown(figures: Sequence[FigureVerdict]) -> str:
+    unknown = [_LEADS[found.figure].removesuffix(" within") for found in figures if found.verdict is None]
+    if not unknown:
+        return ""
+    which = "all of them" if len(unknown) == len(Figure) else " and ".join(unknown)
+    return f"; not known what this host did to {which}"
+
+
+def _rounded(milliseconds: float) -> str:
+    return f"{milliseconds:,.0f}" if milliseconds >= 10 else f"{milliseconds:.1f}"

@@ -1,0 +1,60 @@
+"""A figure that does not hold says so where it is printed."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from analysis.pipeline.figures import JudgedDelays
+from analysis.report.sentences.figures import beside, delay_line
+from analysis.tables.summary import Delay
+from record.fidelity import ProcessorUse
+from record.figures import Figure
+from record.manifest import VariantRecord
+from tests.analysis.delays import delay, parts, replayed
+
+
+def with_figures(found: Delay) -> Delay:
+    delays = JudgedDelays(
+        variant=VariantRecord(name="base"), delay=found, by_delay=[], simulated=False,
+        processors=ProcessorUse(busy=0.98, own=0.97),
+    )  # fmt: skip
+    return replace(found, figures=delays.figures())
+
+
+@pytest.mark.parametrize(
+    ("found", "line"),
+    [
+        (
+            delay(parts(), replayed()),
+            "delay: mean 20.0 ms, median 16.0 ms, 95% within 40.0 ms, 99% within 80.0 ms",
+        ),
+        (
+            delay(parts(), replayed(p99=19.0)),
+            "delay: mean 20.0 ms, median 16.0 ms, 95% within 40.0 ms, 99% within 80.0 ms, of which 61 are this host's: "
+            "`--set time_dilation=2`",
+        ),
+        (
+            delay(parts(unexplained=5.0), replayed(p50=19.0)),
+            "delay: mean 20.0 ms, of which 5.0 are unexplained, median 16.0 ms, and 3.0 more in its replay without "
+            "contention, 95% within 40.0 ms, 99% within 80.0 ms",
+        ),
+        (
+            delay(parts()),
+            "delay: mean 20.0 ms, median 16.0 ms, 95% within 40.0 ms, 99% within 80.0 ms; not known what this host did "
+            "to median and 95% and 99%",
+        ),
+        (
+            delay(None),
+            "delay: mean 20.0 ms, median 16.0 ms, 95% within 40.0 ms, 99% within 80.0 ms; not known what this host did "
+            "to all of them",
+        ),
+    ],
+)
+def test_the_line_of_delays(found: Delay, line: str) -> None:
+    assert delay_line(with_figures(found)) == line
+
+
+def test_nothing_stands_beside_figures_of_an_older_analysis() -> None:
+    assert beside(delay(parts()).of(Figure.MEAN)) == ""
+    assert delay_line(delay(parts())).endswith("99% within 80.0 ms")
