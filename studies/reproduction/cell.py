@@ -14,10 +14,12 @@ from analysis.tables.summary import Summary
 from emulation.planning.calibration import Calibration
 from emulation.planning.plan import Plan
 from emulation.run.directory import RunOutcome
+from emulation.runtimes.ladder import SIMULATED
 from emulation.simulation.run import simulate
 from scenario.yaml_files.source import as_yaml
 from studies.cells import Cell, CellResult
 from studies.reproduction.plan import Experiment
+from studies.reproduction.twin import BesideTwin, beside_twin
 
 
 class ReproductionResult(CellResult, frozen=True, kw_only=True):
@@ -30,6 +32,8 @@ class ReproductionResult(CellResult, frozen=True, kw_only=True):
     """Measurements by the claim's id."""
     figures: tuple[DrawnFigure, ...] = ()
     """The paper's figures, drawn from this run."""
+    twin: tuple[BesideTwin, ...] = ()
+    """Variants on real brokers beside their simulated twins; empty for a simulated run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,7 @@ class ReproductionCell(Cell[ReproductionResult]):
             figures=tuple(draw(run, recipe) for recipe in self.experiment.figures),
             delivery=summary.delivery,
             fidelity=summary.fidelity,
+            twin=() if runtime == SIMULATED else beside_twin(self.plan(), outcome.directory),
         )
 
 

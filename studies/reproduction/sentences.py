@@ -12,6 +12,7 @@ from rich.text import Text
 from analysis.claims import ClaimKind, ClaimVerdict, JudgedClaim, JudgedPart, Recipe, SeedEstimate
 from emulation.runtimes.ladder import SIMULATED
 from studies.reproduction.cell import ReproductionResult
+from studies.reproduction.twin import twin_lines
 
 STYLES = {
     ClaimVerdict.REPRODUCED: "green",
@@ -137,6 +138,7 @@ def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[Reproduct
     doubtful = {f"{run.scenario}, seed {run.seed} ({run.fidelity})" for run in results if run.fidelity != "VALID"}
     if doubtful:
         yield f"the emulation did not meet the scenario in these runs, so they may mislead: {_some(doubtful)}"
+    yield from twin_lines([(f"{run.scenario}, seed {run.seed}", run.twin) for run in results])
 
 
 def violated(judgements: Sequence[JudgedClaim], results: Sequence[ReproductionResult]) -> bool:

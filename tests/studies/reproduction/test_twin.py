@@ -1,0 +1,59 @@
+"""Runs of a reproduction on real brokers beside their twins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.claims import Claim, ClaimKind, Recipe
+from studies.cells.cell import judged
+from studies.reproduction import ReproductionCell, plan_experiments
+from studies.reproduction.twin import BesideTwin, twin_lines
+from tests.studies.reproduction.tiny import TINY
+
+
+def cell(directory: Path, more: str = "") -> ReproductionCell:
+    (directory / "tiny.yaml").write_text(TINY + more)
+    recipe = Recipe(scenario="tiny.yaml", measure="received twice")
+    claim = Claim(id="x", paper="tid", kind=ClaimKind.PROPERTY, what="x", measured_by=recipe)
+    (experiment,) = plan_experiments([claim], 1, directory, {})
+    return ReproductionCell.of(experiment, 1, "container")
+
+
+@pytest.mark.parametrize(("runtime", "compared"), [("container", ["base"]), ("simulated", [])])
+def test_runs_on_real_brokers_are_compared_with_their_twins(runtime: str, compared: list[str], tmp_path: Path) -> None:
+    """A run without costs, as the simulator makes it of a paper's scenario, stands for one on very fast brokers."""
+    asked = cell(tmp_path)
+    result = judged(asked, asked.simulate(asked.plan(), tmp_path), runtime)
+    assert [one.variant for one in result.twin] == compared
+    for one in result.twin:
+        assert one.mean_ms is not None
+        assert one.twin_mean_ms is not None
+        assert one.mean_ms < one.twin_mean_ms
+        assert one.left_over_ms == pytest.approx(0.0, abs=0.05 * (one.twin_mean_ms - one.mean_ms))
+
+
+def test_what_the_simulator_cannot_run_has_no_twin(tmp_path: Path) -> None:
+    free = cell(tmp_path)
+    outcome = free.simulate(free.plan(), tmp_path)
+    assert judged(cell(tmp_path, "brokers: {cpu: 0.5}\n"), outcome, "container").twin == ()
+
+
+def beside(variant: str, left_over: float | None, *, stands_out: bool = False) -> BesideTwin:
+    return BesideTwin(variant=variant, mean_ms=7.0, twin_mean_ms=6.0, left_over_ms=left_over, stands_out=stands_out)
+
+
+def test_what_is_left_over_is_named_with_the_run_and_the_variant() -> None:
+    runs = [
+        ("a, seed 1", [beside("fixed", 0.1), beside("dynamic", 0.9, stands_out=True)]),
+        ("a, seed 2", [beside("fixed", 0.1), beside("dynamic", 0.2)]),
+        ("b, seed 1", [beside("sampled", None)]),
+        ("c, seed 1", []),
+    ]
+    assert list(twin_lines(runs)) == [
+        "mean delays beside the simulated twin, a, seed 1: dynamic 7.0 ms instead of 6.0, +0.9 left over; what is left "
+        "over is of the emulation or of the simulator, unknown which",
+        "1 of 2 runs on real brokers differ from their simulated twins by no more than is explained",
+    ]
+    assert list(twin_lines(runs[2:])) == []
