@@ -17,7 +17,7 @@ import pyarrow as pa
 from analysis.auditing.hops.asked import AskedVariant, untouched
 from analysis.auditing.hops.table import Numbers
 from analysis.engines.arrays import elements_of, lengths_of, numbers_of
-from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn
+from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, PublishingColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import NOBODY
 from analysis.tables.totals import Rows, Sum, Tally
@@ -69,25 +69,32 @@ class WaySumStage:
     def __call__(self, parts: pa.Table) -> WayTally:
         tally = WayTally()
         for number, asked in enumerate(self.variants):
-            arrivals, notices = _ways_of(number, parts)
+            arrivals, notices, published = _ways_of(number, parts)
             if asked.whole_log and len(notices):
-                _Followed(asked, self.nodes, arrivals, notices).add(tally.ways.of(number), self.subscribers)
+                _Followed(asked, self.nodes, arrivals, notices, published).add(tally.ways.of(number), self.subscribers)
         return tally
 
 
-def _ways_of(variant: int, parts: pa.Table) -> tuple[Numbers, Numbers]:
-    """All arrivals, and the notices of one variant whose ways are known, which name the rows of arrivals."""
+def _ways_of(variant: int, parts: pa.Table) -> tuple[Numbers, Numbers, Numbers]:
+    """All arrivals; the notices of one variant whose ways are known, which name the rows of arrivals; and the
+    publishing of each."""
+    publishings = _rows(parts, "publishings", len(PublishingColumn))
     arrivals = _rows(parts, "arrivals", len(ArrivalColumn))
     notices = _rows(parts, "notices", len(NoticeColumn))
-    arrived, told = _counts(parts, "arrivals", len(ArrivalColumn)), _counts(parts, "notices", len(NoticeColumn))
-    first = np.cumsum(arrived) - arrived
-    for rows, column, counts in (
-        (arrivals, ArrivalColumn.BEFORE, arrived),
-        (notices, NoticeColumn.ARRIVAL, told),
+    made, arrived, told = (
+        _counts(parts, name, len(columns))
+        for name, columns in (("publishings", PublishingColumn), ("arrivals", ArrivalColumn), ("notices", NoticeColumn))
+    )
+    for rows, column, counts, of in (
+        (arrivals, ArrivalColumn.BEFORE, arrived, arrived),
+        (notices, NoticeColumn.ARRIVAL, told, arrived),
+        (notices, NoticeColumn.PUBLISHING, told, made),
     ):
+        first = np.cumsum(of) - of
         rows[:, column] += np.where(rows[:, column] == NO_ARRIVAL, 0, np.repeat(first, counts))
-    own = (notices[:, NoticeColumn.VARIANT] == variant) & (notices[:, NoticeColumn.ARRIVAL] != NO_ARRIVAL)
-    return arrivals, notices[own]
+    published = publishings[notices[:, NoticeColumn.PUBLISHING]]
+    own = (published[:, PublishingColumn.VARIANT] == variant) & (notices[:, NoticeColumn.ARRIVAL] != NO_ARRIVAL)
+    return arrivals, notices[own], published[own]
 
 
 def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
@@ -102,11 +109,14 @@ def _counts(parts: pa.Table, name: str, columns: int) -> Numbers:
 class _Followed:
     """Ways followed from clients back to publishers' brokers, all at once, hop by hop."""
 
-    def __init__(self, asked: AskedVariant, nodes: Sequence[str], arrivals: Numbers, notices: Numbers) -> None:
+    def __init__(
+        self, asked: AskedVariant, nodes: Sequence[str], arrivals: Numbers, notices: Numbers, published: Numbers
+    ) -> None:
         self._asked = asked
         self._nodes = nodes
         self._arrivals, self._notices = arrivals, notices
-        self._begin, self._end = notices[:, NoticeColumn.INTENDED], notices[:, NoticeColumn.NOTIFIED]
+        self._publishers = published[:, PublishingColumn.PUBLISHER]
+        self._begin, self._end = published[:, PublishingColumn.INTENDED], notices[:, NoticeColumn.NOTIFIED]
         self._least, self._most = np.zeros(len(notices)), np.zeros(len(notices))
         self._waited = np.zeros(len(notices), dtype=np.int64)
         self._known = np.ones(len(notices), dtype=np.bool_)
@@ -114,7 +124,7 @@ class _Followed:
     def add(self, sums: WaySums, subscribers: int) -> None:
         """Adds the ways over links that the overlay had at the start."""
         notices = self._notices
-        self._wait(notices[:, NoticeColumn.PUBLISHER], np.arange(len(notices)))
+        self._wait(self._publishers, np.arange(len(notices)))
         self._wait(np.full(len(notices), subscribers), np.arange(len(notices)))
         followed, at = np.arange(len(notices)), notices[:, NoticeColumn.ARRIVAL]
         while len(followed):

@@ -13,9 +13,6 @@ from analysis.budget.shares import Cut, NodeShare
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits, at_most, likely
 from analysis.reading.event_table import Truths
-from broker_service.messages import Kind
-
-_PUBLISH = Kind.PUBLISH.word
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,7 @@ def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, wa
     held = stays.end - done
     rest_waited = waits.of(likely, stays.broker, done, stays.end)
     left = np.maximum(held - rest_waited, 0)
-    at_rest = 0 if variant.simulated else variant.rest.frame + variant.rest.work.get(_PUBLISH, 0)
+    at_rest = 0 if variant.simulated else variant.rest.handling
     stopped = np.minimum(waits.stopped(stays.broker, done, stays.end), left)
     stopped[struck] = 0
     left -= stopped
@@ -136,6 +133,5 @@ def to_client(
     parts[:, Part.UNEXPLAINED] = beyond - by_driver - by_broker
     cut.shares.append(NodeShare(driver, by_driver, parts[:, Part.UNEXPLAINED]))
     cut.shares.append(NodeShare(stays.broker, waited + by_broker, np.zeros_like(done)))
-    least, _, most = variant.rest.notify.bounds
-    platform = np.clip(parts[:, Part.PLATFORM] + beyond - by_driver - by_broker, least, most)
+    platform = variant.rest.notify.plausible(parts[:, Part.PLATFORM] + beyond - by_driver - by_broker)
     return cut, work + faulty + platform

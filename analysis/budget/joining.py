@@ -10,7 +10,7 @@ import pyarrow as pa
 from analysis.auditing.hops.table import Numbers
 from analysis.budget.parts import PASSAGE, PassageColumn
 from analysis.engines.arrays import elements_of, lengths_of, numbers_of
-from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn
+from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, PublishingColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import Truths
 
@@ -22,6 +22,8 @@ _TIMES, _MIXED = 0x5DEECE66D, 0x2545F4914F6CDD1D
 class JoinedWays:
     """The ways of one variant, with the passage that each arrival ends. Rows are as their modules have them."""
 
+    publishings: Numbers
+    """The publications of all variants."""
     arrivals: Numbers
     notices: Numbers
     passages: Numbers
@@ -29,19 +31,25 @@ class JoinedWays:
     known: Truths
     """True for each arrival whose passage is known."""
 
+    def made(self, rows: Numbers, column: PublishingColumn) -> Numbers:
+        """A column of the publications of arrivals or notices, whose first column has them."""
+        return np.asarray(self.publishings[rows[:, 0], column])
+
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """The ways and passages of a bucket."""
 
+    publishings: Numbers
     arrivals: Numbers
     notices: Numbers
     passages: Numbers
 
     def of_variant(self, variant: int) -> JoinedWays:
-        own = self.arrivals[:, ArrivalColumn.VARIANT] == variant
+        variants = self.publishings[:, PublishingColumn.VARIANT]
+        own = variants[self.arrivals[:, ArrivalColumn.PUBLISHING]] == variant
         arrivals = self.arrivals[own]
-        notices = self.notices[self.notices[:, NoticeColumn.VARIANT] == variant]
+        notices = self.notices[variants[self.notices[:, NoticeColumn.PUBLISHING]] == variant]
         places = np.cumsum(own) - 1
         for rows, column in ((arrivals, ArrivalColumn.BEFORE), (notices, NoticeColumn.ARRIVAL)):
             named = rows[:, column] != NO_ARRIVAL
@@ -49,35 +57,44 @@ class Bucket:
         passages = np.flatnonzero(self.passages[:, PassageColumn.VARIANT] == variant)
         if not len(passages):
             nothing = np.zeros((len(arrivals), PASSAGE), dtype=np.int64)
-            return JoinedWays(arrivals, notices, nothing, np.zeros(len(arrivals), dtype=np.bool_))
-        ended, asked = _keys(self.passages, PassageColumn)[passages], _keys(arrivals, ArrivalColumn)
+            unknown = np.zeros(len(arrivals), dtype=np.bool_)
+            return JoinedWays(self.publishings, arrivals, notices, nothing, unknown)
+        columns = (PassageColumn.MESSAGE, PassageColumn.BROKER, PassageColumn.TIME)
+        ended = turn_keys(*(self.passages[passages, column] for column in columns))
+        messages = self.publishings[arrivals[:, ArrivalColumn.PUBLISHING], PublishingColumn.MESSAGE]
+        asked = turn_keys(messages, arrivals[:, ArrivalColumn.BROKER], arrivals[:, ArrivalColumn.TIME])
         order = np.argsort(ended)
         found = order.take(np.searchsorted(ended, asked, sorter=order), mode="clip")
-        return JoinedWays(arrivals, notices, self.passages[passages[found]], ended[found] == asked)
+        passed = self.passages[passages[found]]
+        return JoinedWays(self.publishings, arrivals, notices, passed, ended[found] == asked)
 
 
 def joined(parts: pa.Table) -> Bucket:
     """The ways and passages in rows of `WAYS`, which come in any order."""
+    publishings = _rows(parts, "publishings", len(PublishingColumn))
     arrivals = _rows(parts, "arrivals", len(ArrivalColumn))
     notices = _rows(parts, "notices", len(NoticeColumn))
-    lengths = lengths_of(parts.column("arrivals")) // len(ArrivalColumn)
-    before = np.cumsum(lengths) - lengths
-    of_notices = lengths_of(parts.column("notices")) // len(NoticeColumn)
-    for rows, column, counts in (
-        (arrivals, ArrivalColumn.BEFORE, lengths),
-        (notices, NoticeColumn.ARRIVAL, of_notices),
+    of_publishings, of_arrivals, of_notices = (
+        lengths_of(parts.column(name)) // len(columns)
+        for name, columns in (
+            ("publishings", PublishingColumn),
+            ("arrivals", ArrivalColumn),
+            ("notices", NoticeColumn),
+        )
+    )
+    first_publishing, first_arrival = (np.cumsum(counts) - counts for counts in (of_publishings, of_arrivals))
+    for rows, counts, column, first in (
+        (arrivals, of_arrivals, ArrivalColumn.PUBLISHING, first_publishing),
+        (arrivals, of_arrivals, ArrivalColumn.BEFORE, first_arrival),
+        (notices, of_notices, NoticeColumn.PUBLISHING, first_publishing),
+        (notices, of_notices, NoticeColumn.ARRIVAL, first_arrival),
     ):
-        first = np.repeat(before, counts)
-        rows[:, column] += np.where(rows[:, column] == NO_ARRIVAL, 0, first)
-    return Bucket(arrivals, notices, _rows(parts, "passages", PASSAGE))
+        rows[:, column] += np.where(rows[:, column] == NO_ARRIVAL, 0, np.repeat(first, counts))
+    return Bucket(publishings, arrivals, notices, _rows(parts, "passages", PASSAGE))
 
 
 def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
     return numbers_of(elements_of(parts.column(name))).reshape(-1, columns).copy()
-
-
-def _keys(rows: Numbers, column: type[ArrivalColumn] | type[PassageColumn]) -> Numbers:
-    return turn_keys(rows[:, column.MESSAGE], rows[:, column.BROKER], rows[:, column.TIME])
 
 
 def turn_keys(messages: Numbers, brokers: Numbers, turns: Numbers) -> Numbers:

@@ -38,13 +38,24 @@ class Range:
     """Without end where TCP may have to repeat a frame."""
     send_time: Numbers
     """Send time of the message's link; `UNKNOWN` where it is drawn anew for each message."""
+    delay: NDArray[np.float64]
+    """The delay without jitter."""
     through: NDArray[np.float64]
     """The part that the link's rate takes."""
     serialised: NDArray[np.float64]
-    """The part of that for the message's own frame; zero for all but the first message of a frame."""
+    """The part of that for the message itself."""
+    behind: NDArray[np.float64]
+    """The part for those that are behind it in its frame."""
 
     def take(self, chosen: Numbers) -> Range:
         return Range(*(getattr(self, column.name)[chosen] for column in fields(self)))
+
+    def travelling(self, took: Numbers) -> Numbers:
+        """The delay and jitter of each; without jitter where it took longer than the link explains, because it is not
+        known then."""
+        times = took.astype(np.float64)
+        explained = np.where(times > self.longest, self.delay + self.through, np.maximum(times, self.shortest))
+        return np.asarray(np.rint(explained - np.rint(self.through)), dtype=np.int64)
 
     def nearest(self, took: Numbers) -> Numbers:
         """The part of what each took that the link explains; more than it took where that was quicker than it can."""
@@ -56,7 +67,7 @@ def ranges_of(sent: Records, asked: AskedVariant, nodes: Sequence[str]) -> tuple
     had at the start: of others it is not known what was asked for."""
     known = np.zeros(len(sent), dtype=np.bool_)
     shortest, longest = np.zeros(len(sent)), np.zeros(len(sent))
-    through, serialised = np.zeros(len(sent)), np.zeros(len(sent))
+    delays, through, serialised, behind = (np.zeros(len(sent)) for _ in range(4))
     send_time = np.zeros(len(sent), dtype=np.int64)
     for source, target, places in sent.directions(nodes):
         properties = asked.links.get((source, target))
@@ -66,6 +77,7 @@ def ranges_of(sent: Records, asked: AskedVariant, nodes: Sequence[str]) -> tuple
         least, most = (bound * properties.jitter * SECOND for bound in _FURTHEST[properties.distribution])
         delay = properties.delay * SECOND
         known[places] = True
+        delays[places] = delay
         shortest[places] = max(delay + least, 0.0)
         longest[places] = inf if properties.loss or opposite.loss else delay + most
         drawn = properties.send_time.distribution is not Distribution.CONSTANT
@@ -74,7 +86,8 @@ def ranges_of(sent: Records, asked: AskedVariant, nodes: Sequence[str]) -> tuple
             own = sent.take(places)
             hops = Hops(own.time, own.link_time, own.link_time, own.bytes)
             frames = Frames(hops, np.ones(len(own), dtype=np.bool_), properties, asked.costs.longest)
-            through[places], serialised[places] = frames.through(), frames.serialised()
+            through[places] = frames.through()
+            serialised[places], behind[places] = frames.shares()
             shortest[places] += through[places]
             longest[places] += through[places] + _ACKNOWLEDGEMENTS * frames.acknowledgement
-    return Range(shortest, longest, send_time, through, serialised), known
+    return Range(shortest, longest, send_time, delays, through, serialised, behind), known

@@ -31,7 +31,8 @@ from analysis.auditing.hops.table import HopTable, Numbers
 from analysis.budget.links import Range, ranges_of
 from analysis.budget.parts import PASSAGE, Part, PassageColumn
 from analysis.budget.records import Records, costs_of, earlier_turns, matched
-from analysis.budget.replay.rows import REPLAY, HopColumn, handling
+from analysis.budget.replay.hops import Passed, without_passage
+from analysis.budget.replay.rows import REPLAY, HopColumn
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits, at_most, likely
 from analysis.engines.arrays import keyed_lists
@@ -116,17 +117,7 @@ def _rows_of(
         return rows, hops
     others = np.ones(len(received), dtype=np.bool_)
     others[arrived] = False
-    return rows, np.concatenate((hops, _without_passage(received.take(others), cost[others])))
-
-
-def _without_passage(received: Records, cost: Numbers) -> Numbers:
-    """The hops of messages of which it is not known when they should have come: they come when they came."""
-    hops = np.zeros((len(received), len(HopColumn)), dtype=np.int64)
-    hops[:, HopColumn.BROKER], hops[:, HopColumn.MESSAGE] = received.node, received.message
-    hops[:, HopColumn.SENDER] = NOBODY
-    hops[:, HopColumn.TURN], hops[:, HopColumn.DUE] = received.time, received.time - cost
-    hops[:, HopColumn.OWN] = cost
-    return hops
+    return rows, np.concatenate((hops, without_passage(received.take(others), cost[others])))
 
 
 def _struck(sent: Records, until: Numbers, asked: AskedVariant, nodes: Sequence[str]) -> NDArray[np.bool_]:
@@ -164,6 +155,7 @@ class _Cut:
         # 1 and 2: with the sender
         queued = waits.of(likely, sent.node, np.maximum(begin, self.free), sent.time)
         late, unexplained = self._sending()
+        sending = written - sent.time - late - unexplained
         stopped = waits.stopped(sent.node, begin, sent.time)
         unexplained += np.where(self.struck, 0, np.minimum(stopped, sent.time - begin - queued))
         parts[:, Part.WAITING_FOR_LINKS] = written - begin - queued - late - unexplained
@@ -211,31 +203,26 @@ class _Cut:
             (PassageColumn.REST_OF_RELAY, rest_of_relay),
         ):
             rows[:, column] = numbers
-        platform = parts[:, Part.PLATFORM] + beyond - by_receiver - after_writing - by_relay
-        platform -= np.minimum(np.maximum(platform, 0), waits.stopped(received.node, begun, turn))
-        ready, own = handling(begun - due, platform, self.cost + service, self.variant.rest.link, self.variant)
-        writing = written - np.maximum(begin, self.free) - by_sender - unexplained
-        return rows, self._hops(writing, parts[:, Part.LINKS], ready + faulty, own)
-
-    def _hops(self, writing: Numbers, links: Numbers, ready: Numbers, own: Numbers) -> Numbers:
-        sent, received = self.sent, self.received
-        hops = np.zeros((len(sent), len(HopColumn)), dtype=np.int64)
-        for column, numbers in (
-            (HopColumn.BROKER, received.node),
-            (HopColumn.MESSAGE, received.message),
-            (HopColumn.TURN, received.time),
-            (HopColumn.SENDER, sent.node),
-            (HopColumn.ENTERED, sent.entered),
-            (HopColumn.WRITING, np.maximum(writing, 0)),
-            (HopColumn.LEFT, sent.time),
-            (HopColumn.SERIALISED, np.rint(self.ranges.serialised)),
-            (HopColumn.TRAVELLING, links - np.rint(self.ranges.through).astype(np.int64)),
-            (HopColumn.DUE, sent.link_time + links),
-            (HopColumn.READY, ready),
-            (HopColumn.OWN, own),
-        ):
-            hops[:, column] = numbers
-        return hops
+        if not self.variant.replayed:
+            return rows, np.empty((0, len(HopColumn)), dtype=np.int64)
+        beyond_own = parts[:, Part.PLATFORM] + beyond - by_receiver - after_writing - by_relay
+        beyond_own -= np.minimum(np.maximum(beyond_own, 0), waits.stopped(received.node, begun, turn))
+        passed = Passed(
+            variant=self.variant,
+            waits=waits,
+            sent=sent,
+            free=self.free,
+            sending=sending,
+            ranges=self.ranges,
+            due=due,
+            received=received,
+            begun=begun,
+            fixed=self.cost + service,
+            beyond=beyond_own,
+            faulty=faulty,
+            struck=self.struck,
+        )
+        return rows, passed.hops(relay)
 
     def _sending(self) -> tuple[Numbers, Numbers]:
         """Contention and the unexplained in the time from leaving the queue to writing.

@@ -28,7 +28,7 @@ from analysis.budget.tally import BudgetTally, Grouping, Unknown, add_nodes, add
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits
 from analysis.engines.arrays import keyed_lists, row_of
-from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn
+from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, PublishingColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import NOBODY, Truths
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS
@@ -83,7 +83,7 @@ class BudgetStage:
         cut = _Budget(variant, ways, levels, ways.notices[known], self, totals).parts()
         found = cut.parts
         add_nodes(tally, number, names, totals.sums)
-        intended = ways.notices[known, NoticeColumn.INTENDED]
+        intended = ways.made(ways.notices[known], PublishingColumn.INTENDED)
         delay = np.maximum(found.sum(axis=1) / MILLISECOND, SMALLEST_MS)
         add_sums(tally, number, Grouping.ALL, np.zeros_like(intended), found)
         add_sums(tally, number, Grouping.DELAY, np.floor(np.log10(delay) * CLASSES_PER_DECADE).astype(np.int64), found)
@@ -127,8 +127,8 @@ class _Budget:
         for level in reversed(self.levels[1:]):
             np.add.at(weights, before[level], weights[level])
         sums = np.zeros((len(arrivals), PARTS), dtype=np.int64)
-        first = self.levels[0][weights[self.levels[0]] > 0]
-        made, come = self._from_publishers(first, ended, waits)
+        first = self.levels[0][self.ways.known[self.levels[0]]]
+        made, come = self._from_publishers(first, waits)
         sums[first] = made.parts
         self.totals.add(made, weights[first])
         onward = np.flatnonzero((before != NO_ARRIVAL) & (weights > 0))
@@ -144,32 +144,33 @@ class _Budget:
         drivers = np.full(len(ended), self.stage.subscribers)
         told, rest = to_client(last, drivers, self._struck(last.broker, last.turn, last.end), self.variant, waits)
         self.totals.add(told, np.ones(len(ended), dtype=np.int64))
-        turns = arrivals[:, [ArrivalColumn.BROKER, ArrivalColumn.MESSAGE, ArrivalColumn.TIME]]
+        intended = self.ways.made(self.notices, PublishingColumn.INTENDED)
         return _Parts(
             sums[ended] + told.parts,
-            np.column_stack((turns[first], come)),
-            np.column_stack((turns[ended], rest, self.notices[:, NoticeColumn.INTENDED])),
+            np.column_stack((*self._turns(first), come)),
+            np.column_stack((*self._turns(ended), rest, intended)),
         )
+
+    def _turns(self, arrivals: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Brokers, messages and times of turns."""
+        rows = self.ways.arrivals[arrivals]
+        messages = self.ways.made(rows, PublishingColumn.MESSAGE)
+        return rows[:, ArrivalColumn.BROKER], messages, rows[:, ArrivalColumn.TIME]
 
     def _stays(self, arrivals: Numbers, end: Numbers) -> Stays:
         rows = self.ways.arrivals[arrivals]
         return Stays(rows[:, ArrivalColumn.BROKER], rows[:, ArrivalColumn.TIME], rows[:, ArrivalColumn.ROUTING], end)
 
-    def _from_publishers(self, first: Numbers, ended: Numbers, waits: Waits) -> tuple[Cut, Numbers]:
-        """The ways to the publishers' brokers; all notifications of one publication have the publishing in common."""
-        origin = np.arange(len(self.ways.arrivals))
-        before = self.ways.arrivals[:, ArrivalColumn.BEFORE]
-        for level in self.levels[1:]:
-            origin[level] = origin[before[level]]
-        notice = np.zeros(len(origin), dtype=np.int64)
-        notice[origin[ended]] = np.arange(len(ended))
-        made, arrivals, passages = self.notices[notice[first]], self.ways.arrivals[first], self.ways.passages[first]
+    def _from_publishers(self, first: Numbers, waits: Waits) -> tuple[Cut, Numbers]:
+        """The ways to the publishers' brokers."""
+        arrivals, passages = self.ways.arrivals[first], self.ways.passages[first]
+        made = self.ways.publishings[arrivals[:, ArrivalColumn.PUBLISHING]]
         broker, turn = arrivals[:, ArrivalColumn.BROKER], arrivals[:, ArrivalColumn.TIME]
-        published = made[:, NoticeColumn.PUBLISHED]
+        published = made[:, PublishingColumn.PUBLISHED]
         return from_publisher(
             Publishings(
-                made[:, NoticeColumn.PUBLISHER],
-                made[:, NoticeColumn.INTENDED],
+                made[:, PublishingColumn.PUBLISHER],
+                made[:, PublishingColumn.INTENDED],
                 published,
                 broker,
                 turn,

@@ -10,8 +10,11 @@ import numpy as np
 
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.table import Numbers
+from broker_service.messages import Kind
 from record.service_time import Distribution, ServiceTime
 from record.time_units import SECOND
+
+_PUBLISH = Kind.PUBLISH.word
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,15 @@ class Latency:
 
     @cached_property
     def bounds(self) -> tuple[int, int, int]:
-        """The shortest of them, their mean and the longest; without any, it may be every time."""
+        """The shortest of them, their mean and the longest."""
         if not self.times:
-            return 0, 0, np.iinfo(np.int64).max
+            return 0, 0, 0
         return min(self.times), sum(self.times) // len(self.times), max(self.times)
+
+    def plausible(self, times: Numbers) -> Numbers:
+        """Times that can be such ones, and the mean instead of longer ones, of which the rest is not known."""
+        least, mean, most = self.bounds
+        return np.where(times > most, mean, np.maximum(times, least))
 
     def beyond(self, passed: Numbers) -> Numbers:
         """The mean of what is left of such a time when some of it passed while something else did."""
@@ -53,6 +61,11 @@ class AtRest:
     """Work for a frame, nanoseconds."""
     work: Mapping[str, int] = field(default_factory=dict)
     """Work for a message of each kind."""
+
+    @property
+    def handling(self) -> int:
+        """Work for a publication that comes alone."""
+        return self.frame + self.work.get(_PUBLISH, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +89,7 @@ class BudgetedVariant:
     @property
     def replayed(self) -> bool:
         """True where a replay without contention can differ from what was measured."""
-        return not self.simulated and self.asked.whole_log and bool(self.asked.processors)
+        return self.modelled and not self.simulated and self.asked.whole_log and bool(self.asked.processors)
 
     @property
     def draws_service(self) -> bool:

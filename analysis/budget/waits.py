@@ -52,8 +52,11 @@ class Waits:
         left = np.maximum(end - begin, 0) - waited
         if service:
             return np.asarray(np.minimum(left, self.stopped(brokers, begin, end)))
-        ran = _looked(self._running, at_most, (brokers, begin, end), np.iinfo(np.int64).max)
-        return np.asarray(np.maximum(left - ran, 0))
+        return np.asarray(np.maximum(left - self.ran(brokers, begin, end), 0))
+
+    def ran(self, nodes: Numbers, begin: Numbers, end: Numbers) -> Numbers:
+        """The most of each span for which its node can have run; without end where that is not known."""
+        return _looked(self._running, at_most, (nodes, begin, end), np.iinfo(np.int64).max)
 
     def stopped(self, nodes: Numbers, begin: Numbers, end: Numbers) -> Numbers:
         """The time of each span in which its node neither ran nor waited for so long that it was stopped."""

@@ -113,6 +113,7 @@ class Frames:
         """Nanoseconds for which the rate serialises a frame without messages."""
         self._of = np.cumsum(new) - 1
         """The frame of each message."""
+        self._bytes = hops.bytes
         self._latency = latency
         self._serialised = (
             np.zeros(len(first))
@@ -150,9 +151,15 @@ class Frames:
         """The time that the rate takes for the frame of each message and for what is ahead of that, from writing on."""
         return np.asarray((self._starts() - self.written + self._serialised)[self._of])
 
-    def serialised(self) -> Times:
-        """The time for which the rate serves the frame of each message; zero for all but the first message of each."""
-        return np.where(np.diff(self._of, prepend=-1) != 0, self._serialised[self._of], 0.0)
+    def shares(self) -> tuple[Times, Times]:
+        """The share of each message of the time for which the rate serves its frame, and that of those behind it."""
+        if not len(self._of):
+            return np.zeros(0), np.zeros(0)
+        ends = np.cumsum(self._bytes + _MESSAGE)
+        whole = np.append(np.flatnonzero(np.diff(self._of)), len(ends) - 1)
+        before = np.concatenate(([0], ends[whole[:-1]]))
+        rate = self._serialised / (ends[whole] - before)
+        return (self._bytes + _MESSAGE) * rate[self._of], (ends[whole][self._of] - ends) * rate[self._of]
 
     def _starts(self) -> Times:
         """The time from which the rate serves each frame, by Lindley's recursion: when it is written, and all that

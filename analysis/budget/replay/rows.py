@@ -23,14 +23,14 @@ class HopColumn(IntEnum):
     """`NOBODY` for one that came from a client, or whose sending is not in the log."""
     ENTERED = 4
     """The time at which it came into the sender's output queue, as logged."""
-    WRITING = 5
-    """From there, or from the writing of the one ahead, to its own writing."""
-    LEFT = 6
-    """The time at which it left the queue, as logged: messages that left together have the same one ahead."""
+    LEAVING = 5
+    """From there to leaving the queue, unless it waits for the one ahead."""
+    SENDING = 6
+    """From leaving the queue to the link, the link's send time; the next one leaves when it is over."""
     SERIALISED = 7
-    """The time for which the link's rate serves its frame; 0 for all but the first message of a frame."""
+    """The time for which the link's rate serves it."""
     TRAVELLING = 8
-    """The link's delay and jitter, within the bounds of what was asked for."""
+    """The link's delay and jitter, within the bounds of what was asked for, and the end of the message's frame."""
     DUE = 9
     """The time at which the link was through with it, by what was logged."""
     READY = 10
@@ -81,11 +81,11 @@ def handling(
     themselves and some time `beyond` that.
 
     Time beyond is the platform's latency as far as the calibration has seen it, and work where the latency was over
-    long before. What is left of it has no explanation and is left out.
+    long before. More than that has no explanation; then the latency is taken to have been the mean.
     """
-    least, mean, most = latency.bounds
+    _, mean, most = latency.bounds
     if variant.draws_service:
         return np.minimum(mean, waited), fixed + beyond
     over = waited >= most
-    ready = np.where((beyond > 0) & ~over, np.clip(waited + beyond, least, most), np.minimum(mean, waited))
+    ready = np.where((beyond > 0) & ~over, latency.plausible(waited + beyond), np.minimum(mean, waited))
     return ready, np.maximum(fixed + np.where(over | (beyond < 0), beyond, 0), 0)

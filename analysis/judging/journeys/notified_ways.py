@@ -15,7 +15,7 @@ import pyarrow as pa
 from analysis.engines.arrays import keyed_lists
 from analysis.judging.journeys.journey import Journeys, first_published
 from analysis.judging.journeys.paths import NO_ARRIVAL
-from analysis.reading.event_table import NOBODY, EventTable, Numbers
+from analysis.reading.event_table import NOBODY, EventTable, Numbers, Truths
 from analysis.reading.hop_events import message_key
 from analysis.reading.publication_events import UNKNOWN
 from broker_service.messages import Kind
@@ -23,44 +23,52 @@ from broker_service.messages import Kind
 _PUBLISH = Kind.PUBLISH.word
 
 
-class ArrivalColumn(IntEnum):
-    """The columns of an arrival of a publication at a broker."""
+class PublishingColumn(IntEnum):
+    """The columns of a publication whose intended time is known."""
 
     MESSAGE = 0
     """Number that stands for the message, as in `HopColumn`."""
     VARIANT = 1
-    BROKER = 2
-    """The broker, by its place among the run's nodes, as other nodes here."""
-    TIME = 3
-    """Time of the turn in nanoseconds, as all times."""
-    ROUTING = 4
+    INTENDED = 2
+    """Times in nanoseconds."""
+    PUBLISHED = 3
+    PUBLISHER = 4
+    """The driver that published, by its place among the run's nodes, as other nodes here."""
+
+
+class ArrivalColumn(IntEnum):
+    """The columns of an arrival of a publication at a broker: at the publisher's, or on the way of a notification."""
+
+    PUBLISHING = 0
+    """The row of the publication."""
+    BROKER = 1
+    TIME = 2
+    """Time of the turn."""
+    ROUTING = 3
     """Time that the router took; 0 where it is not known."""
-    BEFORE = 5
+    BEFORE = 4
     """The row of the arrival before it; `NO_ARRIVAL` at the publisher's broker."""
 
 
 class NoticeColumn(IntEnum):
     """The columns of a client's first notification of a publication."""
 
-    ARRIVAL = 0
+    PUBLISHING = 0
+    ARRIVAL = 1
     """The row of the arrival at the client's broker; `NO_ARRIVAL` where the log does not hold the way."""
-    VARIANT = 1
-    INTENDED = 2
-    PUBLISHED = 3
-    PUBLISHER = 4
-    """The driver that published."""
-    NOTIFIED = 5
+    NOTIFIED = 2
 
 
 WAYS = pa.schema(
     [
         pa.field("bucket", pa.int32(), nullable=False),
+        ("publishings", pa.list_(pa.int64())),
         ("arrivals", pa.list_(pa.int64())),
         ("notices", pa.list_(pa.int64())),
         ("passages", pa.list_(pa.int64())),
     ]
 )
-"""Ways of some publications, row after row: arrivals, first notifications, and passages over links
+"""Ways of some publications, row after row: publishings, arrivals, first notifications, and passages over links
 (`analysis.budget.parts`), which come from elsewhere."""
 
 
@@ -69,60 +77,59 @@ def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buc
 
     `nodes` numbers brokers and drivers. A publication whose intended time is not known has no way.
     """
-    messages = np.array([message_key(_PUBLISH, publication) for publication, _ in table.journeys], dtype=np.int64)
-    variants = np.array([variant for _, variant in table.journeys], dtype=np.int64)
-    journey, notices = _notices(table, journeys, variants, nodes)
-    arrivals, before = journeys.arrivals, journeys.paths.before
-    needed = _with_all_before(notices[:, NoticeColumn.ARRIVAL], before)
-    own = arrivals.take(needed)
+    made, published = _publishings(table, nodes)
+    notified = _first_notified(journeys, published)
+    before = journeys.paths.before
+    needed = _with_all_before(journeys.led[notified], before)
+    needed |= (journeys.arrivals.neighbour == NOBODY) & published[journeys.arrivals.journey]
     brokers = np.array([nodes.get(name, NOBODY) for name in table.names], dtype=np.int64)
-    routing = np.where(own.duration == UNKNOWN, 0, own.duration)
-    chains = np.column_stack(
-        (messages[own.journey], variants[own.journey], brokers[own.broker], own.time, routing, before[needed])
-    )
-    of_notice, of_arrival = messages[journey] % buckets, messages[own.journey] % buckets
-    found = np.unique(of_notice).tolist()
-    arrived, told = [], []
-    for bucket in found:
-        chosen = needed[of_arrival == bucket]
-        there, ends = chains[of_arrival == bucket], notices[of_notice == bucket]
-        for rows, column in ((there, ArrivalColumn.BEFORE), (ends, NoticeColumn.ARRIVAL)):
-            known = rows[:, column] != NO_ARRIVAL
-            rows[known, column] = np.searchsorted(chosen, rows[known, column])
-        arrived.append(there)
-        told.append(ends)
-    return keyed_lists(WAYS, found, arrivals=arrived, notices=told)
+    bucket = made[:, PublishingColumn.MESSAGE] % buckets
+    of_arrival, of_notice = bucket[journeys.arrivals.journey], bucket[journeys.notified.journey]
+    found = np.unique(bucket[published]).tolist()
+    publishings, arrivals, notices = [], [], []
+    for number in found:
+        publishing = np.flatnonzero(published & (bucket == number))
+        own = np.flatnonzero(needed & (of_arrival == number))
+        events = journeys.arrivals.take(own)
+        routing = np.where(events.duration == UNKNOWN, 0, events.duration)
+        row = np.searchsorted(publishing, events.journey)
+        publishings.append(made[publishing])
+        arrivals.append(np.column_stack((row, brokers[events.broker], events.time, routing, _places(before[own], own))))
+        chosen = np.flatnonzero(notified & (of_notice == number))
+        told = journeys.notified.take(chosen)
+        row = np.searchsorted(publishing, told.journey)
+        notices.append(np.column_stack((row, _places(journeys.led[chosen], own), told.time)))
+    return keyed_lists(WAYS, found, publishings=publishings, arrivals=arrivals, notices=notices)
 
 
-def _notices(
-    table: EventTable, journeys: Journeys, variants: Numbers, nodes: Mapping[str, int]
-) -> tuple[Numbers, Numbers]:
-    """The journey of each first notification, and its row. Arrivals are numbered as in `journeys`."""
+def _publishings(table: EventTable, nodes: Mapping[str, int]) -> tuple[Numbers, Truths]:
+    """The row of each journey's publication, and True where its intended time is known."""
     made = [first_published(publishings) for publishings in table.published]
-    intended = np.array(
-        [UNKNOWN if one is None or one.intended is None else one.intended for one in made], dtype=np.int64
-    )
-    published = np.array([UNKNOWN if one is None else one.time for one in made], dtype=np.int64)
-    publisher = np.array([NOBODY if one is None else nodes.get(one.node, NOBODY) for one in made], dtype=np.int64)
+    rows = [
+        (message_key(_PUBLISH, publication), variant, UNKNOWN, UNKNOWN, NOBODY)
+        if one is None or one.intended is None
+        else (message_key(_PUBLISH, publication), variant, one.intended, one.time, nodes.get(one.node, NOBODY))
+        for one, (publication, variant) in zip(made, table.journeys, strict=True)
+    ]
+    found = np.array(rows, dtype=np.int64).reshape(-1, len(PublishingColumn))
+    return found, found[:, PublishingColumn.INTENDED] != UNKNOWN
+
+
+def _first_notified(journeys: Journeys, published: Truths) -> Truths:
+    """True for a client's first notification of each of these publications."""
     notified = journeys.notified
     first = np.ones(len(notified), dtype=np.bool_)
     first[1:] = (np.diff(notified.journey) != 0) | (np.diff(notified.client) != 0)
-    first &= intended[notified.journey] != UNKNOWN
-    journey = notified.journey[first]
-    return journey, np.column_stack(
-        (
-            journeys.led[first],
-            variants[journey],
-            intended[journey],
-            published[journey],
-            publisher[journey],
-            notified.time[first],
-        )
-    )
+    return np.asarray(first & published[notified.journey])
 
 
-def _with_all_before(arrivals: Numbers, before: Numbers) -> Numbers:
-    """These arrivals and all before them, in ascending order."""
+def _places(arrivals: Numbers, among: Numbers) -> Numbers:
+    """The places of arrivals among some in ascending order; `NO_ARRIVAL` remains."""
+    return np.where(arrivals == NO_ARRIVAL, NO_ARRIVAL, np.searchsorted(among, arrivals))
+
+
+def _with_all_before(arrivals: Numbers, before: Numbers) -> Truths:
+    """True for these arrivals and all before them."""
     needed = np.zeros(len(before), dtype=np.bool_)
     new = np.unique(arrivals[arrivals != NO_ARRIVAL])
     while len(new):
@@ -130,4 +137,4 @@ def _with_all_before(arrivals: Numbers, before: Numbers) -> Numbers:
         new = np.unique(before[new])
         new = new[new != NO_ARRIVAL]
         new = new[~needed[new]]
-    return np.flatnonzero(needed)
+    return needed

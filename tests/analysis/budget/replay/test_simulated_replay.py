@@ -65,6 +65,7 @@ def measured(run: RunDirectory) -> list[float]:
         ("{delay: 5ms, send_time: 4ms}", "0s", "40/s"),
         ("{delay: 5ms, send_time: {mean: 4ms, distribution: exponential}}", "0s", "40/s"),
         ("{delay: 5ms}", "4ms", "40/s"),
+        ("{delay: 5ms}", "{mean: 4ms, distribution: exponential}", "40/s"),
         ("{delay: 5ms}", "0s", "400/s"),
     ],
 )

@@ -1,0 +1,109 @@
+"""The hops of a replay, made of the messages that came over links and of those that came otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.auditing.hops.table import Numbers
+from analysis.budget.links import Range
+from analysis.budget.records import Records
+from analysis.budget.replay.rows import HopColumn, handling
+from analysis.budget.variant import BudgetedVariant
+from analysis.budget.waits import Waits, at_most
+from analysis.reading.event_table import NOBODY, Truths
+from record.time_units import MILLISECOND
+
+_PACE = 2 * MILLISECOND
+"""Real nanoseconds between the frames of a busy link, in which what comes meanwhile waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """Messages that came over links."""
+
+    variant: BudgetedVariant
+    waits: Waits
+    sent: Records
+    free: Numbers
+    """The time at which the message ahead had been written; `UNKNOWN` for none."""
+    sending: Numbers
+    """The link's send time."""
+    ranges: Range
+    due: Numbers
+    """The time at which the link as asked was through with it."""
+    received: Records
+    begun: Numbers
+    """The receiver's turn before, if that was later."""
+    fixed: Numbers
+    """The receiver's time for it: work, and modelled service."""
+    beyond: Numbers
+    """The time that it took besides, without contention."""
+    faulty: Numbers
+    """Waiting for a fault."""
+    struck: Truths
+    """True where there was one."""
+
+    def hops(self, relay: int) -> Numbers:
+        """The rows of `HopColumn`. `relay` is the relay's number."""
+        sent, received, variant = self.sent, self.received, self.variant
+        ran = self.waits.ran(received.node, self.begun, received.time)
+        beyond = np.minimum(self.beyond, ran)
+        ready, own = handling(self.begun - self.due, beyond, self.fixed, variant.rest.link, variant)
+        kept, waited = self._in_queue()
+        hops = np.zeros((len(sent), len(HopColumn)), dtype=np.int64)
+        for column, numbers in (
+            (HopColumn.BROKER, received.node),
+            (HopColumn.MESSAGE, received.message),
+            (HopColumn.TURN, received.time),
+            (HopColumn.SENDER, sent.node),
+            (HopColumn.ENTERED, sent.entered),
+            (HopColumn.LEAVING, self._leaving(kept, waited)),
+            (HopColumn.SENDING, self.sending),
+            (HopColumn.SERIALISED, np.rint(self.ranges.serialised)),
+            (HopColumn.TRAVELLING, self._travelling(relay, waited)),
+            (HopColumn.DUE, self.due),
+            (HopColumn.READY, ready + self.faulty),
+            (HopColumn.OWN, own),
+        ):
+            hops[:, column] = numbers
+        return hops
+
+    def _in_queue(self) -> tuple[Numbers, Numbers]:
+        """The time in the queue while nothing was ahead, and the sender's waiting for a processor meanwhile."""
+        sent = self.sent
+        begin = np.maximum(sent.entered, self.free)
+        return sent.time - begin, self.waits.of(at_most, sent.node, begin, sent.time)
+
+    def _leaving(self, kept: Numbers, waited: Numbers) -> Numbers:
+        """The time for which nothing but the pace of the link or a fault keeps each message in the queue.
+
+        A link that waits for acknowledgements keeps them, too, but there they only wait for what is ahead.
+        """
+        pace = round(_PACE / self.variant.asked.time_dilation)
+        return np.where(self.struck, kept, np.minimum(kept - waited, pace))
+
+    def _travelling(self, relay: int, waited: Numbers) -> Numbers:
+        """Delay and jitter. Where waiting for a processor may have made the jitter longer, it is less by that.
+
+        A message travels until its whole frame is through, but not with what came while it `waited` for the sender.
+        """
+        written, arrived = self.sent.link_time, self.received.link_time
+        times = self.ranges.travelling(arrived - written)
+        late = np.maximum(times - np.rint(self.ranges.delay).astype(np.int64), 0)
+        begin = arrived - late
+        on_the_way = self.waits.of(at_most, self.received.node, begin, arrived)
+        on_the_way += self.waits.of(at_most, np.full(len(late), relay), begin, arrived)
+        times -= np.minimum(late, on_the_way)
+        return times + np.where(waited > 0, 0, np.rint(self.ranges.behind)).astype(np.int64)
+
+
+def without_passage(received: Records, cost: Numbers) -> Numbers:
+    """The hops of messages of which it is not known when they should have come: they come when they came."""
+    hops = np.zeros((len(received), len(HopColumn)), dtype=np.int64)
+    hops[:, HopColumn.BROKER], hops[:, HopColumn.MESSAGE] = received.node, received.message
+    hops[:, HopColumn.SENDER] = NOBODY
+    hops[:, HopColumn.TURN], hops[:, HopColumn.DUE] = received.time, received.time - cost
+    hops[:, HopColumn.OWN] = cost
+    return hops
