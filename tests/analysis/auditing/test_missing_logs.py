@@ -18,6 +18,7 @@ from command_line.commands.verdicts import exit_code, print_verdicts
 from record import fidelity
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
+from record.manifest import MODELLED
 from studies.junit import JunitOutcome
 from studies.verdict_cases import Origin, verdict_suite, verdicts_of
 from tests.analysis.history import joined, write_run
@@ -30,7 +31,7 @@ LOGGED = "".join(
 
 def a_run(directory: Path, *, drivers: list[str] | None, logging: list[str]) -> Path:
     """A correct run of the brokers B1, B2 and B3, which names these drivers, and in which these nodes logged."""
-    run = write_run(directory, [joined("base").publish().notify(at=110.2)])
+    run = write_run(directory, [joined("base").publish().notify(at=110.2)], links=MODELLED)
     manifest = json.loads((run / "manifest.json").read_text())
     if drivers is not None:
         manifest["variants"][0]["drivers"] = drivers

@@ -9,6 +9,8 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.tables.summary import Summary
+from record.fidelity import worst
 from record.manifest import MODELLED
 from tests.analysis.history import joined, write_run
 
@@ -26,7 +28,7 @@ def log_incarnation(run: Path, node: str, count: int, program: str) -> None:
 
 
 def audited(directory: Path, stated: dict[str, str], **manifest: object) -> tuple[str, list[tuple[float | None, str]]]:
-    """The fidelity of a run whose nodes state these programs, and the value and detail of the check."""
+    """The verdict by the audit of a run whose nodes state these programs, and the value and detail of the check."""
     run = write_run(directory, [joined("base").publish().notify(at=110.2)])
     file = run / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | manifest))
@@ -34,7 +36,11 @@ def audited(directory: Path, stated: dict[str, str], **manifest: object) -> tupl
         log_incarnation(run, node, 1, program)
     summary = analyze(run, PlainEngine())
     checks = [check for check in summary.variants[0].audit if check.name == "programs"]
-    return summary.fidelity, [(check.value, check.detail) for check in checks]
+    return _verdict(summary), [(check.value, check.detail) for check in checks]
+
+
+def _verdict(summary: Summary) -> str:
+    return worst(check.verdict for check in summary.variants[0].audit)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +65,7 @@ def test_a_later_incarnation_counts_as_well(tmp_path: Path) -> None:
     fidelity, _ = audited(tmp_path / "run", {"B1": PLANNED}, program=PLANNED)
     assert fidelity == "VALID"
     log_incarnation(tmp_path / "run", "B1", 2, OTHER)
-    assert analyze(tmp_path / "run", PlainEngine()).fidelity == "INVALID"
+    assert _verdict(analyze(tmp_path / "run", PlainEngine())) == "INVALID"
 
 
 def test_nothing_is_asked_where_there_is_nothing_to_compare(tmp_path: Path) -> None:

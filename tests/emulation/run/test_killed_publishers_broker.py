@@ -11,7 +11,10 @@ import msgspec
 import pytest
 
 from analysis.tables.summary import Summary
+from record import fidelity
+from record.fidelity import FidelityVerdict
 from record.log import Event, TraceRecord
+from record.slower_run import others_took_much
 from record.time_units import SECOND
 from tests.emulation.run.test_end_to_end import brokerlab, only_run
 
@@ -68,10 +71,10 @@ def cost(runtime: str, directory: Path) -> Cost:
     records = list(map(msgspec.json.Decoder(TraceRecord).decode, (run / "logs/publishers.jsonl").open("rb")))
     lost = next(record.time for record in records if record.event is Event.LINK_DOWN)
     back = next(record.time for record in records if record.event is Event.LINK_UP and record.time > lost)
-    checks = msgspec.json.decode((run / "fidelity.json").read_bytes())["variants"][0]["checks"]
-    invalid = [check["name"] for check in checks if check["verdict"] == "INVALID"]
-    late = [figure.figure for figure in variant.delay.figures if figure.of_starved_brokers]
-    starved = ", ".join([*invalid, *late])
+    judged = fidelity.read(run).variants[0]
+    invalid = [check.name for check in judged.checks if check.verdict is FidelityVerdict.INVALID]
+    others = ["other programs"] if others_took_much(judged.processors) else []
+    starved = ", ".join([*invalid, *others])
     return Cost(variant.delivery.excused, (back - lost) / SECOND, starved)
 
 
