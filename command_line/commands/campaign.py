@@ -22,7 +22,7 @@ from scenario.sections.section import suggestion
 from studies.campaign import Campaign, CampaignCell, cells, fingerprint, load_campaign
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.junit import suites_of
-from studies.campaign.matrix import CampaignSummary, CellLine, summarise, write_summary
+from studies.campaign.matrix import CampaignSummary, line_of, summarise, write_summary
 from studies.campaign.report import build_report
 from studies.campaign.sentences import FIDELITY_STYLES, closing_lines, failing, matrix_table, repeat_command
 from studies.cells.attempt import CellFailure, Keep
@@ -198,9 +198,7 @@ def summarise_campaign(
 ) -> CampaignSummary:
     """Writes `summary.json` of what is done."""
     lines = [
-        CellLine(attempts=len(directory.attempts(cell)), result=result)
-        for cell in planned
-        if (result := directory.result(cell)) is not None
+        line_of(directory.attempts(cell), result) for cell in planned if (result := directory.result(cell)) is not None
     ]
     summary = summarise(campaign.name, campaign.description, fingerprint(campaign, planned), len(planned), lines)
     write_summary(summary, directory.path)

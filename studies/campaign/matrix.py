@@ -20,6 +20,7 @@ from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict, worst
 from record.files import replace_file
 from studies.campaign.result import CampaignResult, VariantResult
+from studies.cells.attempt import Attempt, counted_attempt
 
 FORMAT = 2
 """The version of the schema, which grows when a field changes its meaning or is removed."""
@@ -91,6 +92,8 @@ class CellLine(msgspec.Struct, frozen=True, kw_only=True):
 
     attempts: int
     result: CampaignResult
+    further: list[CampaignResult] | msgspec.UnsetType = msgspec.UNSET
+    """The results of the attempts that do not count, in order; not set for a single attempt."""
 
 
 class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +112,13 @@ class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The worst of all cells."""
     matrix: list[MatrixEntry]
     cells: list[CellLine]
+
+
+def line_of(attempts: Sequence[Attempt[CampaignResult]], result: CampaignResult) -> CellLine:
+    """The line of a cell that is done, given all attempts at it."""
+    counted = counted_attempt(attempts) if attempts else None
+    further = [attempt.result for attempt in attempts if attempt is not counted]
+    return CellLine(attempts=len(attempts), result=result, further=further or msgspec.UNSET)
 
 
 def summarise(

@@ -12,6 +12,7 @@ from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
 from analysis.report.page import render
 from record.log import Event
+from record.manifest import MODELLED
 from tests.analysis.history import History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
 from tests.analysis.oracle_cases_of_detections import pair
@@ -32,6 +33,13 @@ def test_overtaking_that_routing_permits_is_not_a_defect(tmp_path: Path) -> None
     text = page(write_run(tmp_path / "run", [swapped(joined("dynamic"))]))
     assert "Overtaken under dynamic" in text
     assert "What went wrong" not in text
+
+
+def test_a_figure_of_delays_that_does_not_hold_says_so(tmp_path: Path) -> None:
+    history = joined("dynamic").publish().notify(at=110.2)
+    unknown = page(write_run(tmp_path / "unknown", [history]))
+    assert unknown.count("200.00<br><small>UNKNOWN: it is not known what this host did to it") == 4
+    assert "200.00</td>" in page(write_run(tmp_path / "simulated", [history], links=MODELLED))
 
 
 def test_only_best_effort_has_a_ratio_over_time(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from msgspec import UNSET
 
 from analysis.claims.estimates import SeedEstimate
-from studies.campaign.matrix import CellLine, SeedSpread, summarise, write_summary
+from studies.campaign.matrix import CellLine, SeedSpread, line_of, summarise, write_summary
 from studies.campaign.report import build_report
 from studies.campaign.sentences import closing_lines, delivery_ratio, failing, matrix_table, repeat_command
-from tests.studies.campaign.made_up import cell, fault, result
+from tests.studies.campaign.made_up import attempt, cell, fault, result
 
 
 def lines() -> list[CellLine]:
@@ -21,6 +21,15 @@ def lines() -> list[CellLine]:
         CellLine(attempts=2, result=result(cell(2), faults=[fault(None, 30.0)])),
         CellLine(attempts=1, result=result(cell(3), "lost", "INVALID", faults=[])),
     ]
+
+
+def test_a_line_holds_the_results_of_all_attempts() -> None:
+    attempts = [
+        attempt(cell(1), fidelity=verdict, busy=busy) for verdict, busy in (("VALID", True), ("INVALID", False))
+    ]
+    line = line_of(attempts, attempts[1].result)
+    assert (line.attempts, line.result.fidelity, line.further) == (2, "INVALID", [attempts[0].result])
+    assert line_of(attempts[1:], attempts[1].result).further is UNSET
 
 
 def test_an_entry_is_over_seeds() -> None:
