@@ -1,9 +1,11 @@
 """`processors.jsonl`: the time for which the processes of a run ran on a processor, and waited for one.
 
 1. Each line is one object: blocks of intervals, and for each variant a last line about the sampling itself.
+   Quotas and what the host took have blocks of their own, which are there only where there is something to tell.
 2. An interval belongs to one node, which is a broker, a driver or the relay. Its times are the sums over the node's
    threads, so that they can be longer than the interval; intervals without any are left out.
-3. The kernel counts a wait when it ends. One that is longer than its interval began before it.
+3. The kernel counts a wait when it ends. One that is longer than its interval began before it. A thread that its quota
+   holds back could run, so that the kernel counts it as waiting as well.
 
 Source: schedstat of a thread (kernel documentation, scheduler/sched-stats).
 """
@@ -16,6 +18,8 @@ RELAY = "relay"
 """The node that stands for the relay of the userspace link driver."""
 INTERVAL = 5
 """Number of integers that describe an interval."""
+HELD_BACK = HOST_INTERVAL = 4
+"""Number of integers that describe an interval of a quota, and of the host."""
 
 
 class ProcessorBlock(msgspec.Struct, frozen=True, tag="intervals"):
@@ -27,6 +31,27 @@ class ProcessorBlock(msgspec.Struct, frozen=True, tag="intervals"):
     nodes: list[str]
     intervals: list[int]
     """Five numbers for each: the node by its place in `nodes`, and microseconds: begin, end, waiting, running."""
+
+
+class QuotaBlock(msgspec.Struct, frozen=True, tag="quotas"):
+    """Some intervals in which quotas of brokers' own control groups held them back."""
+
+    variant: str
+    start: int
+    nodes: list[str]
+    intervals: list[int]
+    """Four numbers for each: the node by its place in `nodes`, and microseconds: begin, end, and held back, which is a
+    sum over processors."""
+
+
+class HostBlock(msgspec.Struct, frozen=True, tag="host"):
+    """Some intervals in which the hypervisor stole processors, or the quota of a control group that the whole run is in
+    held it back."""
+
+    variant: str
+    start: int
+    intervals: list[int]
+    """Four numbers for each, in microseconds: begin, end, stolen, held back. Both are sums over processors."""
 
 
 class ProcessorSampling(msgspec.Struct, frozen=True, tag="sampling", kw_only=True):
@@ -43,4 +68,4 @@ class ProcessorSampling(msgspec.Struct, frozen=True, tag="sampling", kw_only=Tru
     """Threads that could not be looked at, because too many files were open."""
 
 
-ProcessorLine = ProcessorBlock | ProcessorSampling
+ProcessorLine = ProcessorBlock | QuotaBlock | HostBlock | ProcessorSampling

@@ -37,7 +37,8 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
         service_mean=0.0 if service is None else service.mean * SECOND,
         costs=costs_of(run.manifest, variant),
         struck=_struck(number, run, logs),
-        processors=run.processor_times.get(variant.name, {}),
+        processors=run.processor_times(variant.name),
+        stolen=run.sampled[variant.name].stolen if variant.name in run.sampled else None,
     )
 
 

@@ -46,7 +46,8 @@ def from_publisher(made: Publishings, variant: BudgetedVariant, waits: Waits) ->
     service = variant.served(own - made.cost - parts[:, Part.PLATFORM] - stopped)
     late = made.published - made.intended
     beyond = late + own - made.cost - parts[:, Part.PLATFORM] - service
-    faulty = np.where(made.struck, np.maximum(beyond, 0), 0)
+    quota = np.minimum(np.maximum(beyond, 0), waits.held_back(at_most, made.broker, begun, made.turn))
+    faulty = np.where(made.struck, np.maximum(beyond, 0), quota)
     idle = waits.not_working(variant.service, made.broker, made.published, begun, earlier)
     idle[made.struck] = 0
     parts[:, Part.WAITING_AT_BROKERS] = begun - made.published - earlier - idle + service + faulty
@@ -81,11 +82,13 @@ class Stays:
     end: Numbers
     """The time at which they came into an output queue, or to the client."""
 
-    def routed(self, waits: Waits) -> tuple[Numbers, Numbers, Numbers]:
-        """The time at which the router was done with each, its work, and the broker's contention meanwhile."""
+    def routed(self, waits: Waits) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """The time at which the router was done with each, its work, the broker's contention meanwhile, and what its
+        quota took."""
         done = np.clip(self.turn + self.routing, self.turn, np.maximum(self.turn, self.end))
         waited = waits.of(likely, self.broker, self.turn, done)
-        return done, done - self.turn - waited, waited
+        quota = np.minimum(done - self.turn - waited, waits.held_back(likely, self.broker, self.turn, done))
+        return done, done - self.turn - waited - quota, waited, quota
 
 
 def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, waits: Waits) -> Cut:
@@ -96,7 +99,7 @@ def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, wa
     """
     cut = Cut.of(len(stays.turn))
     parts = cut.parts
-    done, work, waited = stays.routed(waits)
+    done, work, waited, quota = stays.routed(waits)
     held = stays.end - done
     rest_waited = waits.of(likely, stays.broker, done, stays.end)
     left = np.maximum(held - rest_waited, 0)
@@ -105,7 +108,7 @@ def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, wa
     stopped[struck] = 0
     left -= stopped
     parts[:, Part.WORK] = work + np.where(left <= at_rest, left, 0)
-    parts[:, Part.WAITING_AT_BROKERS] = np.where(left <= at_rest, 0, left)
+    parts[:, Part.WAITING_AT_BROKERS] = quota + np.where(left <= at_rest, 0, left)
     parts[:, Part.CONTENTION] = waited + rest_waited
     parts[:, Part.UNEXPLAINED] = stopped + np.minimum(held, 0)
     cut.shares.append(NodeShare(stays.broker, parts[:, Part.CONTENTION], parts[:, Part.UNEXPLAINED]))
@@ -118,12 +121,13 @@ def to_client(
     """From the turn at the last broker to the client; and the time for it without contention."""
     cut = Cut.of(len(stays.turn))
     parts = cut.parts
-    done, work, waited = stays.routed(waits)
+    done, work, waited, quota = stays.routed(waits)
     parts[:, Part.WORK] = work
     parts[:, Part.PLATFORM] = variant.rest.notify.beyond(np.zeros_like(done))
     beyond = stays.end - done - parts[:, Part.PLATFORM]
-    faulty = np.where(struck, np.maximum(beyond, 0), 0)
-    parts[:, Part.WAITING_AT_BROKERS] = faulty
+    held_back = np.minimum(np.maximum(beyond, 0), waits.held_back(at_most, stays.broker, done, stays.end))
+    faulty = np.where(struck, np.maximum(beyond, 0), held_back)
+    parts[:, Part.WAITING_AT_BROKERS] = quota + faulty
     beyond -= faulty
     left = np.maximum(beyond, 0)
     by_driver = np.minimum(left, waits.of(at_most, driver, done, stays.end))
@@ -134,4 +138,4 @@ def to_client(
     cut.shares.append(NodeShare(driver, by_driver, parts[:, Part.UNEXPLAINED]))
     cut.shares.append(NodeShare(stays.broker, waited + by_broker, np.zeros_like(done)))
     platform = variant.rest.notify.plausible(parts[:, Part.PLATFORM] + beyond - by_driver - by_broker)
-    return cut, work + faulty + platform
+    return cut, work + quota + faulty + platform

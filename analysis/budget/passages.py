@@ -11,7 +11,8 @@ receiver's turn before.
 4. From there to the receiver's turn before is waiting for the broker's earlier work, less what the kernel counts;
    unexplained where the broker did not work.
 5. From there to R are modelled service, work and platform, as they are at rest. What remains is contention as far as
-   receiver, sender or relay waited for a processor meanwhile, and else unexplained. During faults it is waiting.
+   receiver, sender or relay waited for a processor meanwhile, and else unexplained. During faults it is waiting, and
+   so is what quotas of sender and receiver took, here and in 1 and 2.
 
 In 1 and 4 there is an explanation without the host, so waits count where they are likely to have been; in 5 there is
 none, so they count up to the time that is to be explained. No time is counted twice.
@@ -175,8 +176,10 @@ class _Cut:
         served = own - self.cost - parts[:, Part.PLATFORM] - waits.stopped(received.node, begun, turn)
         service = self.variant.served(served)
         beyond = own - self.cost - parts[:, Part.PLATFORM] - service
-        faulty = np.where(self.struck, np.maximum(beyond, 0), 0)
-        parts[:, Part.WAITING_AT_BROKERS] += service + faulty
+        faulty = np.where(self.struck, np.maximum(beyond, 0), self._held_back(beyond, begun))
+        held_back = np.minimum(self._held_back_sending(), np.maximum(parts[:, Part.WAITING_FOR_LINKS], 0))
+        parts[:, Part.WAITING_FOR_LINKS] -= held_back
+        parts[:, Part.WAITING_AT_BROKERS] += service + faulty + held_back
         beyond -= faulty
         excess = np.maximum(beyond, 0)
         by_receiver = np.minimum(excess, waits.of(at_most, received.node, begun, turn))
@@ -224,6 +227,20 @@ class _Cut:
         )
         return rows, passed.hops(relay)
 
+    def _held_back(self, beyond: Numbers, begun: Numbers) -> Numbers:
+        """The time that quotas of receiver and sender took of what nothing else at rest explains."""
+        sent, received = self.sent, self.received
+        excess = np.maximum(beyond, 0)
+        at_receiver = np.minimum(excess, self.waits.held_back(at_most, received.node, begun, received.time))
+        until = np.minimum(sent.link_time + excess - at_receiver, received.time)
+        at_sender = self.waits.held_back(at_most, sent.node, sent.link_time, until)
+        return np.asarray(at_receiver + np.minimum(excess - at_receiver, at_sender))
+
+    def _held_back_sending(self) -> Numbers:
+        """The time that the sender's quota took until the message was written."""
+        begin = np.maximum(self.sent.entered, self.free)
+        return self.waits.held_back(likely, self.sent.node, begin, self.sent.link_time)
+
     def _sending(self) -> tuple[Numbers, Numbers]:
         """Contention and the unexplained in the time from leaving the queue to writing.
 
@@ -238,5 +255,7 @@ class _Cut:
         due = np.where(drawn, np.maximum(sent.link_time - close, sent.time), sent.time + np.minimum(constant, took))
         waited = self.waits.of(at_most, sent.node, due, sent.link_time)
         stopped = self.waits.stopped(sent.node, sent.time, sent.link_time)
-        rest = np.where(drawn, np.minimum(stopped, took - waited), took - constant - waited)
+        beyond = took - constant - waited
+        beyond -= np.minimum(np.maximum(beyond, 0), self.waits.held_back(at_most, sent.node, due, sent.link_time))
+        rest = np.where(drawn, np.minimum(stopped, took - waited), beyond)
         return waited, np.where((took > 0) & ~self.struck, rest, 0)

@@ -24,7 +24,7 @@ from analysis.budget.joining import JoinedWays, joined
 from analysis.budget.parts import PARTS, Part, PassageColumn
 from analysis.budget.replay.rows import REPLAY
 from analysis.budget.shares import Cut, NodeShare, NodeTotals
-from analysis.budget.tally import BudgetTally, Grouping, Unknown, add_nodes, add_sums
+from analysis.budget.tally import BudgetTally, Grouping, Stolen, Unknown, add_nodes, add_sums
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits
 from analysis.engines.arrays import keyed_lists, row_of
@@ -87,6 +87,10 @@ class BudgetStage:
         delay = np.maximum(found.sum(axis=1) / MILLISECOND, SMALLEST_MS)
         add_sums(tally, number, Grouping.ALL, np.zeros_like(intended), found)
         add_sums(tally, number, Grouping.DELAY, np.floor(np.log10(delay) * CLASSES_PER_DECADE).astype(np.int64), found)
+        if (stolen := variant.asked.stolen) is not None:
+            most = stolen.waited_at_most(intended, np.maximum(intended, ways.notices[known, NoticeColumn.NOTIFIED]))
+            may_be = np.maximum(found[:, [Part.CONTENTION, Part.UNEXPLAINED]], 0).sum(axis=1)
+            tally.stolen.add(Stolen(number, int(np.minimum(most, may_be).sum())))
         if variant.run_start is not None:
             second = (intended - variant.run_start) // SECOND
             add_sums(tally, number, Grouping.SECOND, np.where(second == -1, 0, second), found)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from msgspec import UNSET, UnsetType
+
 from analysis.budget.tally import BudgetTally, Grouping, Sums
 from analysis.budget.variant import BudgetedVariant
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime, DelayParts
@@ -71,6 +73,7 @@ class BudgetTables:
             parts=self._parts(sums),
             contention_at=_most(nodes, [node.contention_ms or 0.0 for node in nodes]),
             unexplained_at=_most(nodes, [node.unexplained_absolute_ms for node in nodes]),
+            stolen_at_most_ms=self._stolen(sums),
         )
 
     def _of(self, grouping: Grouping) -> Iterator[Sums]:
@@ -88,6 +91,11 @@ class BudgetTables:
             unexplained_ms=_mean(sums.unexplained, count),
             unexplained_absolute_ms=_mean(sums.unexplained_absolute, count),
         )
+
+    def _stolen(self, sums: Sums) -> float | UnsetType:
+        if self.variants[sums.variant].asked.stolen is None:
+            return UNSET
+        return _mean(self.tally.stolen.of(sums.variant).at_most, sums.notifications)
 
     def _contention(self, variant: int, mean: float) -> float | None:
         return mean if self.variants[variant].contention_known else None

@@ -64,6 +64,14 @@ class NodeSums(msgspec.Struct):
     """The sum of the absolute values, of one passage each."""
 
 
+class Stolen(msgspec.Struct):
+    """The most of the contention and the unexplained of all notifications that the hypervisor can have stolen."""
+
+    variant: int
+    at_most: Sum = 0
+    """Nanoseconds."""
+
+
 class Unknown(msgspec.Struct):
     """First notifications that are in no sum, because the log does not hold their ways."""
 
@@ -77,6 +85,7 @@ class BudgetTally(Tally):
 
     sums: Rows[Sums] = field(default_factory=partial(Rows, Sums))
     nodes: Rows[NodeSums] = field(default_factory=partial(Rows, NodeSums))
+    stolen: Rows[Stolen] = field(default_factory=partial(Rows, Stolen))
     unknown: Rows[Unknown] = field(default_factory=partial(Rows, Unknown))
 
 

@@ -1,4 +1,7 @@
-"""Kernel's counts of many nodes in many spans of time at once: waiting for a processor, running, and neither."""
+"""Kernel's counts of many nodes in many spans of time at once: waiting for a processor, running, and neither.
+
+The kernel counts as waiting what a quota holds back, too. A node's own quota is planned, so what it took is told apart.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +35,22 @@ class Waits:
 
     def __init__(self, processors: Mapping[str, ProcessorTimes], nodes: Sequence[str], dilation: float = 1.0) -> None:
         self._waiting = {number: processors[name] for number, name in enumerate(nodes) if name in processors}
+        self._held_back = {
+            number: times.held_back for number, times in self._waiting.items() if times.held_back is not None
+        }
         self._running = {number: times.running for number, times in self._waiting.items() if times.running is not None}
         self._stopped = {
             number: stops(self._waiting[number], round(_STOPPED_FROM / dilation)) for number in self._running
         }
 
     def of(self, look: Look, nodes: Numbers, begin: Numbers, end: Numbers) -> Numbers:
-        """Waiting of each span's node."""
-        return _looked(self._waiting, look, (nodes, begin, end), 0)
+        """Waiting of each span's node, less what its own quota took."""
+        found = _looked(self._waiting, look, (nodes, begin, end), 0)
+        return np.asarray(np.maximum(found - self.held_back(look, nodes, begin, end), 0)) if self._held_back else found
+
+    def held_back(self, look: Look, nodes: Numbers, begin: Numbers, end: Numbers) -> Numbers:
+        """The time of each span for which its node's own quota held it back, as was planned."""
+        return _looked(self._held_back, look, (nodes, begin, end), 0)
 
     def not_working(
         self, service: ServiceTime, brokers: Numbers, begin: Numbers, end: Numbers, waited: Numbers
@@ -52,7 +63,8 @@ class Waits:
         left = np.maximum(end - begin, 0) - waited
         if service:
             return np.asarray(np.minimum(left, self.stopped(brokers, begin, end)))
-        return np.asarray(np.maximum(left - self.ran(brokers, begin, end), 0))
+        held_back = self.held_back(likely, brokers, begin, end)
+        return np.asarray(np.maximum(left - held_back - self.ran(brokers, begin, end), 0))
 
     def ran(self, nodes: Numbers, begin: Numbers, end: Numbers) -> Numbers:
         """The most of each span for which its node can have run; without end where that is not known."""

@@ -93,7 +93,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
 
 
 def _starved(run: RunDirectory, variant: str, delay: Delay) -> list[str]:
-    return starved(run.fidelity, variant, delay.figures, waits_in_words(run.processor_times.get(variant, {})))
+    return starved(run.fidelity, variant, delay.figures, waits_in_words(run.processor_times(variant)))
 
 
 def _fidelity(run: RunDirectory, variant: str | None, made: Iterable[Check]) -> str:
@@ -138,7 +138,7 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
         issued=findings.publications.issued,
         hops=findings.hops,
         budget=budget,
-        processors=run.processor_times.get(variant.name, {}),
+        processors=run.processor_times(variant.name),
         modelled=run.manifest.links.name == MODELLED.name,
         program=run.manifest.program or None,
         service_time=service_time_of(run.manifest, variant),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,13 +18,21 @@ from numpy.typing import NDArray
 
 from record.errors import RunDirectoryError
 from record.files import LONGEST_LINE, PROCESSORS, open_file
-from record.processors import INTERVAL, ProcessorBlock, ProcessorLine
+from record.processors import (
+    HELD_BACK,
+    HOST_INTERVAL,
+    INTERVAL,
+    HostBlock,
+    ProcessorBlock,
+    ProcessorLine,
+    ProcessorSampling,
+    QuotaBlock,
+)
 
 Numbers = NDArray[np.int64]
 Shares = NDArray[np.float64]
 _MICROSECOND = 1000
 _NODE, _BEGIN = 0, 1
-_TIMES = slice(_BEGIN, INTERVAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,9 @@ class ProcessorTimes:
     """Waiting of all intervals up to that end, after a zero."""
     running: ProcessorTimes | None = None
     """Intervals like these for the time in which the node ran; None where it is not known."""
+    held_back: ProcessorTimes | None = None
+    """Intervals like these for the time in which the node's own quota held it back, which the kernel counts as waiting,
+    too; None where there is none."""
 
     @classmethod
     def of(cls, begin: Numbers, end: Numbers, waiting: Numbers, running: Numbers | None = None) -> ProcessorTimes:
@@ -78,8 +89,17 @@ class ProcessorTimes:
 NodeTimes = Mapping[str, ProcessorTimes]
 
 
-def read_processor_times(directory: Path, dilations: Mapping[str, float]) -> Mapping[str, NodeTimes]:
-    """The times of each variant's nodes, in the scenario's time; none of a run that was not sampled.
+@dataclass(frozen=True, slots=True)
+class SampledVariant:
+    """Counts of the sampler in one variant."""
+
+    nodes: NodeTimes
+    stolen: ProcessorTimes
+    """The times for which the hypervisor stole processors, as waits of the host; sums over processors."""
+
+
+def read_processor_times(directory: Path, dilations: Mapping[str, float]) -> Mapping[str, SampledVariant]:
+    """The times of each variant, in the scenario's time; none of a run that was not sampled.
 
     `dilations` are those of variants that ran slower than their scenario. Raises `RunDirectoryError`.
     """
@@ -92,8 +112,42 @@ def read_processor_times(directory: Path, dilations: Mapping[str, float]) -> Map
         raise RunDirectoryError(f"{file}: {error.strerror}") from error
 
 
-def _read(file: Path, dilations: Mapping[str, float]) -> Mapping[str, NodeTimes]:
-    found: dict[str, dict[str, list[Numbers]]] = defaultdict(lambda: defaultdict(list))
+@dataclass(slots=True)
+class _Blocks:
+    """The blocks of one variant, as columns of nanoseconds."""
+
+    nodes: dict[str, list[Numbers]] = field(default_factory=lambda: defaultdict(list))
+    """Begin, end, waiting and running of each node."""
+    quotas: dict[str, list[Numbers]] = field(default_factory=lambda: defaultdict(list))
+    """Begin, end, and held back."""
+    host: list[Numbers] = field(default_factory=list)
+    """Begin, end, stolen, and held back."""
+
+    def add(self, block: ProcessorBlock | QuotaBlock | HostBlock) -> None:
+        if isinstance(block, HostBlock):
+            self.host.append(
+                _columns(np.array(block.intervals, dtype=np.int64).reshape(-1, HOST_INTERVAL), block.start)
+            )
+            return
+        of_nodes, length = (self.nodes, INTERVAL) if isinstance(block, ProcessorBlock) else (self.quotas, HELD_BACK)
+        rows = np.array(block.intervals, dtype=np.int64).reshape(-1, length)
+        order = np.argsort(rows[:, _NODE], kind="stable")
+        numbers, first = np.unique(rows[order, _NODE], return_index=True)
+        columns = _columns(rows[:, _BEGIN:], block.start)
+        for number, own in zip(numbers.tolist(), np.split(order, first[1:]), strict=True):
+            of_nodes[block.nodes[number]].append(columns[own])
+
+    def sampled(self, dilation: float) -> SampledVariant:
+        nodes = {node: ProcessorTimes.of(*_joined(blocks, dilation)) for node, blocks in self.nodes.items()}
+        for node, blocks in self.quotas.items():
+            if node in nodes:
+                nodes[node] = replace(nodes[node], held_back=ProcessorTimes.of(*_joined(blocks, dilation)))
+        begin, end, stolen, _ = _joined([np.empty((0, HOST_INTERVAL), dtype=np.int64), *self.host], dilation)
+        return SampledVariant(nodes, ProcessorTimes.of(begin, end, stolen))
+
+
+def _read(file: Path, dilations: Mapping[str, float]) -> Mapping[str, SampledVariant]:
+    found: dict[str, _Blocks] = defaultdict(_Blocks)
     decoder = msgspec.json.Decoder(ProcessorLine)
     with open_file(file) as lines:
         for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), 1):
@@ -101,31 +155,25 @@ def _read(file: Path, dilations: Mapping[str, float]) -> Mapping[str, NodeTimes]
                 break
             try:
                 block = decoder.decode(line)
-                if isinstance(block, ProcessorBlock):
-                    _add(block, found[block.variant])
+                if not isinstance(block, ProcessorSampling):
+                    found[block.variant].add(block)
             except (msgspec.DecodeError, ValueError, IndexError) as error:
                 raise RunDirectoryError(f"{file}:{number}: {error}") from error
-    return {
-        variant: {node: _times(blocks, dilations.get(variant, 1.0)) for node, blocks in nodes.items()}
-        for variant, nodes in found.items()
-    }
+    return {variant: blocks.sampled(dilations.get(variant, 1.0)) for variant, blocks in found.items()}
 
 
-def _add(block: ProcessorBlock, nodes: Mapping[str, list[Numbers]]) -> None:
-    rows = np.array(block.intervals, dtype=np.int64).reshape(-1, INTERVAL)
-    order = np.argsort(rows[:, _NODE], kind="stable")
-    numbers, first = np.unique(rows[order, _NODE], return_index=True)
-    columns = rows[:, _TIMES] * _MICROSECOND
-    columns[:, :2] += block.start
-    for number, own in zip(numbers.tolist(), np.split(order, first[1:]), strict=True):
-        nodes[block.nodes[number]].append(columns[own])
+def _columns(rows: Numbers, start: int) -> Numbers:
+    """Rows of begin, end and times, in nanoseconds of the run's clock."""
+    columns = rows * _MICROSECOND
+    columns[:, :2] += start
+    return columns
 
 
-def _times(blocks: list[Numbers], dilation: float) -> ProcessorTimes:
+def _joined(blocks: list[Numbers], dilation: float) -> Numbers:
     rows = np.concatenate(blocks)
     if dilation != 1:
         rows = np.rint(rows / dilation).astype(np.int64)
-    return ProcessorTimes.of(*rows.T)
+    return np.asarray(rows.T)
 
 
 def _sums(numbers: Numbers) -> Numbers:

@@ -15,7 +15,7 @@ from msgspec import structs
 from analysis.run_files.clocks import Clocks, HostClock
 from analysis.run_files.folders import Folder, LocalFolder, LogFile
 from analysis.run_files.logs import Dilations, scenario_time
-from analysis.run_files.processor_times import NodeTimes, read_processor_times
+from analysis.run_files.processor_times import NodeTimes, SampledVariant, read_processor_times
 from analysis.run_files.soundness import require_sound_manifest, require_this_format
 from record.errors import RunDirectoryError
 from record.fidelity import Fidelity
@@ -101,12 +101,16 @@ class RunDirectory:
         return {log: HostClock(host.offsets) for host in self.manifest.hosts if host.offsets for log in host.logs}
 
     @cached_property
-    def processor_times(self) -> Mapping[str, NodeTimes]:
-        """The times for which nodes waited for a processor, by variant; none of variants that were not sampled.
+    def sampled(self) -> Mapping[str, SampledVariant]:
+        """Counts of the sampler of processors, by variant; none of variants that were not sampled.
 
         Raises `RunDirectoryError`.
         """
         return read_processor_times(self.path, self.dilations)
+
+    def processor_times(self, variant: str) -> NodeTimes:
+        """The times for which nodes waited for a processor; none of a variant that was not sampled."""
+        return self.sampled[variant].nodes if variant in self.sampled else {}
 
     @cached_property
     def log_files(self) -> tuple[LogFile, ...]:

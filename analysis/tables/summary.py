@@ -214,6 +214,10 @@ class DelayWithoutContention(msgspec.Struct, frozen=True, kw_only=True):
     p99_ms: float
 
 
+_STEAL_SHOWN_FROM = 0.02
+"""Share of the delay from which steal is in the line about it."""
+
+
 class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the delays of those notifications whose ways are in the log."""
 
@@ -223,12 +227,18 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
     """The node with the most contention; null where there was none."""
     unexplained_at: str | None
     """The node with the most time that nothing explains, by absolute values; null where there was none."""
+    stolen_at_most_ms: float | msgspec.UnsetType = msgspec.UNSET
+    """The most of the mean contention and unexplained that the hypervisor can have taken, by stealing processors; the
+    least is nothing, because steal is known of the host alone. Not set where it was not sampled."""
 
     def in_words(self, of: int) -> str:
         """The parts as a line, given the number of all first notifications."""
         known = "" if self.notifications == of else f" (of {self.notifications:,} notifications whose ways are logged)"
         most = "" if self.contention_at is None else f", most contention at {self.contention_at}"
-        return f"delay {self.parts.in_words()}{most}{known}"
+        stolen = 0.0 if self.stolen_at_most_ms is msgspec.UNSET else self.stolen_at_most_ms
+        matters = stolen >= _STEAL_SHOWN_FROM * self.parts.delay_ms > 0
+        steal = f" (of the last two, the hypervisor stole {stolen:.1f} at most)" if matters else ""
+        return f"delay {self.parts.in_words()}{steal}{most}{known}"
 
 
 class KindMessages(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from emulation.host.cgroups import CGROUPS, PROC, above, cpu_cgroups, cpu_stat
+
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
@@ -25,9 +27,7 @@ class QuotaCounters:
     throttled: int
 
 
-def count_periods(
-    pids: Iterable[int], proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")
-) -> QuotaCounters:
+def count_periods(pids: Iterable[int], proc: Path = PROC, cgroups: Path = CGROUPS) -> QuotaCounters:
     """Adds up the counters of the processes' cgroups; a process that has ended counts nothing."""
     periods = throttled = 0
     for pid in pids:
@@ -44,10 +44,10 @@ def throttling(quota: float, before: QuotaCounters, after: QuotaCounters) -> Thr
     return Throttling(quota, (after.throttled - before.throttled) / periods)
 
 
-def cores_of(pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> float | None:
+def cores_of(pid: int, proc: Path = PROC, cgroups: Path = CGROUPS) -> float | None:
     """The CPUs that the quota of a process's own cgroup allows; None without a quota, and for a process that has
     ended."""
-    for directory in _cpu_cgroups(pid, proc, cgroups):
+    for directory in cpu_cgroups(pid, proc, cgroups):
         try:
             if (directory / "cpu.max").exists():
                 quota, period = (directory / "cpu.max").read_text(encoding="ascii").split()
@@ -61,16 +61,12 @@ def cores_of(pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs
     return None
 
 
-def count_host_periods(
-    pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")
-) -> dict[Path, QuotaCounters]:
+def count_host_periods(pid: int, proc: Path = PROC, cgroups: Path = CGROUPS) -> dict[Path, QuotaCounters]:
     """The counters of a process's cgroup and of each above it, those of a container's outermost one included."""
     counters = {}
-    for directory in _cpu_cgroups(pid, proc, cgroups):
-        for ancestor in (directory, *directory.parents):
-            if not ancestor.is_relative_to(cgroups):
-                break
-            if stat := _read_stat(ancestor / "cpu.stat"):
+    for directory in cpu_cgroups(pid, proc, cgroups):
+        for ancestor in above(directory, cgroups):
+            if stat := cpu_stat(ancestor):
                 counters[ancestor] = QuotaCounters(stat.get("nr_periods", 0), stat.get("nr_throttled", 0))
     return counters
 
@@ -86,29 +82,5 @@ def host_throttling(before: dict[Path, QuotaCounters], after: dict[Path, QuotaCo
 
 
 def _cpu_stat(pid: int, proc: Path, cgroups: Path) -> dict[str, int]:
-    stats = (_read_stat(directory / "cpu.stat") for directory in _cpu_cgroups(pid, proc, cgroups))
+    stats = (cpu_stat(directory) for directory in cpu_cgroups(pid, proc, cgroups))
     return next((stat for stat in stats if stat), {})
-
-
-def _cpu_cgroups(pid: int, proc: Path, cgroups: Path) -> list[Path]:
-    """The directories that may hold a process's CPU quota; empty for a process that has ended."""
-    try:
-        memberships = (proc / str(pid) / "cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
-    directories = []
-    for line in memberships:
-        _, controllers, path = line.split(":", 2)
-        # Version 2 has one hierarchy without a controller's name, version 1 one for each set of them.
-        root = cgroups if not controllers else cgroups / controllers if "cpu" in controllers.split(",") else None
-        if root is not None:
-            directories.append(root / path.lstrip("/"))
-    return directories
-
-
-def _read_stat(file: Path) -> dict[str, int]:
-    try:
-        pairs = (entry.split() for entry in file.read_text(encoding="ascii").splitlines())
-        return {name: int(value) for name, value in pairs}
-    except OSError:
-        return {}

@@ -4,12 +4,14 @@
 
 1. It looks as often as its own cost allows: after each look it sleeps so long that looks take `_LOOKS` of one
    processor, and the search for new processes and threads `_SEARCHES`. Threads that live for less than the time
-   between two searches, which is 0.2 s at least, are not seen.
+   between two searches, which is 0.2 s at least, are not seen. Quotas of brokers are looked at as often as threads,
+   once a search has found that they have any; what the hypervisor steals, and quotas of the whole run, at each search.
 2. It ends when its standard input ends, so also with the emulator.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import select
 import sys
@@ -20,9 +22,10 @@ from typing import BinaryIO
 import msgspec
 
 from emulation.processors.discovery import Discovery
+from emulation.processors.quotas import HostCounters, Quotas
 from emulation.processors.request import SamplingRequest
 from emulation.processors.threads import Threads
-from record.processors import ProcessorBlock, ProcessorLine, ProcessorSampling
+from record.processors import HostBlock, ProcessorBlock, ProcessorLine, ProcessorSampling, QuotaBlock
 from record.time_units import SECOND
 
 _LOOKS, _SEARCHES = 0.013, 0.004
@@ -49,6 +52,10 @@ class Sampler:
         self._looks = 0
         self._block_start = self._search_due = 0
         self._intervals: list[int] = []
+        self._quotas = Quotas(os.getpid())
+        self._held_back: list[int] = []
+        self._host = HostCounters(self._quotas.around)
+        self._of_host: list[int] = []
 
     def run(self, ends: int) -> None:
         """Looks until the descriptor `ends` can be read."""
@@ -92,7 +99,11 @@ class Sampler:
                 self._numbers[node] = len(self._nodes)
                 self._nodes.append(node)
             self._threads.watch(pid, self._numbers[node], now)
+            self._quotas.watch(pid, self._numbers[node])
             found.add(pid)
+        self._quotas.search(now)
+        for begin, stolen, held_back in self._host.look(now):
+            self._of_host += self._microseconds(begin, now, stolen, held_back)
         self._seen += len(found - self._pids)
         self._pids = found
         cost = time.process_time_ns() - before
@@ -106,11 +117,23 @@ class Sampler:
             waited, ran = waiting // _MICROSECOND, running // _MICROSECOND
             if waited or ran:
                 self._intervals += (node, (begin - start) // _MICROSECOND, end, waited, ran)
+        for node, begin, held_back in self._quotas.look(now):
+            self._held_back += (node, *self._microseconds(begin, now, held_back))
+
+    def _microseconds(self, begin: int, end: int, *counted: int) -> list[int]:
+        """An interval as a block has it."""
+        start = self._block_start
+        return [time // _MICROSECOND for time in (begin - start, end - start, *counted)]
 
     def _write_block(self, now: int) -> None:
+        variant, start = self._request.variant, self._block_start
         if self._intervals:
-            self._write(ProcessorBlock(self._request.variant, self._block_start, self._nodes, self._intervals))
-        self._intervals = []
+            self._write(ProcessorBlock(variant, start, self._nodes, self._intervals))
+        if self._held_back:
+            self._write(QuotaBlock(variant, start, self._nodes, self._held_back))
+        if self._of_host:
+            self._write(HostBlock(variant, start, self._of_host))
+        self._intervals, self._held_back, self._of_host = [], [], []
         self._block_start = now
 
     def _write(self, line: ProcessorLine) -> None:

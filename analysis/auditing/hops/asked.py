@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.auditing.hops.table import Numbers
-from analysis.run_files.processor_times import NodeTimes
+from analysis.run_files.processor_times import NodeTimes, ProcessorTimes
 from topology.link_properties import LinkProperties
 
 Times = Sequence[tuple[int, int]]
@@ -53,6 +53,8 @@ class AskedVariant:
 
     processors: NodeTimes = field(default_factory=dict)
     """Times for which nodes waited for a processor, by node, where they were sampled."""
+    stolen: ProcessorTimes | None = None
+    """Times for which the hypervisor stole processors, where they were sampled."""
 
     def struck_on_link(self, source: str, target: str) -> Times:
         """The times of faults on a direction or on a broker at its ends; both directions of a link carry TCP."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace as with_fields
 
 import numpy as np
 import pytest
@@ -145,3 +146,33 @@ def test_a_drop_at_a_turn_is_no_arrival_of_its_own() -> None:
     ]
     sums = total(budget_of(read(records, ["base"], BROKERS), [asked({})], BROKERS))
     assert (sums.links, sums.delay) == (COUNT * DELAY, COUNT * DELAY)
+
+
+@pytest.mark.parametrize(
+    ("place", "node", "offset"), [("to_broker", "A", 0), ("sending", "A", 0), ("arriving", "B", DELAY)]
+)
+def test_what_a_brokers_own_quota_took_is_waiting_at_brokers(place: str, node: str, offset: int) -> None:
+    """The kernel counts it as waiting for a processor, too."""
+    waited = waits(ends(offset, HELD_UP))
+    sums = total(planted(Delays(**{place: HELD_UP}), {node: with_fields(waited, held_back=waited)}))
+    assert sums.contention == 0
+    assert sums.waiting_at_brokers == pytest.approx(sum(HELD_UP), rel=0.1)
+    assert abs(sums.unexplained) <= 0.1 * sum(HELD_UP)
+
+
+def test_waits_beyond_those_of_a_quota_are_contention() -> None:
+    """The quota took the first half of publications' waits, and the host the other half."""
+    spans = ends(DELAY, HELD_UP)
+    both = with_fields(waits(spans), held_back=waits(spans[: COUNT // 2]))
+    sums = total(planted(Delays(arriving=HELD_UP), {"B": both}))
+    assert sums.waiting_at_brokers == pytest.approx(sum(HELD_UP[: COUNT // 2]), rel=0.1)
+    assert sums.contention == pytest.approx(sum(HELD_UP[COUNT // 2 :]), rel=0.1)
+
+
+@pytest.mark.parametrize(("offset", "share"), [(DELAY, 1), (EVERY // 2, 0)])
+def test_steal_is_known_as_the_most_that_it_can_be_of_what_may_be_it(offset: int, share: int) -> None:
+    """It is known of the host alone, so that only steal while a publication was under way may be of its delay."""
+    stolen = waits(ends(offset, HELD_UP))
+    variant = asked({"B": waits([])}, stolen=stolen)
+    tally = budget_of(read(line(Delays(arriving=HELD_UP)), ["base"], BROKERS), [variant], BROKERS)
+    assert tally.stolen.of(0).at_most == share * sum(HELD_UP)

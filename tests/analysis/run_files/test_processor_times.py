@@ -11,7 +11,7 @@ import pytest
 from analysis.run_files.processor_times import ProcessorTimes, read_processor_times
 from record.errors import RunDirectoryError
 from record.files import PROCESSORS
-from record.processors import ProcessorBlock, ProcessorLine, ProcessorSampling
+from record.processors import HostBlock, ProcessorBlock, ProcessorLine, ProcessorSampling, QuotaBlock
 
 
 def numbers(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -47,8 +47,25 @@ def test_blocks_are_read_by_variant_and_node_in_the_scenarios_time(tmp_path: Pat
         last,
     )
     (found,) = read_processor_times(tmp_path, {"slow": 2.0}).values()
-    assert {node: times.waited for node, times in found.items()} == {"B1": 4_000, "B2": 5_000}
-    assert found["B2"].ends.tolist() == [505_000, 1_005_000]
+    assert {node: times.waited for node, times in found.nodes.items()} == {"B1": 4_000, "B2": 5_000}
+    assert found.nodes["B2"].ends.tolist() == [505_000, 1_005_000]
+    assert found.nodes["B2"].held_back is None
+    assert found.stolen.waited == 0
+
+
+def test_quotas_and_steal_are_read_beside_the_waits(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        ProcessorBlock("base", 0, ["B1", "B2"], [1, 0, 10, 4, 6, 0, 0, 10, 8, 2]),
+        QuotaBlock("base", 0, ["B1", "B2"], [1, 0, 10, 3, 1, 10, 20, 5]),
+        HostBlock("base", 1_000_000, [0, 200, 70, 0, 200, 400, 0, 30]),
+    )
+    found = read_processor_times(tmp_path, {})["base"]
+    assert {node: times.held_back and times.held_back.waited for node, times in found.nodes.items()} == {
+        "B1": None,
+        "B2": 8_000,
+    }
+    assert (found.stolen.waited, found.stolen.ends[-1]) == (70_000, 1_400_000)
 
 
 def test_a_run_without_samples_has_none(tmp_path: Path) -> None:
