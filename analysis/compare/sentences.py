@@ -14,6 +14,9 @@ from analysis.compare.model import (
     VariantComparison,
     relative,
 )
+from analysis.tables.summary import UNKNOWN_FIDELITY
+from record.fidelity import FidelityVerdict
+from record.figures import FigureVerdict
 
 _SHOWN_FROM = 0.05
 """Milliseconds that are shown as 0.1."""
@@ -53,6 +56,13 @@ def difference_in_words(variant: VariantComparison, sides: Sides) -> Iterator[st
     yield f"{variant.messages.misplaced:.1%} of the messages are at other brokers or of other kinds"
 
 
+def marked(judged: FigureVerdict | None) -> str:
+    """The verdict on a figure that does not hold, or of which it is not known, behind the figure."""
+    if judged is None or judged.verdict is FidelityVerdict.VALID:
+        return ""
+    return f" {judged.verdict or UNKNOWN_FIDELITY}"
+
+
 def _parts(mean: MeanDifference, sides: Sides) -> str:
     share = relative(mean.first, mean.second)
     found = f"mean delay {_signed(mean.difference)} ms" + ("" if share is None else f" ({share:+.1%})")
@@ -67,7 +77,8 @@ def _parts(mean: MeanDifference, sides: Sides) -> str:
 
 def _left_over(mean: MeanDifference, sides: Sides) -> str:
     *others, last = [part.name for part in mean.parts if part.name in EXPLAINING and part.difference is not None]
-    if backlog := mean.backlog.difference:
+    backlog = mean.backlog.difference or 0.0
+    if abs(backlog) >= _SHOWN_FROM:
         others, last = [*others, last], f"the backlog that it caused ({_signed(backlog)})"
     explained = f"{', '.join(others)} and {last} explain {_signed(mean.explained)} ms of it"
     left_over = f"{_signed(mean.left_over)} ms is left over"

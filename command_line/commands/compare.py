@@ -21,12 +21,10 @@ from analysis.compare.model import (
     SampleEstimate,
     VariantComparison,
 )
-from analysis.compare.sentences import Sides, difference_in_words, sides_of
-from analysis.tables.summary import UNKNOWN_FIDELITY
+from analysis.compare.sentences import Sides, difference_in_words, marked, sides_of
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.fidelity import FidelityVerdict
-from record.figures import FigureVerdict
 
 _WIDTH = 120
 """Columns of output that is not a terminal."""
@@ -137,8 +135,8 @@ def _add_delay(table: Table, delay: DelayComparison) -> None:
     for statistic in delay.statistics:
         table.add_row(
             f"delay {statistic.name}, ms",
-            _estimate(statistic.first, "{:.2f}") + _mark(statistic.first_judged),
-            _estimate(statistic.second, "{:.2f}") + _mark(statistic.second_judged),
+            _estimate(statistic.first, "{:.2f}") + marked(statistic.first_judged),
+            _estimate(statistic.second, "{:.2f}") + marked(statistic.second_judged),
             _estimate(statistic.difference, "{:+.1%}"),
         )
 
@@ -147,13 +145,6 @@ def _add_parts(table: Table, mean: MeanDifference) -> None:
     for part in (*mean.parts, mean.backlog):
         values = ("not known" if value is None else f"{value:.2f}" for value in (part.first, part.second))
         table.add_row(f"  {part.name}, ms", *values, "" if part.difference is None else f"{part.difference:+.2f} ms")
-
-
-def _mark(judged: FigureVerdict | None) -> str:
-    """The verdict on a figure that does not hold, or of which it is not known."""
-    if judged is None or judged.verdict is FidelityVerdict.VALID:
-        return ""
-    return f" {judged.verdict or UNKNOWN_FIDELITY}"
 
 
 def _add_messages(table: Table, messages: MessageComparison) -> None:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from analysis.compare import RunComparison
 from analysis.compare.model import CountPair, VariantComparison
-from analysis.compare.sentences import difference_in_words, sides_of
+from analysis.compare.sentences import difference_in_words, marked, sides_of
 from analysis.report.figures.delay_budget import PARTS_SHOWN
 from analysis.report.figures.delays import add_distribution, label_distributions
 from analysis.report.figures.style import blank_figure, colour
@@ -102,9 +102,11 @@ def _parts(variants: Sequence[VariantComparison]) -> go.Figure:
 
 def _delays(variant: VariantComparison) -> Iterator[Pair]:
     for statistic in () if variant.delay is None else variant.delay.statistics:
-        first, second = statistic.first.value, statistic.second.value
         yield Pair(
-            f"delay {statistic.name}, ms", f"{first:,.2f}", f"{second:,.2f}", f"{statistic.difference.value:+.1%}"
+            f"delay {statistic.name}, ms",
+            f"{statistic.first.value:,.2f}{marked(statistic.first_judged)}",
+            f"{statistic.second.value:,.2f}{marked(statistic.second_judged)}",
+            f"{statistic.difference.value:+.1%}",
         )
 
 

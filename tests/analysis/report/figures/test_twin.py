@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from analysis.compare import RunComparison
 from analysis.compare.counts import compare_messages
 from analysis.compare.means import compare_means
-from analysis.compare.model import Side, VariantComparison, count
+from analysis.compare.model import DelayComparison, SampleEstimate, Side, Statistic, VariantComparison, count
 from analysis.report.figures.delay_budget import PARTS_SHOWN
 from analysis.report.figures.twin import twin_plots, twin_rows
 from analysis.tables.budget import DelayParts
 from analysis.tables.delays import DelayDistribution
+from record.fidelity import FidelityVerdict
+from record.figures import Figure, FigureVerdict
 from tests.analysis.compare.made_up import messages, neutral, variant
 
 
@@ -59,6 +63,23 @@ def test_numbers_are_messages_in_all_by_kind_and_deliveries_that_there_were() ->
         ("messages received", "100", "110", "+10.0%"), ("delivered", "40", "40", "+0.0%"),
     ]  # fmt: skip
     assert [pair.name for pair in row.kinds] == ["publish"]
+
+
+def test_a_figure_of_real_brokers_that_does_not_hold_says_so() -> None:
+    invalid = FigureVerdict(
+        figure=Figure.P99, value_ms=30.0, contention_ms=20.0, unexplained_ms=0.0, verdict=FidelityVerdict.INVALID,
+        counts=False,
+    )  # fmt: skip
+    statistic = Statistic(
+        name="p99",
+        first=SampleEstimate(10.0),
+        second=SampleEstimate(30.0),
+        difference=SampleEstimate(2.0),
+        second_judged=invalid,
+    )
+    delay = neutral(DelayComparison, statistics=[statistic, replace(statistic, name="mean", second_judged=None)])
+    (row,) = twin_rows(neutral(RunComparison, variants=[neutral(VariantComparison, delay=delay)]))
+    assert [(pair.twin, pair.real) for pair in row.figures[:2]] == [("10.00", "30.00 INVALID"), ("10.00", "30.00")]
 
 
 def test_without_budgets_there_are_no_bars() -> None:
