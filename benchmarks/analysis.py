@@ -2,8 +2,9 @@
 
 Runs of a hundred thousand, one and ten million records are simulated (`benchmarks.support.simulated_run`) and analysed
 in Spark, each in a process of its own; the smaller ones in plain Python, too. `--records 50000000` takes any other
-size, `--run DIRECTORY` a run that was simulated before, `--quick` one run of a million records, in Spark. The benchmark
-fails if the delivery verdict is not `correct`, because it measures the whole analysis and not a part.
+size, `--run DIRECTORY` a run that was simulated before, `--quick` one run of a million records, in Spark. With
+`--events all` the table `events` is written too, and its files are compared with the logs. The benchmark fails if the
+delivery verdict is not `correct`, because it measures the whole analysis and not a part.
 
 The rate of the smallest run is low, because Spark starts its workers while it is analysed. So the growth of a record's
 cost is that from the run in which a record costs least.
@@ -22,11 +23,14 @@ from pathlib import Path
 from analysis.engines import PlainEngine, RunningSpark
 from analysis.engines.spark_session import LOCAL_MASTER, open_session
 from analysis.pipeline import analyze
+from analysis.tables.event_choice import EventTable
+from analysis.tables.events import EVENTS
 from benchmarks.support.growth import growth_of
 from benchmarks.support.memory import MemorySampler, Peak
 from benchmarks.support.simulated_run import log_size, simulated_run
 from benchmarks.support.trials import in_own_process
 from benchmarks.targets import Bound, Judgement, Target, conclude
+from record.files import RESULTS
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 QUICK_SIZES = (1_000_000,)
@@ -39,6 +43,7 @@ GROWTH = Target(
     "cost of a log record in the largest run, of that in the run in which it is least", Bound.AT_MOST, 1.25, "times"
 )
 MEMORY = Target("memory of the analysis's driver, Python and Java", Bound.AT_MOST, 4096, "MB")
+EVENTS_SIZE = Target("files of the table `events`, of the logs' bytes", Bound.AT_MOST, 1 / 3, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,33 +55,42 @@ class Trial:
     started: float
     """Seconds until Spark had started."""
     peak: Peak
+    events: float | None = None
+    """Bytes of the table `events`, of those of the logs; None where it was not wanted."""
 
     @property
     def rate(self) -> float:
         return self.records / self.seconds
 
 
-def spark(run: Path, master: str) -> Trial:
+def spark(run: Path, master: str, events: EventTable) -> Trial:
     begin = time.perf_counter()
     with MemorySampler() as sampler, open_session(master) as session:
         started = time.perf_counter() - begin
-        return _analysed(run, RunningSpark(session), started, sampler)
+        return _analysed(run, RunningSpark(session), events, started, sampler)
 
 
-def plain(run: Path, _master: str) -> Trial:
+def plain(run: Path, _master: str, events: EventTable) -> Trial:
     with MemorySampler() as sampler:
-        return _analysed(run, PlainEngine(), 0.0, sampler)
+        return _analysed(run, PlainEngine(), events, 0.0, sampler)
 
 
-def _analysed(run: Path, engine: RunningSpark | PlainEngine, started: float, sampler: MemorySampler) -> Trial:
+def _analysed(
+    run: Path, engine: RunningSpark | PlainEngine, events: EventTable, started: float, sampler: MemorySampler
+) -> Trial:
     stages = _Stages()
     begin = time.perf_counter()
-    summary = analyze(run, engine, stages.begin)
+    summary = analyze(run, engine, stages.begin, events)
     seconds = time.perf_counter() - begin
     if not summary.correct:
         raise SystemExit(f"wrong: {run} has the verdict {summary.delivery}")
     stages.print(seconds)
-    return Trial(summary.logs.records, seconds, started, sampler.peak)
+    share = _events_size(run) / log_size(run) if events is EventTable.ALL else None
+    return Trial(summary.logs.records, seconds, started, sampler.peak, share)
+
+
+def _events_size(run: Path) -> int:
+    return sum(file.stat().st_size for file in (run / RESULTS / EVENTS).rglob("*.parquet"))
 
 
 class _Stages:
@@ -99,12 +113,13 @@ class _Stages:
 ENGINES = {"spark": spark, "plain": plain}
 
 
-def _measure(run: Path, engine: str, master: str) -> Trial:
-    trial = in_own_process(ENGINES[engine], run, master)
+def _measure(run: Path, engine: str, master: str, events: EventTable) -> Trial:
+    trial = in_own_process(ENGINES[engine], run, master, events)
     print(
         f"  {engine}: {trial.records:,} records in {trial.seconds:.1f} s: {trial.rate:,.0f} records/s"
         + (f", after {trial.started:.1f} s to start Spark" if trial.started else "")
-        + f"\n    {trial.peak}",
+        + f"\n    {trial.peak}"
+        + ("" if trial.events is None else f"\n    events: {trial.events:.1%} of the logs' bytes"),
         flush=True,
     )
     return trial
@@ -126,6 +141,7 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     parser.add_argument("--run", type=Path, action="append", help="a run directory instead; may be repeated")
     parser.add_argument("--master", default=LOCAL_MASTER)
     parser.add_argument("--engine", choices=tuple(ENGINES), help="default: Spark, and plain Python for small runs")
+    parser.add_argument("--events", type=EventTable, choices=tuple(EventTable), default=EventTable.NONE)
     options = parser.parse_args(arguments)
     engine = options.engine or ("spark" if options.quick else None)
     trials: list[Trial] = []
@@ -134,9 +150,9 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
             run = size if isinstance(size, Path) else _simulated(size, Path(temporary))
             print(f"{run.name}: {log_size(run) / 1e6:,.0f} MB of logs", flush=True)
             if engine != "plain":
-                trials.append(_measure(run, "spark", options.master))
+                trials.append(_measure(run, "spark", options.master, options.events))
             if engine == "plain" or (engine is None and trials[-1].records <= PLAIN_AT_MOST):
-                _measure(run, "plain", options.master)
+                _measure(run, "plain", options.master, options.events)
     return judge(sorted(trials, key=lambda trial: trial.records))
 
 
@@ -155,6 +171,7 @@ def judge(trials: Sequence[Trial]) -> list[Judgement]:
     ]
     if len(trials) > 1:
         judgements.append(GROWTH.judge(max(rates.values()) / trials[-1].rate))
+    judgements += [EVENTS_SIZE.judge(trial.events) for trial in trials[-1:] if trial.events is not None]
     return judgements
 
 

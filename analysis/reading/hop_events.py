@@ -3,8 +3,8 @@
 1. A row is a `sent` or a `received` record of a message of any kind. Stage 1 makes one *block* for each bucket, with
    the rows in parallel lists (`HOP_BLOCKS`).
 2. The fields that many rows have in common are their *place*, which a row gives by number.
-3. All rows of the messages that a broker receives, and of their sending to it, are in one bucket, so that a link
-   direction, and the work of a broker, can be judged by looking at one bucket.
+3. All rows of the messages that a broker receives in one variant, and of their sending to it, are in one bucket, so
+   that a link direction, and the work of a broker, can be judged by looking at one bucket.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class HopWriter:
         """The number by which rows name a place, which is given once."""
         receiver = place.peer if place.event is Event.SENT else place.node
         self._places.append(place)
-        self._rows_at.append(self._buckets[bucket_of(receiver or "", len(self._buckets))])
+        self._rows_at.append(self._buckets[bucket_of(f"{place.variant} {receiver}", len(self._buckets))])
         self._keys_at.append(self._keys.setdefault(place.kind, {}))
         return len(self._places) - 1
 

@@ -60,12 +60,13 @@ def test_a_mesh_is_judged_by_its_time_and_the_memory_of_two_sizes() -> None:
 
 def test_the_analysis_is_judged_by_its_slowest_and_its_largest_run() -> None:
     small = analysis.Trial(records=1000, seconds=1, started=5, peak=Peak(driver=100, java=400))
-    large = analysis.Trial(records=8000, seconds=10, started=6, peak=Peak(driver=200, java=500))
+    large = analysis.Trial(records=8000, seconds=10, started=6, peak=Peak(driver=200, java=500), events=0.2)
     assert values(analysis.judge([small, large])) == {
         analysis.RATE: 800,
         analysis.START: 6,
         analysis.MEMORY: 700,
         analysis.GROWTH: 1.25,
+        analysis.EVENTS_SIZE: 0.2,
     }
     started = analysis.Trial(records=10, seconds=1, started=5, peak=Peak(driver=100, java=400))
     assert values(analysis.judge([started, small, large]))[analysis.GROWTH] == 1.25
