@@ -25,6 +25,7 @@ from command_line.commands.verdicts import (
     write_verdicts,
 )
 from emulation.planning.calibration import load_calibration
+from emulation.planning.carrying import this_host
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import RunOutcome, emulate
 from emulation.run.interrupt import Interrupt, QuickStop
@@ -143,11 +144,16 @@ def _simulate(rungs: Simulated, request: EmulationRequest, console: Console, pla
     plan.require_possible(rungs.runtime.name)  # before Spark starts for nothing
     calibration = load_calibration(request.calibration)
     _announce(console, plan, rungs.runtime, MODELLED)
-    request.engine.begin()
     with Interrupt() as interrupt:
-        show = partial(display, console=console)
         return simulate(
-            plan, request.out, calibration=calibration, runtime=rungs.runtime, show=show, interrupt=interrupt
+            plan,
+            request.out,
+            calibration=calibration,
+            runtime=rungs.runtime,
+            show=partial(display, console=console),
+            interrupt=interrupt,
+            host=this_host(),
+            when_begun=request.engine.begin,
         )
 
 

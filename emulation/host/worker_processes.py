@@ -117,11 +117,12 @@ def _failure(piece: object, exit_code: int) -> WorkFailure | None:
 
 def _work(do: Callable[[Work], None], piece: Work) -> None:
     """Ends when the parent is killed. Ctrl-C is blocked, because the parent handles it and ends this process."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     do(piece)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Ends this process, which `multiprocessing` started, as soon as its parent has ended. Never returns before."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -41,10 +41,23 @@ class Host:
     """Bytes that new processes may use."""
 
 
-def this_host(proc: Path = Path("/proc")) -> Host:
-    """The room on this host now (proc(5), MemAvailable)."""
+def this_host(proc: Path = Path("/proc"), container: Path = Path("/sys/fs/cgroup")) -> Host:
+    """The room now on this host (proc(5), MemAvailable), and in the container that this process may run in."""
     facts = dict(line.split(":") for line in (proc / "meminfo").read_text(encoding="ascii").splitlines())
-    return Host(len(os.sched_getaffinity(0)), int(facts["MemAvailable"].split()[0]) << 10)
+    memory = int(facts["MemAvailable"].split()[0]) << 10
+    if (inside := _memory_in(container)) is not None:
+        memory = min(memory, inside)
+    return Host(len(os.sched_getaffinity(0)), memory)
+
+
+def _memory_in(container: Path) -> int | None:
+    """Bytes below the limit of a control group (version 2); None where there is no limit."""
+    try:
+        limit, used, facts = ((container / f"memory.{name}").read_text() for name in ("max", "current", "stat"))
+        files = dict(line.split() for line in facts.splitlines())["inactive_file"]  # given up when memory is short
+        return int(limit) - int(used) + int(files)
+    except (OSError, KeyError, ValueError):
+        return None
 
 
 def memory_of(brokers: int) -> int:

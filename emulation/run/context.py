@@ -20,6 +20,9 @@ from emulation.runtimes.interface import Runtime
 from record import manifest
 from record.manifest import Manifest, PhaseName, PhaseRecord, VariantRecord
 
+EMULATOR_LOG = "emulator.log"
+"""The file of the emulator's own log."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
@@ -103,7 +106,7 @@ class _LogFile:
 
 def open_log(paths: RunPaths) -> Any:
     """A logger that writes lines of key=value pairs to the run directory's `emulator.log`."""
-    file: Any = _LogFile(paths.directory / "emulator.log")
+    file: Any = _LogFile(paths.directory / EMULATOR_LOG)
     return structlog.wrap_logger(
         structlog.WriteLogger(file),
         processors=[

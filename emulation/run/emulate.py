@@ -27,7 +27,7 @@ from emulation.run.host_deployment import HostDeployment
 from emulation.run.host_share import HostShare
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
-from emulation.run.variants import run_variants
+from emulation.run.variants import run_variants, turns_of
 from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import Rungs
 from record.callbacks import do_nothing
@@ -97,7 +97,7 @@ def emulate(
 
         try:
             with _failure_logged(log), full_disk_in_words(paths.directory):
-                measured = run_variants(context, plan, overlays, deploy, around=_AROUND)
+                measured = run_variants(context, turns_of(plan, overlays, around=_AROUND), deploy)
         finally:
             interrupt.teardown = True
             snapshot.activity = "removing what the run made"

@@ -43,7 +43,7 @@ class Interrupt:
 
     def check(self) -> None:
         """Raises `Interrupted` if the user has asked."""
-        if self._asked.is_set():
+        if self.asked:
             raise Interrupted
 
     def wait(self, seconds: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 from rich.console import Console, Group, RenderableType
@@ -59,6 +59,11 @@ class Snapshot:
         self.variant, self.variant_number, self.run_end = name, number, run_end
         self.phase, self.activity, self.phase_end = "start", "", None
         self.brokers_up = self.links_up = self.published = self.publications = self.delivered = self.rejected = 0
+
+    def become(self, other: Snapshot) -> None:
+        """Takes over all that another snapshot holds."""
+        for field in fields(other):
+            setattr(self, field.name, getattr(other, field.name))
 
     def share(self) -> float | None:
         """Share of the phase that has passed, 0 to 1; None when its end is not known."""

@@ -1,9 +1,9 @@
-"""All variants of a run, one after another, on whatever deployments they get."""
+"""Variants of a run, one after another, on whatever deployments they get."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -25,7 +25,7 @@ Deploy = Callable[[VariantPlan, Measurements], AbstractContextManager[Deployment
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class Turn:
     """A variant in the order of a run."""
 
     variant: VariantPlan
@@ -36,18 +36,23 @@ class _Turn:
     """Seconds that it and the variants after it are expected to take."""
 
 
-def run_variants(
-    context: RunContext, plan: Plan, overlays: Sequence[OverlayFiles], deploy: Deploy, *, around: float = 0.0
-) -> list[Measurements]:
-    """Runs the variants of a plan until all are done or the user interrupts.
+def turns_of(plan: Plan, overlays: Sequence[OverlayFiles], *, around: float = 0.0) -> list[Turn]:
+    """The variants of a plan in their order.
 
     `overlays` names the overlay files of each variant; `around` is the number of seconds that starting and stopping one
     is expected to take.
     """
-    measurements: list[Measurements] = []
     durations = [variant.lasts + around for variant in plan.variants]
-    for number, variant in enumerate(plan.variants):
-        turn = _Turn(variant, number + 1, overlays[number], sum(durations[number:]))
+    return [
+        Turn(variant, number + 1, overlays[number], sum(durations[number:]))
+        for number, variant in enumerate(plan.variants)
+    ]
+
+
+def run_variants(context: RunContext, turns: Iterable[Turn], deploy: Deploy) -> list[Measurements]:
+    """Runs variants until all are done or the user interrupts."""
+    measurements: list[Measurements] = []
+    for number, turn in enumerate(turns):
         try:
             _run(context, turn, deploy, measurements)
         except BrokerDefectError as defect:
@@ -67,7 +72,7 @@ def run_variants(
     return measurements
 
 
-def _run(context: RunContext, turn: _Turn, deploy: Deploy, measurements: list[Measurements]) -> None:
+def _run(context: RunContext, turn: Turn, deploy: Deploy, measurements: list[Measurements]) -> None:
     """Runs one variant, and adds its measurements before it begins."""
     variant, files = turn.variant, turn.files
     dilated = dilate(variant)
@@ -84,7 +89,7 @@ def _run(context: RunContext, turn: _Turn, deploy: Deploy, measurements: list[Me
     context.snapshot.clock = lambda: ended
 
 
-def _show(context: RunContext, turn: _Turn, deployment: Deployment) -> None:
+def _show(context: RunContext, turn: Turn, deployment: Deployment) -> None:
     snapshot, clock = context.snapshot, deployment.clock
     snapshot.clock = lambda: clock() / SECOND
     snapshot.begin_variant(turn.variant.name, turn.number, snapshot.clock() + turn.left)

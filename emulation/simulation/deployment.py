@@ -13,7 +13,6 @@ from emulation.live_overlay import Tables, UnsettledError
 from emulation.planning.calibration import Calibration
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
-from emulation.run.directory import full_disk_in_words
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.fault_observer import BackgroundLooks, SimulatedObserver
@@ -119,7 +118,7 @@ class SimulatedDeployment:
         events.run_until(until if operation is None else min(until, begin + operation.at))
 
     def look(self) -> None:
-        """Raises `Interrupted` when the user asks for the end, `HostError` when the disk is full."""
+        """Raises `Interrupted` when the user asks for the end, `OSError` when the disk is full."""
         now = time.monotonic()
         if now < self._look_at:
             return
@@ -174,5 +173,4 @@ class SimulatedDeployment:
 
     def _check_logs(self) -> None:
         if self._logs.failure is not None:
-            with full_disk_in_words(self._context.paths.directory):
-                raise self._logs.failure
+            raise self._logs.failure

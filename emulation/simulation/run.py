@@ -1,26 +1,31 @@
-"""A whole simulated run: every variant in turn, into the same run directory that real runs make."""
+"""A whole simulated run: every variant, into the same run directory that real runs make."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 
 from emulation.fidelity import Measurements, judge_modelled
 from emulation.host.run_paths import RunPaths
 from emulation.planning.calibration import Calibration, charged_costs, load_calibration
+from emulation.planning.carrying import Host
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import RunContext, open_log
 from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import RunDisplay, Snapshot, no_display
-from emulation.run.variants import run_variants
+from emulation.run.variants import Turn, run_variants, turns_of
 from emulation.simulation.deployment import SimulatedDeployment
-from emulation.simulation.memory import rare_collections
+from emulation.simulation.memory import at_a_time, rare_collections
+from emulation.simulation.side_by_side import side_by_side
+from record.callbacks import do_nothing
 from record.manifest import MODELLED, RungChoice
 
 CLOCK = "virtual, in nanoseconds since the variant's brokers were started"
 ASKED_FOR = RungChoice("simulated", "asked for")
+ONE_AT_A_TIME = Host(processors=1, memory=0)
 
 
 def simulate(
@@ -32,6 +37,8 @@ def simulate(
     show: Callable[[Snapshot], AbstractContextManager[RunDisplay]] = no_display,
     interrupt: Interrupt | None = None,
     stopwatch: Callable[[], int] | None = None,
+    host: Host = ONE_AT_A_TIME,
+    when_begun: Callable[[], None] = do_nothing,
 ) -> RunOutcome:
     """Runs a plan in virtual time; nothing of the host is touched but the run directory `out/<run id>`.
 
@@ -39,6 +46,9 @@ def simulate(
     measured on the machine that the shipped file names; `runtime` states in the manifest why the run is simulated.
     With a `stopwatch` (nanoseconds) the logs hold how long matching and routing took here, so those numbers differ each
     time; without one they took no virtual time.
+
+    As many variants run side by side as the `host` has room for, in processes that are forked before `when_begun` is
+    called; until then this process must have no other threads. By default one runs after another, in this process.
     Raises `UserError`s. Prints nothing and heeds no signal unless `show` and an entered `interrupt` are given, so that
     worker processes may call it.
     """
@@ -49,33 +59,46 @@ def simulate(
     snapshot = Snapshot(variants=len(plan.variants), speed=0.0)
     with ExitStack() as stack:
         log = open_log(paths)
-        overlays = save_overlays(plan, paths)
+        turns = turns_of(plan, save_overlays(plan, paths))
         manifest = write_manifest(plan, paths, runtime, MODELLED, clock=CLOCK)
         manifest.calibration = charged_costs(costs)
         manifest.calibration_origin = costs.source
-        context = RunContext(
-            paths=paths,
-            manifest=manifest,
-            snapshot=snapshot,
-            display=stack.enter_context(show(snapshot)),
-            interrupt=interrupt or Interrupt(),
-            log=log,
-            clock=_not_begun,
-        )
 
-        def deploy(variant: VariantPlan, measured: Measurements) -> AbstractContextManager[SimulatedDeployment]:
-            dilation = measured.time_dilation
-            return nullcontext(
-                SimulatedDeployment(context, variant, costs, time_dilation=dilation, stopwatch=stopwatch)
-            )
+        def run(context: RunContext, turns: Iterable[Turn]) -> list[Measurements]:
+            return run_variants(context, turns, partial(_deployment, context, costs, stopwatch))
 
         try:
-            with full_disk_in_words(paths.directory), rare_collections():
-                measured = run_variants(context, plan, overlays, deploy)
+            with full_disk_in_words(paths.directory), ExitStack() as running:
+                run_all: Callable[[RunContext], list[Measurements]] = partial(run, turns=turns)
+                if (processes := at_a_time(plan.variants, host)) > 1:
+                    run_all = running.enter_context(side_by_side(processes, paths, manifest, turns, run)).run
+                when_begun()
+                context = RunContext(
+                    paths=paths,
+                    manifest=manifest,
+                    snapshot=snapshot,
+                    display=stack.enter_context(show(snapshot)),
+                    interrupt=interrupt or Interrupt(),
+                    log=log,
+                    clock=_not_begun,
+                )
+                running.enter_context(rare_collections())
+                measured = run_all(context)
         except BaseException as error:
             log.error("run failed", exc_info=error)
             raise
-    return conclude(paths, context.manifest, measured, judge_modelled)
+    return conclude(paths, manifest, measured, judge_modelled)
+
+
+def _deployment(
+    context: RunContext,
+    costs: Calibration,
+    stopwatch: Callable[[], int] | None,
+    variant: VariantPlan,
+    measured: Measurements,
+) -> AbstractContextManager[SimulatedDeployment]:
+    dilation = measured.time_dilation
+    return nullcontext(SimulatedDeployment(context, variant, costs, time_dilation=dilation, stopwatch=stopwatch))
 
 
 def _not_begun() -> int:

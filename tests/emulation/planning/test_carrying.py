@@ -74,4 +74,9 @@ def test_a_run_is_refused_before_its_directory_is_made(tmp_path: Path, monkeypat
 
 def test_the_room_of_this_host_is_read_off_the_kernel(tmp_path: Path) -> None:
     (tmp_path / "meminfo").write_text("MemTotal:  100 kB\nMemAvailable:  64 kB\n")
-    assert this_host(tmp_path).memory == 64 << 10
+    assert this_host(tmp_path, tmp_path / "none").memory == 64 << 10
+    for name, text in (("max", "40000\n"), ("current", "30000\n"), ("stat", "anon 5\ninactive_file 2000\n")):
+        (tmp_path / f"memory.{name}").write_text(text)
+    assert this_host(tmp_path, tmp_path).memory == 12_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert this_host(tmp_path, tmp_path).memory == 64 << 10

@@ -21,7 +21,7 @@ from emulation.run.deployment import Deployment
 from emulation.run.directory import save_overlays
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot
-from emulation.run.variants import run_variants
+from emulation.run.variants import run_variants, turns_of
 from scenario.loading import load
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -67,5 +67,5 @@ def test_nothing_is_left_of_a_variant_when_the_next_one_begins(tmp_path: Path, m
         paths=paths, manifest=cast("Any", SimpleNamespace(variants=[])), snapshot=Snapshot(), display=nothing,
         interrupt=Interrupt(), log=nothing, clock=lambda: 0,
     )  # fmt: skip
-    measured = run_variants(context, plan, save_overlays(plan, paths), deploy)
+    measured = run_variants(context, turns_of(plan, save_overlays(plan, paths)), deploy)
     assert executed == [one.variant for one in measured] == ["fixed", "dynamic"]

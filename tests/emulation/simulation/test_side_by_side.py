@@ -1,0 +1,162 @@
+"""Simulated variants side by side: the run of one process after another, and nothing left of those that end early."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from emulation.fidelity import Measurements
+from emulation.host.worker_processes import WorkFailedError
+from emulation.planning.carrying import Host
+from emulation.planning.plan import Plan, make_plan
+from emulation.run.context import RunContext
+from emulation.run.directory import RunOutcome
+from emulation.run.interrupt import Interrupt
+from emulation.run.progress import NoDisplay, Snapshot
+from emulation.run.variants import Deploy, Turn, run_variants
+from emulation.simulation import run as simulation
+from emulation.simulation.memory import at_a_time
+from emulation.simulation.run import simulate
+from record.errors import HostError
+from record.manifest import read
+from scenario.loading import load
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Lines(NoDisplay):
+    """A display that keeps what it shows."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.shown: list[str] = []
+        self._snapshot = snapshot
+
+    def refresh(self) -> None:
+        line = f"{self._snapshot.variant_number} {self._snapshot.phase}"
+        if line not in self.shown[-1:]:
+            self.shown.append(line)
+
+    def print_line(self, line: str) -> None:
+        self.shown.append(line)
+
+
+class Shown:
+    """Makes a display, and is one context manager for it."""
+
+    def __call__(self, snapshot: Snapshot) -> Shown:
+        self.lines = Lines(snapshot)
+        return self
+
+    def __enter__(self) -> Lines:
+        return self.lines
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    """Four variants, on eight brokers."""
+    return make_plan(load(ROOT / "scenarios" / "medym" / "medym-8.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    yield
+    assert not multiprocessing.active_children()
+
+
+def host_with(processors: int) -> Host:
+    return Host(processors, memory=1 << 40)
+
+
+def made_by(plan: Plan, out: Path, processors: int) -> tuple[RunOutcome, list[str]]:
+    """A run, and the lines that it showed."""
+    shown = Shown()
+    outcome = simulate(plan, out, host=host_with(processors), show=shown)
+    return outcome, shown.lines.shown
+
+
+def content(run: Path) -> dict[str, bytes]:
+    """All files of a run, less the times of day in the emulator's log."""
+    files = {file.relative_to(run).as_posix(): file.read_bytes() for file in run.rglob("*") if file.is_file()}
+    lines = files["emulator.log"].splitlines()
+    return files | {"emulator.log": b"\n".join(line.partition(b" ")[2] for line in lines)}
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, number: int, fail: Callable[[RunContext], None]) -> None:
+    """Lets a variant fail after it has run."""
+
+    def run(context: RunContext, turns: Iterable[Turn], deploy: Deploy) -> list[Measurements]:
+        (turn,) = turns
+        measured = run_variants(context, [turn], deploy)
+        if turn.number == number:
+            fail(context)
+        return measured
+
+    monkeypatch.setattr(simulation, "run_variants", run)
+
+
+def test_a_run_is_the_same_with_several_processes(plan: Plan, tmp_path: Path) -> None:
+    alone, lines = made_by(plan, tmp_path / "1", 1)
+    beside, same_lines = made_by(plan, tmp_path / "3", 3)
+    assert content(alone.directory) == content(beside.directory)
+    assert lines == same_lines
+    assert alone.fidelity == beside.fidelity
+
+
+def test_the_first_error_of_the_order_ends_a_run(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(context: RunContext) -> None:
+        raise HostError(f"{context.snapshot.variant}: no room")
+
+    failing(monkeypatch, 2, fail)
+    with pytest.raises(HostError, match=f"^{plan.variants[1].name}: no room$"):
+        made_by(plan, tmp_path, 3)
+    run = tmp_path / plan.run_id
+    assert [variant.name for variant in read(run).variants] == [variant.name for variant in plan.variants[:2]]
+    assert not (run / "variants").exists()
+    assert "no room" in (run / "emulator.log").read_text()
+
+
+def test_a_defect_of_brokerlab_keeps_its_stack_trace(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: RunContext) -> None:
+        raise ZeroDivisionError
+
+    failing(monkeypatch, 1, fail)
+    with pytest.raises(ZeroDivisionError) as raised:
+        made_by(plan, tmp_path, 2)
+    assert "in fail" in "".join(raised.value.__notes__)
+
+
+def test_a_process_that_is_killed_is_an_error_that_names_its_variant(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, 1, lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(WorkFailedError, match=f"variant {plan.variants[0].name}: its process was killed by SIGKILL"):
+        made_by(plan, tmp_path, 2)
+    assert not (tmp_path / plan.run_id / "variants").exists()
+
+
+def test_an_interrupt_ends_all_that_run_in_order(plan: Plan, tmp_path: Path) -> None:
+    longer = make_plan(load(ROOT / "scenarios" / "medym" / "medym-8.yaml", {"timeline.run": "10h"}))
+    with Interrupt() as interrupt:
+        end = partial(os.kill, os.getpid(), signal.SIGTERM)
+        outcome = simulate(longer, tmp_path, host=host_with(2), interrupt=interrupt, when_begun=end)
+    assert outcome.interrupted
+    variants = read(outcome.directory).variants
+    assert [(variant.name, variant.interrupted) for variant in variants] == [
+        (variant.name, True) for variant in longer.variants[:2]
+    ]
+
+
+def test_as_many_variants_run_at_a_time_as_processors_and_memory_allow(plan: Plan) -> None:
+    assert [at_a_time(plan.variants, host_with(processors)) for processors in (1, 3, 64)] == [1, 3, 4]
+    assert [at_a_time(plan.variants, Host(64, memory << 20)) for memory in (0, 400)] == [1, 2]
