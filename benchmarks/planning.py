@@ -2,8 +2,8 @@
 
 Each scenario is predicted as `brokerlab check` does it, then run in containers and analysed; the run phase is cut to
 `SECONDS`, which changes neither. A prediction holds within 30% of the measured value, or within 2% of the figure that
-it is a share of: all processors, or the mean delay. To be run on a host that does nothing else, because the busy
-processors that are measured include those of other programs.
+it is a share of: all processors, or the mean delay. To be run on a host that does nothing else: the share of processors
+is of the run alone, and contention and memory are not.
 
     python -m benchmarks.planning                          about 8 minutes
     python -m benchmarks.planning --scenarios smoke --seconds 8
@@ -69,7 +69,7 @@ class Compared:
 
 def compared(predicted: VariantPrediction, judged: VariantFidelity, summary: VariantSummary) -> Iterator[Compared]:
     """The figures of one variant."""
-    busy = None if judged.processors is None else judged.processors.busy
+    busy = None if judged.processors is None else judged.processors.share
     yield Compared("processors", predicted.load.processors, busy)
     budget, delay = summary.delay.budget, summary.delay.mean_ms
     contention = budget.parts.contention_ms if budget else None

@@ -216,6 +216,43 @@ class ChargedCosts(msgspec.Struct, frozen=True, kw_only=True):
     """Times of a notification from a broker to its client."""
 
 
+class DilationRehearsal(msgspec.Struct, frozen=True, kw_only=True):
+    """A rehearsal of a variant on the run's own host, whose logs were thrown away."""
+
+    dilation: float
+    contention: float | None
+    """Share of the mean delay for which notifications waited for processors; null where it could not be measured."""
+    seconds: float
+    """Time that it took."""
+
+
+class ChosenDilation(msgspec.Struct, frozen=True, kw_only=True):
+    """The time dilation that rehearsals chose for all variants of a run."""
+
+    factor: float
+    variant: str
+    """The variant that was rehearsed, which needs the largest one."""
+    planned: float
+    """The factor of the planner, at which rehearsals begin."""
+    rehearsals: list[DilationRehearsal] = []
+    kept: bool
+    """True where the last rehearsal, at this factor, had as little contention as wanted."""
+
+    def in_words(self) -> str:
+        """The factor, its reason and its cost in time."""
+        found = ", ".join(f"{each.dilation:g}: {_contention(each.contention)}" for each in self.rehearsals)
+        took = sum(each.seconds for each in self.rehearsals)
+        doubt = "" if self.kept else "; not confirmed by a rehearsal, so look at the verdict"
+        return (
+            f"{self.factor:g}, chosen for all variants by rehearsals of {self.variant} ({found}), which took "
+            f"{took:.0f} s{doubt}"
+        )
+
+
+def _contention(share: float | None) -> str:
+    return "contention not measured" if share is None else f"contention {share:.0%} of the delay"
+
+
 class Manifest(msgspec.Struct, kw_only=True):
     """Everything needed to understand a run directory, and to repeat the run."""
 
@@ -242,6 +279,8 @@ class Manifest(msgspec.Struct, kw_only=True):
     host: Host = Host()
     interrupted: bool = False
     variants: list[VariantRecord] = []
+    dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
+    """The time dilation of all variants, where the scenario leaves it to rehearsals (`time_dilation: auto`)."""
     calibration: ChargedCosts | msgspec.UnsetType = msgspec.UNSET
     """Costs charged to simulated brokers; not set for other runs."""
     at_rest: ChargedCosts | msgspec.UnsetType = msgspec.UNSET

@@ -13,9 +13,12 @@ from pydantic import (
     AfterValidator,
     ConfigDict,
     Field,
+    PlainValidator,
     StrictBool,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -47,6 +50,24 @@ SHORTEST_TIME = 0.001
 """Seconds of a phase in which something happens, and of a time after which a broker does something again."""
 _REPEATED_AFTER = ("heartbeat", "reconnect_first", "reconnect_last", "idle_close", "utilisation_window")
 _LEAST_MEMORY = 32 << 20
+AUTO = "auto"
+"""A time dilation that rehearsals choose."""
+_FACTOR = TypeAdapter(Annotated[float, Field(strict=True, ge=1, le=1000)])
+
+
+def _factor_or_auto(value: object) -> float | str:
+    if isinstance(value, str):
+        if value != AUTO:
+            raise ValueError(f"must be a factor from 1 to 1000, or `{AUTO}`")
+        return value
+    return _FACTOR.validate_python(value)
+
+
+TimeDilation = Annotated[
+    float | Literal["auto"],
+    PlainValidator(_factor_or_auto),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"const": AUTO}]}),
+]
 
 
 class Routing(Section):
@@ -256,16 +277,24 @@ class Scenario(Section):
     vary: dict[str, Any] = Field(default_factory=dict)
     """Dotted paths of fields, each with a list or a mapping of named values, and names of your own, each with named
     settings of several fields: one variant for each combination."""
-    time_dilation: Annotated[float, Field(strict=True, ge=1, le=1000)] = 1.0
-    """Slows the run down by this factor, for a host that is too slow; all results are in the scenario's own time."""
+    time_dilation: TimeDilation = 1.0
+    """Slows the run down by this factor, for a host that is too slow; all results are in the scenario's own time.
+    `auto`: the least factor at which processors hardly matter, by rehearsals on the host; 1 in simulated runs."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     """Seed of every random choice."""
 
     @field_validator("vary")
     @classmethod
     def _varies_what_can_vary(cls, vary: dict[str, Any]) -> dict[str, Any]:
-        axes(vary, cls.model_fields)
+        choices = (choice for axis in axes(vary, cls.model_fields) for choice in axis)
+        if any(choice.settings.get("time_dilation") == AUTO for choice in choices):
+            raise ValueError("time_dilation: `auto` gives all variants the same factor; write it outside of `vary`")
         return vary
+
+    @property
+    def dilation(self) -> float:
+        """The factor by which the run is slowed down; 1 for `auto`, as long as no rehearsal has chosen it."""
+        return self.time_dilation if isinstance(self.time_dilation, float) else 1.0
 
     @property
     def sample(self) -> PublicationSample | None:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from analysis.engines import Engine
 from analysis.pipeline import analyze
+from analysis.run_files.run_directory import read_manifest
 from analysis.run_files.stores import StoreFolder, copied_run, local_path
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
@@ -16,6 +17,7 @@ from command_line.commands.twin import show_twin
 from command_line.commands.verdicts import (
     exit_code,
     print_comparison,
+    print_dilation,
     print_verdicts,
     write_verdicts,
 )
@@ -43,6 +45,7 @@ def _analyze(run: Path, store: StoreFolder | None, engine: Engine, junit: Path |
         summary = analyze(run, engine, show_stage, events, store)
     judged = with_audit(fidelity.read(run) if (run / FIDELITY).exists() else None, summary)
     print_verdicts(console, summary, judged)
+    print_dilation(console, summary, read_manifest(run))
     print_comparison(console, summary, run)
     write_verdicts(run, summary, judged, junit)
     if store is None:

@@ -8,16 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import UNSET, UnsetType
 from rich.console import Console
 from rich.text import Text
 
 from analysis.tables.summary import violated
 from command_line.commands.campaign_shrink import shrink_failures
 from emulation.ansible import Inventory, read_inventory
-from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
+from emulation.run.interrupt import Interrupted
+from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED, Simulated, choose
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.fidelity import FidelityVerdict
+from record.manifest import ChosenDilation
+from scenario.model import AUTO as TIME_DILATION_AUTO
 from scenario.sections.section import suggestion
 from studies.campaign import Campaign, CampaignCell, cells, fingerprint, load_campaign
 from studies.campaign.directory import CampaignDirectory
@@ -31,6 +35,7 @@ from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.failures import failed_code, failure_lines
 from studies.cells.scheduler import run_cells
 from studies.junit import require_writable, write_junit
+from studies.rehearsal import choose_dilation
 
 _WIDTH_IN_FILES = 150
 _AROUND = 15.0
@@ -74,6 +79,11 @@ def run_campaign(request: CampaignRequest) -> ExitCode:
         if request.fresh:
             directory.start_afresh()
         directory.open(campaign, planned, request.file)
+        try:
+            options = replace(options, dilation=dilation_of_all(console, options, directory, planned))
+        except Interrupted:
+            console.print("interrupted while a rehearsal chose the time dilation; no cell was run")
+            return ExitCode.INTERRUPTED
         whole = _run_unfinished(console, options, directory, campaign.name, chosen)
         failed = directory.failures(chosen)
         summary = summarise_campaign(campaign, planned, directory)
@@ -177,6 +187,31 @@ def _run_unfinished(
         return run_cells(options, directory, needed, board)
 
 
+def dilation_of_all(
+    console: Console, options: ExecutorOptions, directory: CampaignDirectory, planned: Sequence[CampaignCell]
+) -> ChosenDilation | UnsetType:
+    """The time dilation of all cells, chosen once where they leave it to rehearsals; not set otherwise.
+
+    A cell of each combination of factors is predicted, because seeds and faults change its load little.
+    """
+    if directory.dilation is not UNSET or options.runtime == SIMULATED:
+        return directory.dilation
+    typical = [cell.plan() for cell in {cell.factors: cell for cell in reversed(planned)}.values()]
+    if not any(plan.scenario.time_dilation == TIME_DILATION_AUTO for plan in typical):
+        return UNSET
+    rungs = choose(options.runtime, AUTO, lambda line: console.print(line, markup=False, soft_wrap=True))
+    if isinstance(rungs, Simulated):
+        return UNSET
+    if options.inventory is not None:
+        raise BadInputError(
+            "time_dilation: `auto` is chosen by rehearsals on this host, and --inventory names others; write a factor, "
+            "such as the one that `brokerlab check` predicts"
+        )
+    chosen = choose_dilation(typical, rungs, console)
+    directory.keep_dilation(chosen)
+    return chosen
+
+
 def _remaining(
     options: ExecutorOptions,
     directory: CampaignDirectory,
@@ -200,7 +235,8 @@ def summarise_campaign(
     lines = [
         line_of(directory.attempts(cell), result) for cell in planned if (result := directory.result(cell)) is not None
     ]
-    summary = summarise(campaign.name, campaign.description, fingerprint(campaign, planned), len(planned), lines)
+    whole, chosen = fingerprint(campaign, planned), directory.dilation
+    summary = summarise(campaign.name, campaign.description, whole, len(planned), lines, dilation=chosen)
     write_summary(summary, directory.path)
     return summary
 

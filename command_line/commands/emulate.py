@@ -13,6 +13,7 @@ from rich.console import Console
 
 from analysis.pipeline import analyze
 from analysis.report import build_report
+from analysis.run_files.run_directory import read_manifest
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
 from command_line.commands.progress import shown_progress
@@ -21,14 +22,16 @@ from command_line.commands.twin import make_twin
 from command_line.commands.verdicts import (
     exit_code,
     print_comparison,
+    print_dilation,
     print_verdicts,
     write_verdicts,
 )
 from emulation.planning.calibration import load_calibration
 from emulation.planning.carrying import this_host
+from emulation.planning.dilation import with_dilation
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import RunOutcome, emulate
-from emulation.run.interrupt import Interrupt, QuickStop
+from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
 from emulation.run.progress import display
 from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
 from emulation.simulation.run import simulate
@@ -38,7 +41,9 @@ from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.manifest import MODELLED, RungChoice
 from scenario.loading import load
+from scenario.model import AUTO
 from studies.junit import require_writable
+from studies.rehearsal import choose_dilation
 
 _REASON_SHOWN = 110
 """Characters of a rung's reason."""
@@ -78,6 +83,9 @@ def run_scenario(request: EmulationRequest) -> ExitCode:
         twin = twin_plan(plan) if request.twin else None
         try:
             outcome = run(plan)
+        except Interrupted:
+            console.print("interrupted while a rehearsal chose the time dilation; nothing was run")
+            return ExitCode.INTERRUPTED
         except QuickStop:
             console.print("stopped at once; nothing keeps running, and nothing was analysed")
             return ExitCode.INTERRUPTED
@@ -136,6 +144,8 @@ def _emulate(rungs: Rungs, request: EmulationRequest, console: Console, plan: Pl
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)
     if cleaned.anything:
         console.print(str(cleaned), markup=False)
+    if plan.scenario.time_dilation == AUTO:
+        plan = with_dilation(plan, choose_dilation([plan], rungs, console))
     _announce(console, plan, rungs.runtime, rungs.links)
     return emulate(plan, rungs, request.out, console, request.engine.begin)
 
@@ -183,6 +193,7 @@ def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -
             page = build_report(outcome.directory)
     judged = with_audit(outcome.fidelity, summary)
     print_verdicts(console, summary, judged)
+    print_dilation(console, summary, read_manifest(outcome.directory))
     print_comparison(console, summary, outcome.directory)
     write_verdicts(outcome.directory, summary, judged, request.junit)
     console.print(f"\nrun directory: {outcome.directory}", markup=False, soft_wrap=True)

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from analysis.report.sentences.comparison import comparisons_in_words
+from analysis.report.sentences.dilation import missing_in_words
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
 from analysis.report.sentences.figures import delay_line
 from analysis.run_files.run_directory import read_manifest
@@ -29,6 +30,7 @@ from analysis.tables.timeline import Fault
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict
 from record.files import REPORT
+from record.manifest import Manifest
 from studies.junit import write_junit
 from studies.verdict_cases import Origin, verdict_suite, verdicts_of
 
@@ -99,6 +101,16 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
         console.print(Text(f"\nfidelity: {sentence}", style="yellow"), soft_wrap=not console.is_terminal)
     for sentence in summary.logs.in_words():
         console.print(Text(f"\n{sentence}", style="yellow"), soft_wrap=not console.is_terminal)
+
+
+def print_dilation(console: Console, summary: Summary, manifest: Manifest) -> None:
+    """Prints the time dilation of a run, its origin, and what it took from the delays; nothing of a run without one."""
+    if manifest.dilation is not UNSET:
+        console.print(f"\ntime dilation {manifest.dilation.in_words()}", markup=False, soft_wrap=True)
+    factors = {variant.name: variant.time_dilation for variant in manifest.variants}
+    for variant in summary.variants:
+        if (missing := missing_in_words(variant.delay, factors.get(variant.name, 1.0))) is not None:
+            console.print(f"{variant.name}: {missing}", markup=False, soft_wrap=True)
 
 
 def print_comparison(console: Console, summary: Summary, run: Path) -> None:

@@ -61,7 +61,7 @@ def check(
     epilog=epilog(
         "brokerlab emulate scenarios/quickstart.yaml",
         "brokerlab emulate scenarios/quickstart.yaml --set timeline.run=20s",
-        "brokerlab emulate scenarios/quickstart.yaml --set time_dilation=3",
+        "brokerlab emulate scenarios/quickstart.yaml --set time_dilation=auto",
         "brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7",
         "brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark",
         "brokerlab emulate scenarios/smoke.yaml --twin",

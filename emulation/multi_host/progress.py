@@ -81,6 +81,6 @@ class HostsProgress:
             (PhaseName.DRAIN, timeline.drain),
         )
         for name, seconds in phases:
-            end = begin + seconds * variant.scenario.time_dilation
+            end = begin + seconds * variant.scenario.dilation
             self._ahead.append((begin, name, end))
             begin = end

@@ -81,6 +81,7 @@ def emulate_on_hosts(request: HostsRequest, console: Console, when_over: Callabl
     `when_over` is called when the last variant has been run. Raises `UserError`s.
     """
     plan = request.plan
+    plan.require_dilation()
     members = _members(request)
     for variant in plan.variants:
         require_times_only(variant.schedule())
@@ -351,7 +352,7 @@ def _apart(variant: VariantPlan) -> float:
     The drain phase and the settling after clients have left end early on a host where no message moves.
     """
     timeline = variant.scenario.timeline
-    return (_PATIENCE + timeline.drain + (timeline.withdraw or 0.0)) * variant.scenario.time_dilation
+    return (_PATIENCE + timeline.drain + (timeline.withdraw or 0.0)) * variant.scenario.dilation
 
 
 def _broker_defect(error: PlayError) -> TaskFailure | None:

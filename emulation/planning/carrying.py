@@ -18,8 +18,6 @@ from emulation.network.model import LinkDriver
 from emulation.planning.plan import VariantPlan
 from record.errors import HostError
 
-MOST_BUSY = 0.6
-"""Share of the processors that a run should take: well below the limit of DEGRADED, because load has bursts."""
 MOST_CHANGES_A_SECOND = 100
 """Changes of links within any second that passes on the host. On two cores that are busy otherwise, too, a change takes
 3 to 5 ms, so that twice as many would still be made in time."""
@@ -89,7 +87,7 @@ def _require_bearable(variant: VariantPlan, driver: LinkDriver) -> None:
     assert variant.evolution is not None
     if driver is not LinkDriver.USERSPACE:
         raise HostError(f"motion: links of the driver {driver} do not appear and vanish; use --links userspace")
-    dilation = variant.scenario.time_dilation
+    dilation = variant.scenario.dilation
     most, begin = variant.evolution.most_changes(1 / dilation)
     if most > MOST_CHANGES_A_SECOND:
         needed = -(-most * dilation // MOST_CHANGES_A_SECOND)

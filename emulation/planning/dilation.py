@@ -35,8 +35,9 @@ from typing import Any
 import msgspec
 
 from broker_service.routing import read_options
-from emulation.planning.plan import VariantPlan
+from emulation.planning.plan import Plan, VariantPlan
 from emulation.planning.preparation import prepared_for
+from record.manifest import ChosenDilation
 from record.service_time import ServiceTime
 from scenario.faults.times import Moment
 from scenario.model import Brokers, Routing, Scenario, Timeline
@@ -65,7 +66,7 @@ def dilate(plan: VariantPlan) -> VariantPlan:
     The topology and workload sections of its scenario are as they were: the overlay and the workload, which were made
     of them, are stretched.
     """
-    factor = plan.scenario.time_dilation
+    factor = plan.scenario.dilation
     if factor == 1:
         return plan
     scenario, overlay = _scenario(plan.scenario, factor), _overlay(plan.overlay, factor)
@@ -77,6 +78,15 @@ def dilate(plan: VariantPlan) -> VariantPlan:
         workload=replace(plan.workload, stretch=plan.workload.stretch * factor),
         prepared=prepared_for(scenario, overlay, plan.workload),
     )
+
+
+def with_dilation(plan: Plan, chosen: ChosenDilation) -> Plan:
+    """The plan with the dilation that rehearsals chose, the same for all variants."""
+    variants = (
+        replace(variant, scenario=variant.scenario.model_copy(update={"time_dilation": chosen.factor}))
+        for variant in plan.variants
+    )
+    return replace(plan, variants=tuple(variants), dilation=chosen)
 
 
 def _scenario(scenario: Scenario, factor: float) -> Scenario:

@@ -23,11 +23,11 @@ from emulation.runtimes.interface import Resources
 from record.digests import encode_content, operation_digest, place_digest, publication_digest, summed
 from record.errors import BadInputError, HostError
 from record.log import EMULATOR
-from record.manifest import PlannedOperations, PlannedPublications
+from record.manifest import ChosenDilation, PlannedOperations, PlannedPublications
 from record.promises import Promises
 from scenario.faults import Demand, FaultSchedule
 from scenario.faults import plan as plan_faults
-from scenario.model import Scenario, Variant
+from scenario.model import AUTO, Scenario, Variant
 from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind, PlannedOperation
 from scenario.workload.workload import Workload
@@ -82,7 +82,7 @@ class VariantPlan:
     @property
     def lasts(self) -> float:
         """Seconds from the begin of the join phase to the end of the drain phase, as the host's clock shows them."""
-        return self.scenario.timeline.duration * self.scenario.time_dilation
+        return self.scenario.timeline.duration * self.scenario.dilation
 
     @property
     def promises(self) -> Promises:
@@ -167,6 +167,16 @@ class Plan:
     """The scenario as its file has it, overrides applied, before `vary`."""
     seed: int
     variants: tuple[VariantPlan, ...]
+    dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
+    """The time dilation that rehearsals chose for all variants; not set where the scenario states it."""
+
+    def require_dilation(self) -> None:
+        """Raises `BadInputError` where the time dilation is left to rehearsals, and none was chosen."""
+        if self.scenario.time_dilation == AUTO and self.dilation is msgspec.UNSET:
+            raise BadInputError(
+                "time_dilation: `auto` is for `brokerlab emulate` and `brokerlab campaign` on one host; write a "
+                "factor here, such as the one that `brokerlab check` predicts"
+            )
 
     def require_possible(self, runtime: str) -> None:
         """Raises `HostError` when this runtime cannot give brokers what some variant asks for, or inject its faults."""

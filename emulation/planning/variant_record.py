@@ -22,7 +22,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
     return VariantRecord(
         name=name,
         settings=dict(settings),
-        time_dilation=scenario.time_dilation,
+        time_dilation=scenario.dilation,
         promises=routing.promises,
         expected_delivery=UNSET if expect.delivery is None else expect.delivery,
         expected_judged=UNSET if expect.judged is None else expect.judged,

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 from emulation.planning.calibration import Calibration, HostCosts
-from emulation.planning.carrying import MOST_BUSY, Host, memory_of
+from emulation.planning.carrying import Host, memory_of
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.prediction.contention import lateness, mean_lateness
 from emulation.prediction.rehearsal import Rehearsal, rehearse
 from emulation.prediction.turns import Turn
+from record.slower_run import AIM
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
 
@@ -62,7 +63,7 @@ class Load:
     @property
     def carried(self) -> bool:
         """True where the busy share leaves room for bursts, and contention is a small part of the delay."""
-        return self.processors <= MOST_BUSY and self.share <= MOST_CONTENTION
+        return self.processors <= AIM and self.share <= MOST_CONTENTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,7 @@ def predict(plan: Plan, calibration: Calibration, host: Host) -> list[VariantPre
 
 
 def _predicted(variant: VariantPlan, rehearsal: Rehearsal, costs: HostCosts, host: Host) -> VariantPrediction:
-    dilation, timeline = variant.scenario.time_dilation, variant.scenario.timeline
+    dilation, timeline = variant.scenario.dilation, variant.scenario.timeline
     records = rehearsal.records_before + rehearsal.records * timeline.run / rehearsal.seconds
     load = load_of(variant, rehearsal, costs, host.processors, dilation)
     higher = (load_of(variant, rehearsal, costs, host.processors, factor) for factor in DILATIONS if factor >= dilation)

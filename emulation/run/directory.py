@@ -62,6 +62,7 @@ def write_manifest(
         image=image,
         program=program,
         at_rest=at_rest,
+        dilation=plan.dilation,
         kernel=provenance.kernel(),
         git_revision=provenance.git_revision(),
         clock=clock,

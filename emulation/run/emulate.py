@@ -55,6 +55,7 @@ def emulate(
     `when_over` is called as soon as the last variant's messages have arrived, before its processes are stopped.
     Raises `UserError`s; what was made until then is removed first.
     """
+    plan.require_dilation()
     plan.require_possible(rungs.runtime.name)
     if share_of is whole:  # hosts that share a run were asked by their controller
         require_carried(plan.variants, rungs.driver, this_host())

@@ -76,7 +76,7 @@ def _run(context: RunContext, turn: Turn, deploy: Deploy, measurements: list[Mea
     """Runs one variant, and adds its measurements before it begins."""
     variant, files = turn.variant, turn.files
     dilated = dilate(variant)
-    measured = Measurements(variant=variant.name, time_dilation=variant.scenario.time_dilation)
+    measured = Measurements(variant=variant.name, time_dilation=variant.scenario.dilation)
     with deploy(dilated, measured) as deployment:
         record = new_variant(variant.name, variant.settings, variant.scenario)
         record.topology, record.underlay, record.movements = files.topology, files.underlay, files.movements
@@ -93,4 +93,4 @@ def _show(context: RunContext, turn: Turn, deployment: Deployment) -> None:
     snapshot, clock = context.snapshot, deployment.clock
     snapshot.clock = lambda: clock() / SECOND
     snapshot.begin_variant(turn.variant.name, turn.number, snapshot.clock() + turn.left)
-    snapshot.dilation = turn.variant.scenario.time_dilation
+    snapshot.dilation = turn.variant.scenario.dilation

@@ -19,7 +19,7 @@ import msgspec
 from emulation.host import provenance
 from record.errors import BadInputError, unusable_directory
 from record.files import read_file, replace_file
-from record.manifest import Host
+from record.manifest import ChosenDilation, Host
 from studies.campaign.cell import CampaignCell
 from studies.campaign.cells import fingerprint
 from studies.campaign.model import Campaign
@@ -50,6 +50,8 @@ class CampaignManifest(msgspec.Struct, frozen=True, kw_only=True):
     git_revision: str | None
     kernel: str
     host: Host
+    dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
+    """The time dilation of all cells, where rehearsals chose it before the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,19 @@ class CampaignDirectory(CellStore[CampaignResult]):
                 "cells done), so its results are of another campaign: choose another directory with --out, or run all "
                 "again with --fresh, which removes them"
             )
+
+    @property
+    def dilation(self) -> ChosenDilation | msgspec.UnsetType:
+        """The time dilation that rehearsals chose for all cells; not set where none did."""
+        earlier = self._earlier()
+        return msgspec.UNSET if earlier is None else earlier.dilation
+
+    def keep_dilation(self, chosen: ChosenDilation) -> None:
+        """Keeps the chosen dilation, which a resumed campaign takes again. To be called while the directory is open."""
+        earlier = self._earlier()
+        assert earlier is not None
+        manifest = msgspec.structs.replace(earlier, dilation=chosen)
+        replace_file(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
     def _earlier(self) -> CampaignManifest | None:
         try:

@@ -19,6 +19,7 @@ from analysis.tables.power import Power
 from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict, worst
 from record.files import replace_file
+from record.manifest import ChosenDilation
 from studies.campaign.result import CampaignResult, VariantResult
 from studies.cells.attempt import Attempt, counted_attempt
 
@@ -112,6 +113,8 @@ class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The worst of all cells."""
     matrix: list[MatrixEntry]
     cells: list[CellLine]
+    dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
+    """The time dilation of all cells, where rehearsals chose it."""
 
 
 def line_of(attempts: Sequence[Attempt[CampaignResult]], result: CampaignResult) -> CellLine:
@@ -122,7 +125,13 @@ def line_of(attempts: Sequence[Attempt[CampaignResult]], result: CampaignResult)
 
 
 def summarise(
-    name: str, description: str, fingerprint: str, planned: int, lines: Sequence[CellLine]
+    name: str,
+    description: str,
+    fingerprint: str,
+    planned: int,
+    lines: Sequence[CellLine],
+    *,
+    dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET,
 ) -> CampaignSummary:
     """Summarises the cells that are done, in the campaign's order."""
     results = [line.result for line in lines]
@@ -136,6 +145,7 @@ def summarise(
         fidelity=worst(FidelityVerdict(result.fidelity) for result in results),
         matrix=_matrix(results),
         cells=list(lines),
+        dilation=dilation,
     )
 
 

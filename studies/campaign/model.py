@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, field_validator
 
 from record.errors import BadInputError
-from scenario.model import Expect
+from scenario.model import AUTO, Expect
 from scenario.sections.faults import FaultItem
 from scenario.sections.messages import describe
 from scenario.sections.section import FilePath, Name, Section
@@ -72,6 +72,13 @@ class Campaign(Section):
             if path.split(".")[0] in _FROM_CAMPAIGN:
                 raise ValueError(f"{path} cannot be set here; a campaign has `seeds` and `faults` for every cell")
         return fields
+
+    @field_validator("factors")
+    @classmethod
+    def _has_one_chosen_dilation(cls, factors: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        if AUTO in factors.get("time_dilation", ()):
+            raise ValueError(f"time_dilation: `{AUTO}` gives all cells the same factor; write it under `set`")
+        return factors
 
     @field_validator("seeds")
     @classmethod

@@ -106,6 +106,8 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     fidelity = ", ".join(f"{counted[verdict]} {verdict}" for verdict in FidelityVerdict if counted[verdict]) or "-"
     yield f"{summary.done} of {summary.planned} cells done; delivery correct in {correct}; fidelity: {fidelity}"
     yield Power.total(variant.power for result in results for variant in result.variants).in_words()
+    if summary.dilation is not UNSET:
+        yield f"time dilation {summary.dilation.in_words()}"
     again = sum(line.attempts - 1 for line in summary.cells)
     if again:
         attempts = "attempt" if again == 1 else "attempts"

@@ -10,15 +10,17 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import UNSET
 from rich.console import Console
 
 from emulation.host import provenance
+from emulation.planning.dilation import with_dilation
 from emulation.run import RunOutcome, emulate
 from emulation.runtimes.ladder import AUTO, Rungs, Simulated, choose
 from emulation.upkeep.clean import clean
 from record.callbacks import do_nothing
 from studies.cells.attempt import AnyAttempt, Attempt, CellRequest, was_disturbed
-from studies.cells.cell import AnyCell, judged
+from studies.cells.cell import judged
 
 _KIB = 1024
 """Unit of `ru_maxrss` on Linux, in bytes."""
@@ -33,7 +35,7 @@ def run_cell(request: CellRequest, directory: Path, console: Console) -> AnyAtte
     cell = request.cell
     try:
         rungs = choose(request.runtime, AUTO, lambda line: console.print(line, markup=False, soft_wrap=True))
-        outcome = _run(cell, rungs, directory, console)
+        outcome = _run(request, rungs, directory, console)
         result = judged(cell, outcome, rungs.runtime.name)
         kept = request.keep.keeps(result)
     except BaseException:
@@ -56,11 +58,13 @@ def run_cell(request: CellRequest, directory: Path, console: Console) -> AnyAtte
     )
 
 
-def _run(cell: AnyCell, rungs: Rungs | Simulated, directory: Path, console: Console) -> RunOutcome:
-    plan = cell.plan()
+def _run(request: CellRequest, rungs: Rungs | Simulated, directory: Path, console: Console) -> RunOutcome:
+    plan = request.cell.plan()
     if isinstance(rungs, Simulated):
         directory.mkdir(parents=True, exist_ok=True)
-        return cell.simulate(plan, directory)
+        return request.cell.simulate(plan, directory)
+    if request.dilation is not UNSET:
+        plan = with_dilation(plan, request.dilation)
     clean(None if rungs.docker is None else rungs.docker.client)
     return emulate(plan, rungs, directory, console, do_nothing)
 

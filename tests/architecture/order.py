@@ -87,7 +87,7 @@ ROOMS: Mapping[str, Floors] = {
         "claims pipeline query report",
     ),
     "studies": _floors(
-        "calibration junit",
+        "calibration junit rehearsal",
         "cells",
         "reproduction",
         "conformance fitting verdict_cases",

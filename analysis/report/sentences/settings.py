@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec import UNSET
 
 from analysis.report.data import ReportData
+from analysis.report.sentences.dilation import missing_in_words
 from topology.model import MeshLinks, Overlay, range_of_rates
 
 
@@ -47,7 +49,14 @@ def _pace(data: ReportData) -> list[tuple[str, str]]:
         shown = f"{next(iter(dilations.values())):g}"
     else:
         shown = ", ".join(f"{name} {dilation:g}" for name, dilation in dilations.items())
-    return [("Time dilation", f"{shown} times slower than the scenario; all times here are the scenario's")]
+    rows = [("Time dilation", f"{shown} times slower than the scenario; all times here are the scenario's")]
+    if data.run.dilation is not UNSET:
+        rows.append(("Time dilation chosen", data.run.dilation.in_words()))
+    for variant in data.summary.variants:
+        missing = missing_in_words(variant.delay, dilations.get(variant.name, 1.0))
+        if missing is not None:
+            rows.append((f"Dilated delays, {variant.name}", missing))
+    return rows
 
 
 def _calibration(data: ReportData) -> list[tuple[str, str]]:

@@ -41,6 +41,7 @@ def test_a_dilation_moves_turns_apart(dilation: float, late: list[int]) -> None:
 def test_a_turn_is_late_with_its_cause_and_the_wait_counts_once() -> None:
     flood = [Turn("B1", 0, 10), Turn("B2", 0, 10), Turn("B3", 0, 10)]
     assert lateness([*flood, Turn("S", 10, 1, cause=2)], 1)[3] == 20, "B3 was 20 late, and so is what it causes"
+    assert lateness([*flood, Turn("S", 10, 1, cause=2)], 2)[3] == 10, "a processor is free at 10, and B3 ends at 20"
 
 
 def test_a_dilation_stretches_what_is_between_turns_and_not_the_turns() -> None:

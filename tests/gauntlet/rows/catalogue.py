@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.gauntlet.model import Row
-from tests.gauntlet.rows import budget, detection, faulty, links, logs, matching, network, routers, sessions, simulator
+from tests.gauntlet.rows import (
+    budget,
+    detection,
+    dilation,
+    faulty,
+    links,
+    logs,
+    matching,
+    network,
+    routers,
+    sessions,
+    simulator,
+)
 
 _DEFECTS = (
     routers.AREA,
@@ -24,6 +36,7 @@ _INFIDELITIES = (
     simulator.WORKLOAD,
     simulator.SIMULATOR,
     budget.BUDGET,
+    dilation.DILATION,
 )
 
 DEFECTS: Sequence[Row] = [row for area in _DEFECTS for row in area]

@@ -1,0 +1,167 @@
+"""Rehearsals that choose a time dilation: how often, of what, and that nothing of them stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import Mock
+
+import msgspec
+import pytest
+
+from analysis.tables.budget import DelayParts
+from analysis.tables.summary import Delay, DelayBudget, VariantSummary
+from emulation.planning.calibration import Calibration
+from emulation.planning.carrying import Host
+from emulation.planning.dilation import with_dilation
+from emulation.planning.plan import Plan, make_plan
+from emulation.run import RunOutcome
+from emulation.run.interrupt import Interrupted
+from emulation.simulation.run import simulate
+from record import manifest
+from scenario.loading import load_text
+from studies import rehearsal
+from studies.rehearsal import MOST_ROUNDS, REHEARSED, Rehearsing, contention_share, next_factor, rehearsed_scenario
+
+SCENARIO = """
+name: pair
+topology: {kind: line, brokers: 2, link: {delay: 5ms}}
+routing: {protocol: tid}
+workload:
+  publications: {source: stocks, publishers: 2, rate: 10/s}
+  subscriptions: {subscribers: 2, selectivity: 100%}
+timeline: {join: 2s, run: 20s, drain: 5s, withdraw: 3s}
+vary: {workload.publications.rate: [10/s, 20/s]}
+faults: [{at: run+1s, kill: B2, for: 1s}]
+logs: {publications: 50%}
+time_dilation: auto
+"""
+
+
+def planned() -> Plan:
+    return make_plan(load_text(SCENARIO, "pair.yaml"))
+
+
+class Stage:
+    """Rehearsals in virtual time, and the plans that were deployed."""
+
+    def __init__(self, *, frame: int = 0) -> None:
+        self.deployed: list[Plan] = []
+        self.directories: list[Path] = []
+        self.lines: list[str] = []
+        self.interrupted = False
+        costs = Calibration(frame=frame, work={"publish": 1})
+        self.rehearsing = Rehearsing(costs, Host(1, 1 << 30), self._deploy, self.lines.append)
+
+    def _deploy(self, plan: Plan, directory: Path) -> RunOutcome:
+        self.deployed.append(plan)
+        self.directories.append(directory)
+        outcome = simulate(plan, directory)
+        outcome.interrupted = self.interrupted
+        return outcome
+
+
+@pytest.fixture
+def shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float | None]]:
+    """The share of contention that each rehearsal finds, in turn."""
+    given: list[float | None] = []
+    left = iter(given)
+    monkeypatch.setattr(rehearsal, "contention_share", lambda _: next(left))
+    yield given
+
+
+def test_a_calm_rehearsal_keeps_the_planners_factor_and_nothing_stays() -> None:
+    stage = Stage()
+    chosen = stage.rehearsing.choose([planned()])
+    assert (chosen.factor, chosen.planned, chosen.kept, len(chosen.rehearsals)) == (1.0, 1.0, True, 1)
+    assert chosen.rehearsals[0].contention == 0 and chosen.rehearsals[0].seconds > 0
+    assert not stage.directories[0].exists(), "the rehearsal's logs are thrown away"
+    (rehearsed,) = stage.deployed
+    assert [variant.name for variant in rehearsed.variants] == ["base"], "one variant stands for all"
+    assert chosen.variant == "20-s", "the one that takes most"
+
+
+def test_the_factor_begins_with_the_planners_and_rises(shares: list[float | None]) -> None:
+    shares += [0.4, 0.08, 0.03]
+    stage = Stage(frame=12_000_000)
+    chosen = stage.rehearsing.choose([planned()])
+    tried = [each.dilation for each in chosen.rehearsals]
+    assert tried == sorted(set(tried)) and len(tried) == 3
+    assert tried[0] == chosen.planned > 1 and chosen.factor == tried[-1] and chosen.kept
+    assert [plan.scenario.time_dilation for plan in stage.deployed] == tried
+    assert "40% of the delay" in chosen.in_words() and f"{chosen.factor:g}, chosen for all" in chosen.in_words()
+
+
+def test_after_three_rounds_the_next_factor_is_taken_and_called_unconfirmed(shares: list[float | None]) -> None:
+    shares += [0.9] * 9
+    chosen = Stage().rehearsing.choose([planned()])
+    assert len(chosen.rehearsals) == MOST_ROUNDS and not chosen.kept
+    assert chosen.factor > chosen.rehearsals[-1].dilation
+    assert "not confirmed by a rehearsal" in chosen.in_words()
+
+
+def test_contention_that_cannot_be_measured_ends_it(shares: list[float | None]) -> None:
+    shares += [None]
+    chosen = Stage().rehearsing.choose([planned()])
+    assert (len(chosen.rehearsals), chosen.factor, chosen.kept) == (1, chosen.planned, False)
+    assert "contention not measured" in chosen.in_words()
+
+
+def test_an_interrupted_rehearsal_chooses_nothing() -> None:
+    stage = Stage()
+    stage.interrupted = True
+    with pytest.raises(Interrupted):
+        stage.rehearsing.choose([planned()])
+    assert not stage.directories[0].exists()
+
+
+def test_the_heaviest_of_several_plans_is_rehearsed() -> None:
+    lighter = make_plan(load_text(SCENARIO.replace("[10/s, 20/s]", "[1/s, 2/s]"), "pair.yaml"))
+    chosen = Stage().rehearsing.choose([lighter, planned(), lighter])
+    assert chosen.variant == "20-s"
+
+
+def test_a_rehearsal_is_the_beginning_of_the_run_in_calm_weather() -> None:
+    scenario = planned().variants[1].scenario
+    short = rehearsed_scenario(scenario, 3.0)
+    assert short.workload == scenario.workload and short.topology == scenario.topology and short.seed == scenario.seed
+    assert (short.timeline.run, short.timeline.drain, short.timeline.withdraw) == (REHEARSED, 2.0, None)
+    assert (short.faults, short.logs, short.name, short.time_dilation) == ((), None, "rehearsal", 3.0)
+
+
+def test_steps_are_larger_for_more_contention() -> None:
+    assert next_factor(1.0, 0.06) == 1.5
+    assert next_factor(2.0, 0.9) == 4.0
+    assert next_factor(100.0, 0.9) == 200.0
+
+
+def test_all_variants_get_the_factor_and_the_manifest_states_it(tmp_path: Path, shares: list[float | None]) -> None:
+    shares += [0.3, 0.01]
+    chosen = Stage().rehearsing.choose([planned()])
+    run = simulate(with_dilation(planned(), chosen), tmp_path).directory
+    record = manifest.read(run)
+    assert record.scenario["time_dilation"] == "auto" and record.dilation == chosen
+    assert {variant.time_dilation for variant in record.variants} == {chosen.factor} != {1.0}
+
+
+def test_a_simulated_run_needs_no_rehearsal(tmp_path: Path) -> None:
+    record = manifest.read(simulate(planned(), tmp_path).directory)
+    assert record.dilation is msgspec.UNSET
+    assert {variant.time_dilation for variant in record.variants} == {1.0}
+
+
+def summary_of(budget: DelayBudget | msgspec.UnsetType) -> VariantSummary:
+    summary = Mock(spec=VariantSummary)
+    summary.delay = Mock(spec=Delay, budget=budget)
+    return summary
+
+
+@pytest.mark.parametrize(("contention", "share"), [(2.0, 0.2), (0.0, 0.0), (None, None)])
+def test_the_share_is_that_of_the_delay(contention: float | None, share: float | None) -> None:
+    parts = DelayParts(
+        links_ms=8.0 if contention else 10.0, waiting_for_links_ms=0, waiting_at_brokers_ms=0, work_ms=0, platform_ms=0,
+        contention_ms=contention, unexplained_ms=0, unexplained_absolute_ms=0,
+    )  # fmt: skip
+    budget = DelayBudget(notifications=3, parts=parts, contention_at=None, unexplained_at=None)
+    assert contention_share(summary_of(budget)) == share
+    assert contention_share(summary_of(msgspec.UNSET)) is None
