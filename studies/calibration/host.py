@@ -45,16 +45,16 @@ def host_costs(loaded: LoadedRun, rest: Path, charged: Calibration) -> HostCosts
 
     Raises `HostError` where nobody sampled the processors of a run.
     """
-    busy = _busy(loaded.outcome)
+    taken = _taken(loaded.outcome)
     rehearsal = rehearse(loaded.variant, msgspec.structs.replace(charged, host=HostCosts()))
     used, idle = used_processors(loaded.outcome.directory), used_processors(rest)
-    return costs_of(rehearsal, used, idle, busy, loaded.variant.overlay)
+    return costs_of(rehearsal, used, idle, taken, loaded.variant.overlay)
 
 
-def costs_of(rehearsal: Rehearsal, used: Counter[str], idle: Counter[str], busy: float, overlay: Overlay) -> HostCosts:
+def costs_of(rehearsal: Rehearsal, used: Counter[str], idle: Counter[str], taken: float, overlay: Overlay) -> HostCosts:
     """The costs, from the processors that a rehearsed run used and those that one at rest used.
 
-    `busy` processors were busy in all, others' programs included.
+    `taken` is the number of processors that the first run took in all, without other programs.
     """
     turns, work = Counter[str](), 0
     for turn in rehearsal.turns:
@@ -66,7 +66,7 @@ def costs_of(rehearsal: Rehearsal, used: Counter[str], idle: Counter[str], busy:
         excess = (used[node] - idle[node]) * rehearsal.seconds - known
         return max(0, round(excess / max(1, turns[node]) * SECOND))
 
-    at_rest = max(0.0, busy - used.total()) + sum(idle[node] for node in _OTHERS)
+    at_rest = max(0.0, taken - used.total()) + sum(idle[node] for node in _OTHERS)
     of_links = LINK_PART * idle[RELAY]
     return HostCosts(
         turn=each(_BROKERS, work / SECOND),
@@ -101,7 +101,7 @@ def used_processors(run: Path) -> Counter[str]:
     return Counter({node: time / 1e6 / seconds for node, time in used.items()})
 
 
-def _busy(outcome: RunOutcome) -> float:
-    """Processors of the host that were busy in the run phase."""
+def _taken(outcome: RunOutcome) -> float:
+    """Processors of the host that a run took in its run phase, the emulator included."""
     use = outcome.fidelity.variants[0].processors
-    return 0.0 if use is None else use.busy * manifest.read(outcome.directory).host.cpus
+    return 0.0 if use is None else use.share * manifest.read(outcome.directory).host.cpus
