@@ -20,10 +20,10 @@ from analysis.budget.links import Range
 from analysis.budget.tables import BudgetTables
 from analysis.budget.waits import Waits
 from emulation.simulation.links import Direction
-from record.files import LOGS, PROCESSORS
+from record.files import LOGS, MANIFEST, PROCESSORS
 from record.log import Event
-from record.processors import ProcessorBlock
-from record.time_units import MILLISECOND
+from record.processors import ProcessorBlock, QuotaBlock
+from record.time_units import MILLISECOND, SECOND
 from tests.gauntlet import scenarios
 from tests.gauntlet.model import Area
 from tests.gauntlet.planting import EveryNth, around
@@ -33,27 +33,31 @@ HONEST = Area("budget, honest")
 
 _RUN = scenarios.TID_LINE.but("a line, links of 20 ms", {"topology.link": {"delay": "20ms"}})
 _SERVED = scenarios.TID_LINE.but("a line, 4 ms of service", {"brokers.service_time": "4ms"})
-_HELD_UP = 2 * MILLISECOND
+_SHORT, _LONG = 2 * MILLISECOND, 40 * MILLISECOND
 _MICROSECOND = 1000
-_WAITS: list[int] = []
-"""The ends of the waits that are planted in this run."""
 Times = tuple[int, int, int, int]
 """Begin and end of an interval, waiting and running in it, in nanoseconds."""
+_WAITS: list[Times] = []
+"""The waits of B4 that are planted in this run."""
 
 
-def _held_up() -> None:
-    """Every third message to B4 comes 2 ms after its link was through with it."""
+def _held_up(by: int = _SHORT) -> None:
+    """Every third message to B4 comes later than its link was through with it."""
     third = EveryNth(3)
 
     def arrival(original, self, now, size, latency):
         if not (self._seed.endswith("-B4") and third()):
             return original(self, now, size, latency)
-        late = original(self, now, size, latency + _HELD_UP)
-        self.left_at += _HELD_UP
-        _WAITS.append(self.left_at)
+        late = original(self, now, size, latency + by)
+        self.left_at += by
+        _WAITS.append((self.left_at - by, self.left_at, by, 0))
         return late
 
     around(Direction, "arrival", arrival)
+
+
+def _held_up_for_long() -> None:
+    _held_up(_LONG)
 
 
 def _sampled(run: Path, intervals: Mapping[str, Iterable[Times]]) -> None:
@@ -71,7 +75,7 @@ def _sampled(run: Path, intervals: Mapping[str, Iterable[Times]]) -> None:
 
 def _waits_of_b4(run: Path) -> None:
     """The sampler's file of a run in which B4 waited for a processor as planted."""
-    _sampled(run, {"B4": [(end - _HELD_UP, end, _HELD_UP, 0) for end in _WAITS]})
+    _sampled(run, {"B4": _WAITS})
 
 
 def _counted(run: Path, factor: float) -> None:
@@ -84,6 +88,14 @@ def _work(run: Path, broker: str, factor: float) -> Iterator[Times]:
     gauges = [(record["time"], record["duration"]) for record in records if record["event"] == Event.LOAD]
     for (begin, before), (end, after) in pairwise(gauges):
         yield begin, end, 0, round(factor * (after - before))
+
+
+def _as_on_a_host(run: Path) -> None:
+    """Makes the manifest that of real brokers, whose calibration is a model, and whose delays are replayed."""
+    manifest = json.loads((run / MANIFEST).read_bytes())
+    manifest["at_rest"] = manifest.pop("calibration")
+    manifest["links"] = {"name": "userspace", "reason": "asked for"}
+    (run / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
 
 
 # Sums and parts
@@ -111,9 +123,9 @@ def passages_over_links_count_twice() -> None:
 @BUDGET.row(_RUN, r"parts add up to .* the delays are")
 def the_way_from_the_publisher_is_left_out() -> None:
     def from_publisher(original, made, variant, waits):
-        cut = original(made, variant, waits)
+        cut, come = original(made, variant, waits)
         cut.parts[:] = 0
-        return cut
+        return cut, come
 
     around(ends, "from_publisher", from_publisher)
 
@@ -151,5 +163,53 @@ def half_of_the_brokers_threads_are_missed(run: Path) -> None:
     _counted(run, 0.5)
 
 
+# What the host did, and what is left out
+
+
+def _relay_held_up() -> None:
+    """All that is written to a link while the relay is stopped, for 0.4 s, is carried on when that ends."""
+    begin, end = 4 * SECOND, 4 * SECOND + 4 * SECOND // 10
+
+    def arrival(original, self, now, size, latency):
+        late = max(end - now, 0) if now >= begin else 0
+        arrived = original(self, now, size, latency + late)
+        self.left_at = max(self.left_at, arrived - latency)
+        return arrived
+
+    around(Direction, "arrival", arrival)
+
+
+def _sampled_on_a_host(run: Path) -> None:
+    """The sampler's file of a run on a host on which nobody waited for a processor."""
+    _as_on_a_host(run)
+    _counted(run, 1.0)
+
+
+def _waits_on_a_host(run: Path) -> None:
+    """The sampler's file of a run on a host on which B4 waited for a processor as planted."""
+    _as_on_a_host(run)
+    _waits_of_b4(run)
+
+
+def _quota_on_a_host(run: Path) -> None:
+    """The file of such a run where B4's own quota took these times."""
+    _waits_on_a_host(run)
+    times = [time // _MICROSECOND for begin, end, waited, _ in _WAITS for time in (0, begin, end, waited)]
+    with (run / PROCESSORS).open("ab") as file:
+        file.write(msgspec.json.encode(QuotaBlock("base", 0, ["B4"], times)) + b"\n")
+
+
+def _quota_forgotten() -> None:
+    _held_up_for_long()
+    around(Waits, "held_back", lambda original, self, look, nodes, begin, end: np.zeros_like(begin))
+
+
+_AT_B4 = r"ms are this host's, most of it at B4"
+BUDGET.add("the relay is held up", _RUN, _relay_held_up, r"nothing explains [1-9]", _sampled_on_a_host)
+BUDGET.add("a broker waits long", _RUN, _held_up_for_long, _AT_B4, _waits_on_a_host)
+BUDGET.add("a planned quota is left out", _RUN, _quota_forgotten, _AT_B4, _quota_on_a_host)
+BUDGET.add("waits are left out", _RUN, _held_up_for_long, r"nothing explains [1-9].* B4", _sampled_on_a_host)
+HONEST.add("a broker's quota holds it back", _RUN, _held_up_for_long, "", _quota_on_a_host)
+HONEST.add("a run on a host that nobody else uses", _RUN, lambda: None, "", _sampled_on_a_host)
 HONEST.add("a broker waits for a processor", _RUN, _held_up, "", _waits_of_b4)
 HONEST.add("brokers' threads are sampled", _SERVED, lambda: None, "", lambda run: _counted(run, 1.0))
