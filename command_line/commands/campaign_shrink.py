@@ -14,9 +14,8 @@ from studies.campaign.directory import CampaignDirectory
 from studies.campaign.result import CampaignResult
 from studies.campaign.sentences import repeat_command
 from studies.campaign.shrink import NotReproducedError, shrink
-from studies.cells.board import ConsoleBoard, RemainingTime
 from studies.cells.executors.interface import ExecutorOptions
-from studies.cells.scheduler import run_cells
+from studies.cells.scheduler import require_results
 
 
 def shrink_failures(
@@ -50,15 +49,7 @@ def _shrink(
     scratch = CampaignDirectory(directory.cell(cell.key) / "shrink")
 
     def run(candidate: CampaignCell) -> CampaignResult:
-        if (known := scratch.result(candidate)) is not None:
-            return known
-        with ConsoleBoard(console, 1, 0, RemainingTime([], 1)) as board:
-            if not run_cells(options, scratch, [candidate], board):
-                raise KeyboardInterrupt
-        if (failure := scratch.failure(candidate)) is not None:
-            raise failure.error(candidate.key)
-        result = scratch.result(candidate)
-        assert result is not None
+        (result,) = require_results(options, scratch, [candidate], console)
         return result
 
     console.print(f"\n{cell.key}: looking for the faults it takes, on runtime {options.runtime}", markup=False)

@@ -1,6 +1,6 @@
 """Many runs: one engine for every study that runs scenarios and reads something from each run.
 
-A study (`studies.campaign`, `studies.reproduction`) says what is its own:
+A study (`studies.campaign`, `studies.reproduction`, `studies.fitting`) says what is its own:
 
 - which *cells* there are: a `Cell` is one scenario with one seed, whole and picklable, with a key;
 - how the simulator runs one (`Cell.simulate`), and what is read from a finished run (`Cell.read`): a `CellResult`;
@@ -15,10 +15,9 @@ The engine does what is common to all of them:
 - `scheduler`: the loop from executor to store and board, and Ctrl-C;
 - `board`: progress lines and the time left.
 
-Two studies are not of this kind. Calibration makes one run, whose latencies are the result. A trial of `fitting` is a
-chain of three scenarios, where the first decides about the others, and its candidates follow from earlier trials.
+Calibration is not of this kind: it makes one run, whose latencies are the result.
 """
 
-from studies.cells.cell import AnyCell, Cell, CellResult, run_simulated
+from studies.cells.cell import AnyCell, Cell, CellResult
 
-__all__ = ["AnyCell", "Cell", "CellResult", "run_simulated"]
+__all__ = ["AnyCell", "Cell", "CellResult"]

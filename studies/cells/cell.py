@@ -10,12 +10,9 @@ from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from analysis.engines import PlainEngine
-from analysis.pipeline import analyze
 from analysis.tables.summary import CORRECT, Summary
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import RunOutcome
-from emulation.runtimes.ladder import SIMULATED
 from emulation.simulation.run import simulate
 from record.files import replace_file
 from scenario.loading import load_text
@@ -89,7 +86,7 @@ class Cell(ABC, Generic[Result_co]):
 
     @abstractmethod
     def read(self, outcome: RunOutcome, summary: Summary, runtime: str) -> Result_co:
-        """The result of a run that was analysed."""
+        """The result of a run that was analysed. The same simulated cell has the same one wherever it runs."""
 
 
 AnyCell: TypeAlias = Cell[CellResult]
@@ -97,18 +94,3 @@ AnyCell: TypeAlias = Cell[CellResult]
 
 class CellInterruptedError(Exception):
     """The run was interrupted before its end, so there is nothing to judge."""
-
-
-def run_simulated(cell: Cell[Result], directory: Path) -> Result:
-    """Runs a cell in virtual time with its run directory below `directory`, which the caller removes or keeps.
-
-    The same cell has the same result wherever it runs. Raises `UserError`s.
-    """
-    return judged(cell, cell.simulate(cell.plan(), directory), SIMULATED)
-
-
-def judged(cell: Cell[Result], outcome: RunOutcome, runtime: str) -> Result:
-    """Analyses a run of the cell. Raises `UserError`s, and `CellInterruptedError` where the run was interrupted."""
-    if outcome.interrupted:
-        raise CellInterruptedError(cell.key)
-    return cell.read(outcome, analyze(outcome.directory, PlainEngine()), runtime)

@@ -13,6 +13,8 @@ from pathlib import Path
 from msgspec import UNSET
 from rich.console import Console
 
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
 from emulation.host import provenance
 from emulation.planning.dilation import with_dilation
 from emulation.run import RunOutcome, emulate
@@ -20,7 +22,7 @@ from emulation.runtimes.ladder import AUTO, Rungs, Simulated, choose
 from emulation.upkeep.clean import clean
 from record.callbacks import do_nothing
 from studies.cells.attempt import AnyAttempt, Attempt, CellRequest, was_disturbed
-from studies.cells.cell import judged
+from studies.cells.cell import CellInterruptedError
 
 _KIB = 1024
 """Unit of `ru_maxrss` on Linux, in bytes."""
@@ -29,14 +31,16 @@ _KIB = 1024
 def run_cell(request: CellRequest, directory: Path, console: Console) -> AnyAttempt:
     """Runs a cell with its run directory below `directory`, which is removed unless the run is kept.
 
-    Raises `UserError`s, `CellInterruptedError`.
+    Raises `UserError`s, and `CellInterruptedError` where the run was interrupted.
     """
     began, clock, worked = datetime.now(UTC), time.monotonic(), time.process_time()
     cell = request.cell
     try:
         rungs = choose(request.runtime, AUTO, lambda line: console.print(line, markup=False, soft_wrap=True))
         outcome = _run(request, rungs, directory, console)
-        result = judged(cell, outcome, rungs.runtime.name)
+        if outcome.interrupted:
+            raise CellInterruptedError(cell.key)
+        result = cell.read(outcome, analyze(outcome.directory, PlainEngine()), rungs.runtime.name)
         kept = request.keep.keeps(result)
     except BaseException:
         _remove_all(directory)

@@ -6,14 +6,17 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
+from rich.console import Console
+
 from emulation.host.signals import handled_signals
 from record.callbacks import do_nothing
 from studies.cells.attempt import CellFailure
-from studies.cells.cell import AnyCell
+from studies.cells.board import ConsoleBoard, RemainingTime
+from studies.cells.cell import AnyCell, Cell, Result
 from studies.cells.executors.hosts import HostExecutor
 from studies.cells.executors.interface import Executor, ExecutorOptions, ProgressBoard
 from studies.cells.executors.processes import process_executor
-from studies.cells.store import AnyStore
+from studies.cells.store import AnyStore, CellStore
 
 
 def run_cells(options: ExecutorOptions, store: AnyStore, cells: Sequence[AnyCell], board: ProgressBoard) -> bool:
@@ -33,6 +36,20 @@ def run_cells(options: ExecutorOptions, store: AnyStore, cells: Sequence[AnyCell
         return False
     store.tidy()
     return not interrupt.asked
+
+
+def require_results(
+    options: ExecutorOptions, store: CellStore[Result], cells: Sequence[Cell[Result]], console: Console
+) -> list[Result]:
+    """The results of cells, of which the missing ones are run. Must be called while the store is held.
+
+    Raises `KeyboardInterrupt` where the user ended it, and the error of a cell that failed.
+    """
+    needed = [cell for cell in cells if store.result(cell) is None]
+    with ConsoleBoard(console, len(needed), 0, RemainingTime(needed, options.in_parallel)) as board:
+        if not run_cells(options, store, needed, board):
+            raise KeyboardInterrupt
+    return [store.require(cell) for cell in cells]
 
 
 def record_attempts(

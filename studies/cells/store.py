@@ -157,6 +157,14 @@ class CellStore(Generic[Result_co]):
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
+    def require(self, cell: AnyCell) -> Result_co:
+        """The result of a cell that was run. Raises the error of a cell that failed."""
+        if (result := self.result(cell)) is not None:
+            return result
+        failure = self.failure(cell)
+        assert failure is not None
+        raise failure.error(cell.key)
+
     def failures(self, cells: Sequence[AnyCell]) -> dict[str, CellFailure]:
         """The cells of these that failed, by key, with the reasons."""
         return {cell.key: failure for cell in cells if (failure := self.failure(cell)) is not None}

@@ -16,16 +16,23 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from emulation.host.worker_processes import WorkerProcesses
+from rich.console import Console
+
+from emulation.runtimes.ladder import SIMULATED
+from record.errors import UserError
+from record.exit_codes import ExitCode
+from studies.cells.attempt import Keep
+from studies.cells.executors.interface import ExecutorOptions
+from studies.cells.scheduler import require_results
+from studies.cells.store import CellStore
 from studies.fitting.candidates import IN_USE, Candidate, hypercube, near, slower
+from studies.fitting.cell import Figure, FigureCell, FigureResult
 from studies.fitting.stated import NUMBERS, STATEMENTS, Given, cost, loss, loss_beyond, mean, slowness
-from studies.fitting.trial import Trial, conduct, read_result
 
 HOPELESS = 1.5
 """Loss by Fig. 5(a) alone from which on the first seed of a candidate has no other figures."""
@@ -41,27 +48,35 @@ HALVING = ((8, 4), (4, 8), (3, 12))
 
 
 class Fit:
-    """All trials so far, on disk, so that an interrupted fit goes on where it ended."""
+    """All trials so far, in a directory, so that an interrupted fit goes on where it ended."""
 
-    def __init__(self, directory: Path, jobs: int) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        self._directory = directory
-        self._processes = WorkerProcesses(conduct, jobs, preload=[conduct.__module__])
+    def __init__(self, store: CellStore[FigureResult], options: ExecutorOptions) -> None:
+        self._store = store
+        self._options = options
+        self._console = Console(stderr=True, highlight=False)
         self._given: dict[Candidate, dict[int, Given]] = {}
 
     def try_each(self, candidates: Iterable[Candidate], seeds: int) -> None:
-        """Conducts the trials of these candidates with seeds 1 to `seeds` that have no result yet."""
-        screened = HOPELESS if seeds <= SCREENED else math.inf
-        every = [
-            Trial(candidate, seed, self._file(candidate, seed), screened if seed == 1 else math.inf)
-            for candidate in candidates
-            for seed in range(1, seeds + 1)
-        ]
-        missing = [trial for trial in every if not _conducted(trial)]
-        for number, _ in enumerate(self._processes.run(missing), start=1):
-            print(f"[{number}/{len(missing)}]", file=sys.stderr, flush=True)
-        for trial in every:
-            self._given.setdefault(trial.candidate, {})[trial.seed] = read_result(trial.file).given
+        """Simulates these candidates with seeds 1 to `seeds`, as far as they have no result yet."""
+        trials = [(candidate, seed) for candidate in candidates for seed in range(1, seeds + 1)]
+        for candidate, seed in trials:
+            self._given.setdefault(candidate, {})[seed] = Given()
+        self._simulate([FigureCell.of(candidate, Figure.FIGURE_5A, seed) for candidate, seed in trials])
+        limit = HOPELESS if seeds <= SCREENED else math.inf
+        self._simulate(
+            [
+                FigureCell.of(candidate, figure, seed)
+                for candidate, seed in trials
+                if seed > 1 or cost([self._given[candidate][1]]) <= limit
+                for figure in (Figure.TABLE_3, Figure.FIGURE_5C)
+            ]
+        )
+
+    def _simulate(self, cells: Sequence[FigureCell]) -> None:
+        results = require_results(self._options, self._store, cells, self._console)
+        for cell, result in zip(cells, results, strict=True):
+            given = self._given[cell.candidate]
+            given[cell.seed] = given[cell.seed].with_figure(result.given)
 
     def best(self, count: int, seeds: int) -> list[Candidate]:
         """The candidates of the least loss among those with at least so many seeds."""
@@ -104,22 +119,31 @@ class Fit:
             kinds.setdefault((candidate.overlay, candidate.window), candidate)
         return list(kinds.values())
 
-    def _file(self, candidate: Candidate, seed: int) -> Path:
-        numbers = "-".join(f"{getattr(candidate, name):.6g}" for name in candidate.__struct_fields__[1:])
-        return self._directory / f"{candidate.overlay.replace(' ', '_')}-{numbers}-{seed}.json"
-
 
 def main() -> int:
-    options = _options()
-    rng = random.Random(options.seed)
-    fit = Fit(options.out, options.jobs)
+    asked = _options()
+    options = ExecutorOptions(runtime=SIMULATED, retries=0, keep=Keep.NONE, jobs=asked.jobs)
+    store = CellStore(asked.out, FigureResult)
+    try:
+        with store.held():
+            _search(Fit(store, options), asked)
+    except UserError as error:
+        print(f"fitting: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on with what was tried so far", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    return ExitCode.CORRECT
 
-    fit.try_each([IN_USE, *hypercube(options.candidates, rng)], 1)
-    paced = [fit.paced(candidate) for candidate in fit.best(options.best, 1)]
-    fit.try_each([*paced, *(new for candidate in paced for new in near(candidate, options.near, WIDE, rng))], 1)
+
+def _search(fit: Fit, asked: argparse.Namespace) -> None:
+    rng = random.Random(asked.seed)
+    fit.try_each([IN_USE, *hypercube(asked.candidates, rng)], 1)
+    paced = [fit.paced(candidate) for candidate in fit.best(asked.best, 1)]
+    fit.try_each([*paced, *(new for candidate in paced for new in near(candidate, asked.near, WIDE, rng))], 1)
     fit.try_each(fit.best(SECOND, 1), SCREENED)
     leading = fit.best(LEADING, SCREENED)
-    fit.try_each([new for candidate in leading for new in near(candidate, options.near, NARROW, rng)], SCREENED)
+    fit.try_each([new for candidate in leading for new in near(candidate, asked.near, NARROW, rng)], SCREENED)
     seeds = SCREENED
     for count, more in HALVING:
         fit.try_each([IN_USE, *fit.best(count, seeds)], more)
@@ -129,12 +153,6 @@ def main() -> int:
     _print_table(fit, last)
     print()
     _print_table(fit, [candidate for candidate in fit.best_of_each_kind() if candidate not in last])
-    return 0
-
-
-def _conducted(trial: Trial) -> bool:
-    """True for a trial with a result that has all the figures that this trial would have."""
-    return trial.file.exists() and (trial.hopeless < math.inf or read_result(trial.file).given.whole)
 
 
 def _print_table(fit: Fit, candidates: Iterable[Candidate]) -> None:
@@ -157,7 +175,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--best", type=int, default=5, help="best candidates of it around which others are drawn")
     parser.add_argument("--near", type=int, default=8, help="further candidates around each of them")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draws")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="trials side by side")
+    parser.add_argument("--jobs", type=int, help="simulations side by side; as many as CPUs by default")
     parser.add_argument("--out", type=Path, default=Path("runs/fitting"), help="directory of the results")
     return parser.parse_args()
 

@@ -58,21 +58,21 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     None stands for a delay that no notification has, and for a result of a figure that was left out.
     """
 
-    messages: float
-    queue_share: float | None
-    busiest: float
-    others: float
-    hub_is_busiest: bool
-    stable: bool
+    messages: float | None = None
+    queue_share: float | None = None
+    busiest: float | None = None
+    others: float | None = None
+    hub_is_busiest: bool | None = None
+    stable: bool | None = None
     delay_6: float | None = None
     delay_10: float | None = None
     delay_12: float | None = None
     overloads: bool | None = None
 
-    @property
-    def whole(self) -> bool:
-        """True when no figure was left out."""
-        return self.overloads is not None
+    def with_figure(self, other: Given) -> Given:
+        """These results and those of another figure."""
+        found = {name: value for name, value in msgspec.structs.asdict(other).items() if value is not None}
+        return msgspec.structs.replace(self, **found)
 
 
 def mean(name: str, given: Sequence[Given]) -> float | None:

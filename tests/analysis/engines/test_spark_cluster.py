@@ -43,7 +43,9 @@ sys.path.insert(0, {str(pack_code(tmp_path / "code.zip"))!r})
 import json, emulation
 from pathlib import Path
 from studies.campaign import CampaignCell
-from studies.cells import run_simulated
+from studies.cells.attempt import CellRequest, Keep
+from studies.cells.execution import run_cell
+from rich.console import Console
 assert "code.zip" in emulation.__file__, emulation.__file__
 scenario = dict(
     name="tiny", topology=dict(kind="planetlab", brokers=4), routing=dict(protocol="tid", publications="fixed"), seed=1,
@@ -51,7 +53,7 @@ scenario = dict(
     timeline=dict(join="2s", run="2s", drain="2s"),
 )
 cell = CampaignCell(key="c", schedule="none", seed=1, scenario=json.dumps(scenario))
-print(run_simulated(cell, Path("here")).delivery)
+print(run_cell(CellRequest.simulated(cell, Keep.NONE), Path("here"), Console(stderr=True)).result.delivery)
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout == "['correct']\n", done.stderr

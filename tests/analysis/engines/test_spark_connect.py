@@ -18,10 +18,10 @@ from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from record.errors import HostError
 from studies.campaign import cells, load_campaign
-from studies.cells import run_simulated
 from tests.analysis.engines.spark_processes import ROOT, connect_server, require_java
 from tests.analysis.history import joined, write_run
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
+from tests.studies.cells.here import run_here
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_cells_of_a_campaign_run_on_a_server_of_spark_connect(server: str, tmp_p
     done = command("campaign", file, "--runtime", "simulated", "--master", server, "--out", out)
     assert f"on Spark at {server}" in done.stderr
     for cell in cells(load_campaign(file), file):
-        assert (out / "cells" / cell.key / "result.json").read_bytes() == run_simulated(cell, tmp_path).encode()
+        assert (out / "cells" / cell.key / "result.json").read_bytes() == run_here(cell, tmp_path).encode()
 
 
 @pytest.mark.spark

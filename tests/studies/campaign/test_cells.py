@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from record.errors import BadInputError
 from studies.campaign import cells, fingerprint, load_campaign
 from studies.campaign.cells import key_prefix
-from studies.cells import run_simulated
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
+from tests.studies.cells.here import run_here
 
 
 def test_every_combination_once(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_a_cell_has_the_same_result_wherever_it_runs(tmp_path: Path) -> None:
     """Another directory, and by way of pickle, as on another host."""
     file = write_campaign(tmp_path)
     cell = cells(load_campaign(file), file)[2]
-    first = run_simulated(cell, tmp_path / "a").encode()
-    assert run_simulated(pickle.loads(pickle.dumps(cell)), tmp_path / "b" / "c").encode() == first
+    first = run_here(cell, tmp_path / "a").encode()
+    assert run_here(pickle.loads(pickle.dumps(cell)), tmp_path / "b" / "c").encode() == first
     assert str(tmp_path).encode() not in first
 
 

@@ -20,8 +20,8 @@ from scenario.faults import CountReached, FaultSchedule
 from scenario.loading import load_text
 from studies.campaign import CampaignCell, CampaignResult, cells, load_campaign
 from studies.campaign.shrink import NotReproducedError, resolved, shrink, smallest
-from studies.cells import run_simulated
 from tests.studies.campaign.made_up import result, write_campaign
+from tests.studies.cells.here import run_here
 
 FAULTS = """\
 name: hard
@@ -190,9 +190,9 @@ faults:
 """,
     )
     (cell,) = cells(load_campaign(file), file)
-    failed = run_simulated(cell, tmp_path / "first")
+    failed = run_here(cell, tmp_path / "first")
     assert failed.delivery == ["duplicated"]
-    found = shrink(cell, failed, lambda candidate: run_simulated(candidate, tmp_path / candidate.key))
+    found = shrink(cell, failed, lambda candidate: run_here(candidate, tmp_path / candidate.key))
     assert [fault.verb for fault in found.faults] == ["kill"]
     assert found.before == 4
     assert found.result.delivery == ["duplicated"]

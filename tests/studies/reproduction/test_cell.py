@@ -13,9 +13,9 @@ from analysis.claims import Claim, ClaimKind, Measurement, Recipe
 from analysis.claims.shipped import MEASURES, TIMED
 from record.files import LOGS, log_files
 from record.log import Event, TraceRecord
-from studies.cells import run_simulated
 from studies.reproduction import ReproductionCell, plan_experiments
 from studies.reproduction.cell import measure
+from tests.studies.cells.here import run_here
 from tests.studies.reproduction.tiny import TINY
 
 _DECODER = msgspec.json.Decoder(TraceRecord)
@@ -56,10 +56,10 @@ def test_timed_measures_exist(name: str) -> None:
 def test_another_process_measures_the_same_without_the_scenarios_file(tmp_path: Path) -> None:
     varied = f"{TINY}vary: {{topology.brokers: [4, 3], routing.publications: [fixed, dynamic]}}\n"
     cell = _cell("received twice", tmp_path, varied)
-    here = run_simulated(cell, tmp_path / "here")
+    here = run_here(cell, tmp_path / "here")
     assert here.measurements["x"].checked > 0
     (tmp_path / "tiny.yaml").unlink()
-    assert run_simulated(pickle.loads(pickle.dumps(cell)), tmp_path / "there") == here
+    assert run_here(pickle.loads(pickle.dumps(cell)), tmp_path / "there") == here
 
 
 def test_numbers_of_numpy_can_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from analysis.claims import Claim, ClaimKind, Recipe
-from studies.cells.cell import judged
-from studies.reproduction import ReproductionCell, plan_experiments
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from emulation.run.directory import RunOutcome
+from studies.reproduction import ReproductionCell, ReproductionResult, plan_experiments
 from studies.reproduction.twin import BesideTwin, twin_lines
 from tests.studies.reproduction.tiny import TINY
 
@@ -21,11 +23,15 @@ def cell(directory: Path, more: str = "") -> ReproductionCell:
     return ReproductionCell.of(experiment, 1, "container")
 
 
+def read(cell: ReproductionCell, outcome: RunOutcome, runtime: str) -> ReproductionResult:
+    return cell.read(outcome, analyze(outcome.directory, PlainEngine()), runtime)
+
+
 @pytest.mark.parametrize(("runtime", "compared"), [("container", ["base"]), ("simulated", [])])
 def test_runs_on_real_brokers_are_compared_with_their_twins(runtime: str, compared: list[str], tmp_path: Path) -> None:
     """A run without costs, as the simulator makes it of a paper's scenario, stands for one on very fast brokers."""
     asked = cell(tmp_path)
-    result = judged(asked, asked.simulate(asked.plan(), tmp_path), runtime)
+    result = read(asked, asked.simulate(asked.plan(), tmp_path), runtime)
     assert [one.variant for one in result.twin] == compared
     for one in result.twin:
         assert one.mean_ms is not None
@@ -37,7 +43,7 @@ def test_runs_on_real_brokers_are_compared_with_their_twins(runtime: str, compar
 def test_what_the_simulator_cannot_run_has_no_twin(tmp_path: Path) -> None:
     free = cell(tmp_path)
     outcome = free.simulate(free.plan(), tmp_path)
-    assert judged(cell(tmp_path, "brokers: {cpu: 0.5}\n"), outcome, "container").twin == ()
+    assert read(cell(tmp_path, "brokers: {cpu: 0.5}\n"), outcome, "container").twin == ()
 
 
 def beside(variant: str, left_over: float | None, *, stands_out: bool = False) -> BesideTwin:

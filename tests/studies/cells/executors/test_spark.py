@@ -15,7 +15,6 @@ from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
 from studies.campaign import CampaignCell, cells, load_campaign
 from studies.campaign.directory import CampaignDirectory
-from studies.cells import run_simulated
 from studies.cells.attempt import AnyAttempt, Attempt, CellFailure, Keep
 from studies.cells.executors import spark
 from studies.cells.executors.interface import ExecutorOptions
@@ -28,6 +27,7 @@ from studies.cells.executors.spark_jobs import (
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
 from tests.studies.cells.executors.no_spark import NoSpark
 from tests.studies.cells.executors.sweeping import sweep_that_loses_its_workers
+from tests.studies.cells.here import run_here
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_cells_have_the_same_bytes_and_survive_their_executor(
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as alone:  # Spark is once a process
         campaign = CampaignDirectory(tmp_path / "campaign")
         found = alone.submit(sweep_that_loses_its_workers, planned, campaign).result()
-    assert found == {cell.key: run_simulated(cell, tmp_path / cell.key).encode() for cell in planned}
+    assert found == {cell.key: run_here(cell, tmp_path / cell.key).encode() for cell in planned}
     assert list(scratch.glob("brokerlab-*")) == []
     kept = campaign.path.glob("cells/*/runs/*/logs/B1.jsonl")
     assert sorted(log.parents[3].name for log in kept) == sorted(cell.key for cell in planned)
