@@ -115,27 +115,44 @@ def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, wa
     return cut
 
 
-def to_client(
-    stays: Stays, driver: Numbers, struck: Truths, variant: BudgetedVariant, waits: Waits
-) -> tuple[Cut, Numbers]:
+@dataclass(frozen=True, slots=True)
+class Tellings:
+    """Notifications on their way to clients."""
+
+    stays: Stays
+    """At the clients' brokers, and on to the clients."""
+    left: Numbers
+    """The time at which each left the broker: later than when the router was done where that held it back; `UNKNOWN`
+    where it did not."""
+    driver: Numbers
+    struck: Truths
+    """True while a fault was on the broker."""
+
+
+def to_client(told: Tellings, variant: BudgetedVariant, waits: Waits) -> tuple[Cut, Numbers]:
     """From the turn at the last broker to the client; and the time for it without contention."""
+    stays, driver = told.stays, told.driver
     cut = Cut.of(len(stays.turn))
     parts = cut.parts
     done, work, waited, quota = stays.routed(waits)
     parts[:, Part.WORK] = work
     parts[:, Part.PLATFORM] = variant.rest.notify.beyond(np.zeros_like(done))
-    beyond = stays.end - done - parts[:, Part.PLATFORM]
-    held_back = np.minimum(np.maximum(beyond, 0), waits.held_back(at_most, stays.broker, done, stays.end))
-    faulty = np.where(struck, np.maximum(beyond, 0), held_back)
-    parts[:, Part.WAITING_AT_BROKERS] = quota + faulty
+    gone = np.clip(told.left, done, np.maximum(done, stays.end))
+    held_waiting = waits.of(likely, stays.broker, done, gone)
+    held = quota + gone - done - held_waiting
+    beyond = stays.end - gone - parts[:, Part.PLATFORM]
+    by_quota = np.minimum(np.maximum(beyond, 0), waits.held_back(at_most, stays.broker, gone, stays.end))
+    faulty = np.where(told.struck, np.maximum(beyond, 0), by_quota)
+    parts[:, Part.WAITING_AT_BROKERS] = held + faulty
     beyond -= faulty
-    left = np.maximum(beyond, 0)
-    by_driver = np.minimum(left, waits.of(at_most, driver, done, stays.end))
-    left -= by_driver
-    by_broker = np.minimum(left, waits.of(at_most, stays.broker, done, np.minimum(done + left, stays.end)))
-    parts[:, Part.CONTENTION] = waited + by_driver + by_broker
+    rest = np.maximum(beyond, 0)
+    by_driver = np.minimum(rest, waits.of(at_most, driver, gone, stays.end))
+    rest -= by_driver
+    by_broker = np.minimum(rest, waits.of(at_most, stays.broker, gone, np.minimum(gone + rest, stays.end)))
+    at_broker = waited + held_waiting + by_broker
+    parts[:, Part.CONTENTION] = at_broker + by_driver
     parts[:, Part.UNEXPLAINED] = beyond - by_driver - by_broker
     cut.shares.append(NodeShare(driver, by_driver, parts[:, Part.UNEXPLAINED]))
-    cut.shares.append(NodeShare(stays.broker, waited + by_broker, np.zeros_like(done)))
+    cut.shares.append(NodeShare(stays.broker, at_broker, np.zeros_like(done)))
     platform = variant.rest.notify.plausible(parts[:, Part.PLATFORM] + beyond - by_driver - by_broker)
-    return cut, work + quota + faulty + platform
+    return cut, work + held + faulty + platform

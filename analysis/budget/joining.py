@@ -63,8 +63,7 @@ class Bucket:
         ended = turn_keys(*(self.passages[passages, column] for column in columns))
         messages = self.publishings[arrivals[:, ArrivalColumn.PUBLISHING], PublishingColumn.MESSAGE]
         asked = turn_keys(messages, arrivals[:, ArrivalColumn.BROKER], arrivals[:, ArrivalColumn.TIME])
-        order = np.argsort(ended)
-        found = order.take(np.searchsorted(ended, asked, sorter=order), mode="clip")
+        found = places_of(asked, ended)
         passed = self.passages[passages[found]]
         return JoinedWays(self.publishings, arrivals, notices, passed, ended[found] == asked)
 
@@ -95,6 +94,15 @@ def joined(parts: pa.Table) -> Bucket:
 
 def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
     return numbers_of(elements_of(parts.column(name))).reshape(-1, columns).copy()
+
+
+def places_of(asked: Numbers, keys: Numbers) -> Numbers:
+    """The place of each asked key among keys, or any where it is not there. Both are sorted, because a search in order
+    is several times as fast as one here and there."""
+    order, in_order = np.argsort(keys, kind="stable"), np.argsort(asked)
+    found = np.empty(len(asked), dtype=np.int64)
+    found[in_order] = order.take(np.searchsorted(keys[order], asked[in_order]), mode="clip")
+    return found
 
 
 def turn_keys(messages: Numbers, brokers: Numbers, turns: Numbers) -> Numbers:

@@ -47,13 +47,11 @@ class PassageColumn(IntEnum):
     """The sender's share of the contention."""
     BY_RELAY = 8
     """The relay's; what is left is the receiver's."""
-    RELAY = 9
-    """The relay's number."""
-    REST_OF_SENDER = 10
+    REST_OF_SENDER = 9
     """The sender's share of the unexplained."""
-    REST_OF_RELAY = 11
+    REST_OF_RELAY = 10
     """The relay's; what is left is the receiver's."""
-    PARTS = 12
+    PARTS = 11
     """The first of the parts."""
 
 

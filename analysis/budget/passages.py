@@ -36,7 +36,7 @@ from analysis.budget.replay.hops import Passed, without_passage
 from analysis.budget.replay.rows import REPLAY, HopColumn
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits, at_most, likely
-from analysis.engines.arrays import keyed_lists
+from analysis.engines.arrays import by_key, keyed_lists
 from analysis.judging.journeys.notified_ways import WAYS
 from analysis.reading.event_table import NOBODY
 from analysis.reading.publication_events import UNKNOWN
@@ -70,9 +70,8 @@ class PassageStage:
                 if variant.replayed:
                     replayed[number] = hops
         together = np.concatenate(passages)
-        bucket = together[:, PassageColumn.MESSAGE] % self.buckets
-        found = np.unique(bucket).tolist()
-        ways = keyed_lists(WAYS, found, passages=[together[bucket == number] for number in found])
+        found, parts = by_key(together[:, PassageColumn.MESSAGE] % self.buckets, together)
+        ways = keyed_lists(WAYS, found, passages=parts)
         return ways, keyed_lists(REPLAY, [*replayed], hops=[*replayed.values()])
 
 
@@ -201,7 +200,6 @@ class _Cut:
             (PassageColumn.SENDER, sent.node),
             (PassageColumn.BY_SENDER, by_sender + after_writing),
             (PassageColumn.BY_RELAY, by_relay),
-            (PassageColumn.RELAY, np.full(len(sent), relay)),
             (PassageColumn.REST_OF_SENDER, unexplained + rest_of_sender),
             (PassageColumn.REST_OF_RELAY, rest_of_relay),
         ):

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from analysis.auditing.hops.asked import untouched
 from analysis.auditing.hops.table import Numbers
-from analysis.budget.ends import Publishings, Stays, from_publisher, inside_of_brokers, to_client
+from analysis.budget.ends import Publishings, Stays, Tellings, from_publisher, inside_of_brokers, to_client
 from analysis.budget.joining import JoinedWays, joined
 from analysis.budget.parts import PARTS, Part, PassageColumn
 from analysis.budget.replay.rows import REPLAY
@@ -136,7 +136,7 @@ class _Budget:
         sums[first] = made.parts
         self.totals.add(made, weights[first])
         onward = np.flatnonzero((before != NO_ARRIVAL) & (weights > 0))
-        passed = _passed(self.ways.passages[onward])
+        passed = _passed(self.ways.passages[onward], len(self.stage.nodes))
         stays = self._stays(before[onward], self.ways.passages[onward, PassageColumn.BEGIN])
         stayed = inside_of_brokers(stays, self._struck(stays.broker, stays.turn, stays.end), self.variant, waits)
         for cut in (passed, stayed):
@@ -144,9 +144,7 @@ class _Budget:
             self.totals.add(cut, weights[onward])
         for level in self.levels[1:]:
             sums[level] += sums[before[level]]
-        last = self._stays(ended, self.notices[:, NoticeColumn.NOTIFIED])
-        drivers = np.full(len(ended), self.stage.subscribers)
-        told, rest = to_client(last, drivers, self._struck(last.broker, last.turn, last.end), self.variant, waits)
+        told, rest = to_client(self._tellings(), self.variant, waits)
         self.totals.add(told, np.ones(len(ended), dtype=np.int64))
         intended = self.ways.made(self.notices, PublishingColumn.INTENDED)
         return _Parts(
@@ -164,6 +162,12 @@ class _Budget:
     def _stays(self, arrivals: Numbers, end: Numbers) -> Stays:
         rows = self.ways.arrivals[arrivals]
         return Stays(rows[:, ArrivalColumn.BROKER], rows[:, ArrivalColumn.TIME], rows[:, ArrivalColumn.ROUTING], end)
+
+    def _tellings(self) -> Tellings:
+        last = self._stays(self.notices[:, NoticeColumn.ARRIVAL], self.notices[:, NoticeColumn.NOTIFIED])
+        drivers = np.full(len(self.notices), self.stage.subscribers)
+        struck = self._struck(last.broker, last.turn, last.end)
+        return Tellings(last, self.notices[:, NoticeColumn.LEFT], drivers, struck)
 
     def _from_publishers(self, first: Numbers, waits: Waits) -> tuple[Cut, Numbers]:
         """The ways to the publishers' brokers."""
@@ -188,23 +192,23 @@ class _Budget:
 
     def _struck(self, brokers: Numbers, begin: Numbers, end: Numbers) -> Truths:
         struck = np.zeros(len(brokers), dtype=np.bool_)
-        for number in np.unique(brokers).tolist():
-            times = self.variant.asked.struck.get(self.stage.nodes[number], ())
-            own = brokers == number
-            struck[own] = ~untouched(begin[own], end[own], times)
+        for number, node in enumerate(self.stage.nodes):
+            times = self.variant.asked.struck.get(node)
+            if times:
+                own = brokers == number
+                struck[own] = ~untouched(begin[own], end[own], times)
         return struck
 
 
-def _passed(passages: Numbers) -> Cut:
-    """Passages over links, which were cut where the receivers' messages were at hand."""
+def _passed(passages: Numbers, relay: int) -> Cut:
+    """Passages over links, which were cut where the receivers' messages were at hand. `relay` is the relay's number."""
     parts = passages[:, PassageColumn.PARTS :]
-    sender, by_sender, rest_of_sender, relay, by_relay, rest_of_relay = (
+    sender, by_sender, rest_of_sender, by_relay, rest_of_relay = (
         passages[:, column]
         for column in (
             PassageColumn.SENDER,
             PassageColumn.BY_SENDER,
             PassageColumn.REST_OF_SENDER,
-            PassageColumn.RELAY,
             PassageColumn.BY_RELAY,
             PassageColumn.REST_OF_RELAY,
         )
@@ -215,7 +219,7 @@ def _passed(passages: Numbers) -> Cut:
         parts,
         [
             NodeShare(sender, by_sender, rest_of_sender),
-            NodeShare(relay, by_relay, rest_of_relay),
+            NodeShare(np.full(len(passages), relay), by_relay, rest_of_relay),
             NodeShare(passages[:, PassageColumn.BROKER], by_receiver, rest),
         ],
     )

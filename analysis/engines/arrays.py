@@ -63,6 +63,16 @@ def keyed_lists(schema: pa.Schema, keys: Sequence[int], **rows: Sequence[NDArray
     return pa.table(columns, schema=schema)
 
 
+def by_key(keys: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[list[int], list[NDArray[np.int64]]]:
+    """The keys that rows have, in ascending order, and the rows of each."""
+    if not len(keys):
+        return [], []
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1))
+    return ordered[first].tolist(), np.split(rows[order], first[1:])
+
+
 def row_of(rows: pa.Table) -> pa.ListArray:
     """A table as the only value of a column of lists of structs."""
     columns = [column.combine_chunks() for column in rows.columns]

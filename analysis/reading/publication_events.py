@@ -27,6 +27,7 @@ from analysis.reading.detections import DetectionLoss, MadeDetection, NotifiedDe
 from analysis.tables.schema import arrow_schema
 from record.digests import encode_content
 from record.log import Event, TraceRecord
+from record.time_units import MILLISECOND
 
 Value = int | float | str
 """The value of a publication's attribute."""
@@ -52,6 +53,9 @@ class Column(IntEnum):
     has more bytes than lines."""
 
 
+_COLUMNS = len(Column)
+
+
 class Place(msgspec.Struct, array_like=True, frozen=True):
     """The fields that many events of publications have in common."""
 
@@ -64,7 +68,7 @@ class Place(msgspec.Struct, array_like=True, frozen=True):
     """The broker from which a publication was `received`, None where it came from the publisher; the broker to which it
     was `sent`, or for which it was `dropped`."""
     client: str | None = None
-    """The client that was `notified`."""
+    """The client that was `notified`, or to which it was `delivered`."""
     reason: str | None = None
     """The reason for which it was `dropped`."""
 
@@ -75,6 +79,7 @@ PLACED = frozenset(
         Event.SENT,
         Event.MATCHED,
         Event.WAITED,
+        Event.DELIVERED,
         Event.NOTIFIED,
         Event.CONFIRMED,
         Event.REJECTED,
@@ -82,7 +87,9 @@ PLACED = frozenset(
         Event.DROPPED,
     }
 )
-"""The events of publications that are written as rows; `publish` is written as `Published`."""
+"""The events of publications that are written as rows, `delivered` only where it was not at once after the
+publication's turn; `publish` is written as `Published`."""
+_AT_ONCE = MILLISECOND
 
 
 class Published(msgspec.Struct, array_like=True, gc=False):
@@ -149,12 +156,18 @@ class EventWriter:
     def __init__(self, buckets: int) -> None:
         self._places: dict[Place, int] = {}
         self._buckets = [_Bucket() for _ in range(buckets)]
+        self._turns: set[int] = set()
+        """The places of `received`, which is the latest event before a delivery at once, or the one before a comparison
+        in the same turn."""
         self._rows_of: dict[str, tuple[array[int], int]] = {}
         """Rows of a publication's bucket, and its number there, by publication."""
 
     def number_of(self, place: Place) -> int:
         """The number by which rows name a place."""
-        return self._places.setdefault(place, len(self._places))
+        number = self._places.setdefault(place, len(self._places))
+        if place.event is Event.RECEIVED:
+            self._turns.add(number)
+        return number
 
     def add(self, place: int, record: TraceRecord, position: int) -> None:
         """Adds the event that a record describes, given the number of its place. A record without id has none."""
@@ -176,6 +189,17 @@ class EventWriter:
                 position,
             )
         )
+
+    def add_delivered(self, place: int, record: TraceRecord, position: int) -> None:
+        """Adds a delivery, unless it was at once after the publication's turn, as most are."""
+        found = self._rows_of.get(record.id or "")
+        if found is not None:
+            rows, number = found
+            for begin in range(len(rows) - _COLUMNS, max(-1, len(rows) - 3 * _COLUMNS), -_COLUMNS):
+                place_before, publication, time = rows[begin : begin + 3]
+                if place_before in self._turns and publication == number and record.time - time <= _AT_ONCE:
+                    return
+        self.add(place, record, position)
 
     def _new(self, publication: str) -> tuple[array[int], int]:
         bucket = self._bucket(publication)

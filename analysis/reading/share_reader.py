@@ -207,6 +207,8 @@ class ShareReader:
         event = fields[2]
         if event is Event.PUBLISH:
             return partial(self.events.add_published, variant)
+        if event is Event.DELIVERED:
+            return partial(self._read_delivered, variant, intern(fields[1]), {})
         return partial(self.events.add, self.events.number_of(_place(variant, fields))) if event in PLACED else None
 
     def _reading_detection(self, variant: int, event: Event) -> _Read | None:
@@ -240,6 +242,16 @@ class ShareReader:
         if record.position is not None and record.stream is not None:
             piece = StreamPiece(variant, client, record.stream, self._file, self._offset)
             self._tally.streams.of(piece).append(record.position)
+
+    def _read_delivered(
+        self, variant: int, broker: str, places: dict[str, int], record: TraceRecord, position: int
+    ) -> None:
+        """Reads a notification that left a broker. `places` has the number of each client's place."""
+        client = record.client or ""
+        place = places.get(client)
+        if place is None:
+            place = places[client] = self.events.number_of(Place(variant, Event.DELIVERED, broker, client=client))
+        self.events.add_delivered(place, record, position)
 
     def _read_queue(self, variant: int, record: TraceRecord, _position: int) -> None:
         """Counts a gauge of an output queue. A gauge without a peer is of messages that wait for service."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.auditing.hops.table import Numbers
-from analysis.budget.joining import turn_keys
+from analysis.budget.joining import places_of, turn_keys
 from analysis.budget.replay.rows import HopColumn
 from analysis.budget.waits import Waits, at_most
 from analysis.reading.event_table import NOBODY
@@ -52,7 +52,6 @@ def _own_turns(hops: Numbers) -> Numbers:
     never = np.zeros(len(hops), dtype=np.int64)
     at_broker = turn_keys(hops[:, HopColumn.MESSAGE], hops[:, HopColumn.BROKER], never)
     at_sender = turn_keys(hops[:, HopColumn.MESSAGE], hops[:, HopColumn.SENDER], never)
-    order = np.argsort(at_broker, kind="stable")
-    found = order.take(np.searchsorted(at_broker, at_sender, sorter=order), mode="clip")
+    found = places_of(at_sender, at_broker)
     own = (at_broker[found] == at_sender) & (hops[found, HopColumn.TURN] <= hops[:, HopColumn.ENTERED])
     return np.where(own, found, NOBODY)

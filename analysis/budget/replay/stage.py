@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.auditing.hops.table import Numbers
-from analysis.budget.joining import turn_keys
+from analysis.budget.joining import places_of, turn_keys
 from analysis.budget.replay.overlay import replayed
 from analysis.budget.replay.rows import EndColumn, HopColumn, PublishingColumn
 from analysis.budget.variant import BudgetedVariant
@@ -84,11 +84,10 @@ def delays_of(
     """The delays in the replay, of those `ends` whose last turn is in it."""
     hops = hops[np.lexsort(hops[:, _ORDER].T)]
     keys = turn_keys(*(hops[:, column] for column in (HopColumn.MESSAGE, HopColumn.BROKER, HopColumn.TURN)))
-    order = np.argsort(keys, kind="stable")
 
     def found(rows: Numbers, column: type[PublishingColumn] | type[EndColumn]) -> tuple[Numbers, Truths]:
         asked = turn_keys(rows[:, column.MESSAGE], rows[:, column.BROKER], rows[:, column.TURN])
-        places = order.take(np.searchsorted(keys, asked, sorter=order), mode="clip")
+        places = places_of(asked, keys)
         return places, keys[places] == asked
 
     places, known = found(publishings, PublishingColumn)

@@ -113,7 +113,7 @@ class Journeys:
         """All journeys; those of one publication follow each other."""
         events, table = self._table.events, self._table
         accepted, rejected, refused = (self._any(event) for event in (Event.CONFIRMED, Event.REJECTED, Event.REFUSED))
-        silent = np.isin(events.kind, [KINDS[Event.REJECTED], KINDS[Event.REFUSED]])
+        silent = np.isin(events.kind, [KINDS[Event.REJECTED], KINDS[Event.REFUSED], KINDS[Event.DELIVERED]])
         seen_last = self._latest(events.take(~silent))
         matched_last = self._latest(events.take(np.isin(events.kind, [KINDS[Event.MATCHED], KINDS[Event.WAITED]])))
         compared = self._compared()

@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from analysis.engines.arrays import keyed_lists
 from analysis.judging.journeys.journey import Journeys, first_published
-from analysis.judging.journeys.paths import NO_ARRIVAL
+from analysis.judging.journeys.paths import NO_ARRIVAL, last_before
 from analysis.reading.event_table import NOBODY, EventTable, Numbers, Truths
 from analysis.reading.hop_events import message_key
 from analysis.reading.publication_events import UNKNOWN
 from broker_service.messages import Kind
+from record.log import Event
 
 _PUBLISH = Kind.PUBLISH.word
 
@@ -57,6 +58,8 @@ class NoticeColumn(IntEnum):
     ARRIVAL = 1
     """The row of the arrival at the client's broker; `NO_ARRIVAL` where the log does not hold the way."""
     NOTIFIED = 2
+    LEFT = 3
+    """The time at which it left the broker; `UNKNOWN` where that was at the turn, or is not logged."""
 
 
 WAYS = pa.schema(
@@ -82,6 +85,7 @@ def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buc
     before = journeys.paths.before
     needed = _with_all_before(journeys.led[notified], before)
     needed |= (journeys.arrivals.neighbour == NOBODY) & published[journeys.arrivals.journey]
+    left = _left(table, journeys)
     brokers = np.array([nodes.get(name, NOBODY) for name in table.names], dtype=np.int64)
     bucket = made[:, PublishingColumn.MESSAGE] % buckets
     of_arrival, of_notice = bucket[journeys.arrivals.journey], bucket[journeys.notified.journey]
@@ -98,7 +102,7 @@ def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buc
         chosen = np.flatnonzero(notified & (of_notice == number))
         told = journeys.notified.take(chosen)
         row = np.searchsorted(publishing, told.journey)
-        notices.append(np.column_stack((row, _places(journeys.led[chosen], own), told.time)))
+        notices.append(np.column_stack((row, _places(journeys.led[chosen], own), told.time, left[chosen])))
     return keyed_lists(WAYS, found, publishings=publishings, arrivals=arrivals, notices=notices)
 
 
@@ -121,6 +125,19 @@ def _first_notified(journeys: Journeys, published: Truths) -> Truths:
     first = np.ones(len(notified), dtype=np.bool_)
     first[1:] = (np.diff(notified.journey) != 0) | (np.diff(notified.client) != 0)
     return np.asarray(first & published[notified.journey])
+
+
+def _left(table: EventTable, journeys: Journeys) -> Numbers:
+    """The time at which each notification left its broker."""
+    delivered, notified = table.events.of(Event.DELIVERED), journeys.notified
+    if not len(delivered):
+        return np.full(len(notified), UNKNOWN)
+    names = len(table.names) + 1
+    keys, asked = (
+        (events.journey * names + events.broker + 1) * names + events.client + 1 for events in (delivered, notified)
+    )
+    last = last_before(keys, delivered.time, asked, notified.time)
+    return np.where(last == NO_ARRIVAL, UNKNOWN, delivered.time[last])
 
 
 def _places(arrivals: Numbers, among: Numbers) -> Numbers:

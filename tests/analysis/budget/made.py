@@ -96,6 +96,8 @@ class Delays:
     """Between writing and the link."""
     arriving: Sequence[int] = field(default_factory=lambda: [0] * COUNT)
     """Between the link and the receiver's event loop."""
+    holding: Sequence[int] = field(default_factory=lambda: [0] * COUNT)
+    """In the last broker's router."""
     notifying: Sequence[int] = field(default_factory=lambda: [0] * COUNT)
 
 
@@ -108,7 +110,8 @@ def line(delays: Delays) -> list[TraceRecord]:
         published = due + delays.publishing[number]
         left = max(left + HANDLING, published + delays.to_broker[number])
         arrived = max(arrived + HANDLING, left + DELAY + delays.sending[number] + delays.arriving[number])
-        notified = arrived + delays.notifying[number]
+        delivered = arrived + delays.holding[number]
+        notified = delivered + delays.notifying[number]
         of_all = {"variant": "base", "kind": "publish", "id": f"P:{number}"}
         records += [
             TraceRecord(
@@ -117,6 +120,8 @@ def line(delays: Delays) -> list[TraceRecord]:
             TraceRecord(left, "A", event=Event.RECEIVED, client="P", hops=0, **of_all),
             TraceRecord(left, "A", event=Event.SENT, peer="B", hops=0, duration=0, **of_all),
             TraceRecord(arrived, "B", event=Event.RECEIVED, peer="A", hops=1, arrived=arrived, **of_all),
+            TraceRecord(delivered, "B", event=Event.MATCHED, **of_all),
+            *(TraceRecord(delivered, "B", event=Event.DELIVERED, client=name, hops=1, **of_all) for name in ("T", "S")),
             TraceRecord(notified, SUBSCRIBERS, event=Event.NOTIFIED, peer="B", client="S", hops=1, **of_all),
         ]
     return records

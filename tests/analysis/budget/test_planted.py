@@ -117,6 +117,13 @@ def test_a_silent_stop_is_unexplained_at_the_node_that_stopped(place: str, node:
     assert nodes[node].unexplained == pytest.approx(sum(held_up), rel=0.1)
 
 
+def test_a_router_that_holds_notifications_back_is_waiting_as_far_as_the_log_says_so() -> None:
+    holding = [2 * MILLISECOND if number % 2 else 0 for number in range(COUNT)]
+    sums = total(planted(Delays(holding=holding, notifying=[MILLISECOND] * COUNT), {}))
+    assert sums.waiting_at_brokers == sum(holding)
+    assert sums.unexplained == COUNT * MILLISECOND, "from the broker to the client"
+
+
 def test_a_link_that_is_slower_than_asked_is_unexplained() -> None:
     sums = total(planted(Delays(sending=[MILLISECOND] * COUNT), {"B": waits([])}))
     assert (sums.links, sums.contention, sums.unexplained) == (COUNT * DELAY, 0, COUNT * MILLISECOND)
