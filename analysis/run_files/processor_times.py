@@ -46,6 +46,9 @@ class ProcessorTimes:
     ends: Numbers
     ended: Numbers
     """Waiting of all intervals up to that end, after a zero."""
+    marks: Numbers
+    """The times between which waiting is spread evenly: begin and end of each interval, in the order of ends, and none
+    before the one ahead."""
     running: ProcessorTimes | None = None
     """Intervals like these for the time in which the node ran; None where it is not known."""
     held_back: ProcessorTimes | None = None
@@ -58,7 +61,8 @@ class ProcessorTimes:
         ran = None if running is None else cls.of(begin, end, running)
         begin = np.minimum(begin, end - waiting)
         by_begin, by_end = np.argsort(begin, kind="stable"), np.argsort(end, kind="stable")
-        return cls(begin[by_begin], _sums(waiting[by_begin]), end[by_end], _sums(waiting[by_end]), ran)
+        marks = np.maximum.accumulate(np.column_stack((begin[by_end], end[by_end])).ravel())
+        return cls(begin[by_begin], _sums(waiting[by_begin]), end[by_end], _sums(waiting[by_end]), marks, ran)
 
     @property
     def waited(self) -> int:
@@ -82,8 +86,7 @@ class ProcessorTimes:
     def _until(self, times: Numbers) -> Shares:
         if not len(self.ends):
             return np.zeros(len(times))
-        marks = np.concatenate((self.begins[:1], self.ends))
-        return np.interp(times, marks, self.ended)
+        return np.interp(times, self.marks, np.repeat(self.ended, 2)[1:-1])
 
 
 NodeTimes = Mapping[str, ProcessorTimes]

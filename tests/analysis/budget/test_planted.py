@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from analysis.budget.tally import BudgetTally
-from analysis.run_files.processor_times import NodeTimes
+from analysis.run_files.processor_times import NodeTimes, ProcessorTimes
 from record.log import Event
 from record.processors import RELAY
 from record.time_units import MILLISECOND, SECOND
@@ -183,3 +183,20 @@ def test_steal_is_known_as_the_most_that_it_can_be_of_what_may_be_it(offset: int
     variant = asked({"B": waits([])}, stolen=stolen)
     tally = budget_of(read(line(Delays(arriving=HELD_UP)), ["base"], BROKERS), [variant], BROKERS)
     assert tally.stolen.of(0).at_most == share * sum(HELD_UP)
+
+
+def test_waiting_within_the_time_that_a_router_logged_is_contention_and_no_work() -> None:
+    """A broker logs how long its router took by the clock, which goes on while the broker waits."""
+    work = MILLISECOND // 5
+    spans = np.array(ends(DELAY, HELD_UP))
+    waited = ProcessorTimes.of(spans[:, 0] - spans[:, 1], spans[:, 0] + work, spans[:, 1], np.full(COUNT, work))
+    took = [wait + work for wait in HELD_UP]
+    durations = iter(took)
+    records = [
+        replace(record, duration=next(durations)) if record.event is Event.RECEIVED and record.node == "B" else record
+        for record in line(Delays(notifying=took))
+    ]
+    sums = total(budget_of(read(records, ["base"], BROKERS), [asked({"B": waited})], BROKERS))
+    assert sums.contention == pytest.approx(sum(HELD_UP), rel=0.1)
+    assert sums.work == pytest.approx(COUNT * work, rel=0.1)
+    assert sums.unexplained == 0

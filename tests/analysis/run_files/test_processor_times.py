@@ -31,6 +31,7 @@ def test_a_span_has_all_waiting_of_the_intervals_that_it_touches() -> None:
 
 def test_waiting_is_spread_over_its_interval() -> None:
     assert TIMES.waited_in(numbers(0, 0), numbers(110, 400)).tolist() == [5, 45]
+    assert TIMES.waited_in(numbers(20, 100, 111, 290), numbers(100, 105, 270, 300)).tolist() == [0, 2.5, 0, 10]
 
 
 def write(directory: Path, *lines: ProcessorLine) -> None:
