@@ -112,8 +112,8 @@ def a_part_is_left_out_of_the_tables() -> None:
 
 @BUDGET.row(_RUN, r"parts add up to .* the delays are")
 def passages_over_links_count_twice() -> None:
-    def passed(original, passages):
-        cut = original(passages)
+    def passed(original, *given):
+        cut = original(*given)
         cut.parts[:] *= 2
         return cut
 
@@ -122,8 +122,8 @@ def passages_over_links_count_twice() -> None:
 
 @BUDGET.row(_RUN, r"parts add up to .* the delays are")
 def the_way_from_the_publisher_is_left_out() -> None:
-    def from_publisher(original, made, variant, waits):
-        cut, come = original(made, variant, waits)
+    def from_publisher(original, *given):
+        cut, come = original(*given)
         cut.parts[:] = 0
         return cut, come
 
