@@ -24,7 +24,7 @@ CAMPAIGN = f"""\
 name: small
 scenario: {ROOT}/scenarios/line-3.yaml
 runtime: container
-set: {{timeline: {{join: 3s, run: 3s, drain: 1s}}}}
+set: {{timeline: {{join: 2s, run: 3s, drain: 1s}}}}
 seeds: 1..2
 faults:
   kill: [{{at: run+500ms, kill: B2, for: 1s}}]
