@@ -4,7 +4,7 @@
 2. The parts of all delays together are the delays, as the log of the ways has them and as the stage that measures
    delays does.
 3. Links took what they may take as asked, so that nothing else is booked as theirs, and contention is no more than
-   the kernel's waits of nodes on the ways. In a simulated run, nobody waits.
+   the kernel's waits of nodes on the ways. In a simulated run, nobody waits, and nobody publishes late.
 
 Where the budget leaves ways out, because a passage over a link is not in the log, sums can only be compared from above.
 """
@@ -23,6 +23,10 @@ from record.fidelity import Check
 from record.time_units import MILLISECOND
 
 NAME = "budget of delays, by its tables"
+_NOTIFIED = "subscribers"
+"""The driver of clients that do not publish."""
+_LATE = 0.1
+"""Milliseconds of the mean delay by which a simulated driver must not be late."""
 _ROUNDING = 1e-6
 """Share of a sum, and milliseconds of each notification, by which sums of floating-point numbers may differ."""
 
@@ -37,7 +41,7 @@ def budget_audit(evidence: Evidence) -> Iterable[Check]:
     yield none_allowed(
         NAME,
         "sums",
-        [*_delays(rows, budget), *_bounds(rows, budget), *_tables(rows, budget)],
+        [*_delays(rows, budget), *_bounds(rows, budget), *_tables(rows, budget), *_late(rows, evidence)],
         meaning="so the parts of the delays are not those of this run",
         otherwise=f"the parts of {budget.notifications:,} delays add up to them, and none is more than it can be",
     )
@@ -92,6 +96,14 @@ def _unlike(table: str, part: str, found: float, budget: DelayBudget) -> Iterato
     if _differ(found, whole, budget):
         name = part.removesuffix("_ms").replace("_", " ")
         yield f"{table} have {_ms(found, budget)} of {name}, all together {_ms(whole, budget)}"
+
+
+def _late(rows: BudgetRows, evidence: Evidence) -> Iterator[str]:
+    """Drivers that publish late in virtual time, in which nothing can hold them up."""
+    brokers = {broker.id for broker in evidence.overlay.brokers}
+    for row in rows.at_nodes if evidence.modelled else ():
+        if row.node not in brokers and row.node != _NOTIFIED and row.unexplained_ms > _LATE:
+            yield f"{row.node} published late, by {row.unexplained_ms:.3f} ms of the mean delay, in virtual time"
 
 
 def _part(parts: DelayParts | BudgetAtNode, name: str) -> float:
