@@ -33,7 +33,7 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args(
         arguments
     )
-    varied = {"vary": f"{{workload.subscriptions.selectivity: {VARIANTS}}}", "timeline.run": "10s"}
+    varied = {"vary": f"{{workload.subscriptions.selectivity: {VARIANTS}}}", "timeline.run": "30s"}
     plan = make_plan(load(CYCLIC_30, {**BUSY, **varied}))
     host = this_host()
     processors = at_a_time(plan.variants, host)

@@ -90,23 +90,30 @@ def content(run: Path) -> dict[str, bytes]:
     return files | {"emulator.log": b"\n".join(line.partition(b" ")[2] for line in lines)}
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, number: int, fail: Callable[[RunContext], None]) -> None:
-    """Lets a variant fail after it has run."""
+def after_each(monkeypatch: pytest.MonkeyPatch, act: Callable[[RunContext, Turn], None]) -> None:
+    """Lets something happen after each variant, in whatever process it runs."""
 
     def run(context: RunContext, turns: Iterable[Turn], deploy: Deploy) -> list[Measurements]:
-        (turn,) = turns
-        measured = run_variants(context, [turn], deploy)
-        if turn.number == number:
-            fail(context)
+        measured = []
+        for turn in turns:
+            measured += run_variants(context, [turn], deploy)
+            act(context, turn)
         return measured
 
     monkeypatch.setattr(simulation, "run_variants", run)
 
 
-def test_a_run_is_the_same_with_several_processes(plan: Plan, tmp_path: Path) -> None:
+def failing(monkeypatch: pytest.MonkeyPatch, number: int, fail: Callable[[RunContext], None]) -> None:
+    """Lets a variant fail after it has run."""
+    after_each(monkeypatch, lambda context, turn: fail(context) if turn.number == number else None)
+
+
+def test_a_run_is_the_same_with_several_processes(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    after_each(monkeypatch, lambda context, turn: context.announce(f"{turn.variant.name} is over"))
     alone, lines = made_by(plan, tmp_path / "1", 1)
     beside, same_lines = made_by(plan, tmp_path / "3", 3)
     assert content(alone.directory) == content(beside.directory)
+    assert [line for line in lines if line.endswith("is over")] == [f"{one.name} is over" for one in plan.variants]
     assert lines == same_lines
     assert alone.fidelity == beside.fidelity
 
