@@ -169,7 +169,7 @@ class _Followed:
             self._most[ways[own]] += passed
         relay = self._asked.processors.get(RELAY)
         if relay is not None:
-            self._waited[ways] += relay.waited_at_most(self._begin[ways], self._end[ways])
+            self._waited[ways] += 2 * relay.waited_at_most(self._begin[ways], self._end[ways])
 
 
 def _places(numbers: Numbers) -> Iterator[tuple[int, Numbers]]:

@@ -168,6 +168,8 @@ class _Cut:
         idle = waits.not_working(self.variant.service, received.node, due, begun, earlier)
         idle[self.struck] = 0
         parts[:, Part.WAITING_AT_BROKERS] = begun - due - earlier - idle
+        carried_late = np.minimum(idle, waits.of(at_most, np.full(len(sent), relay), written, begun))
+        idle = idle - carried_late
         # 5: service, work and platform as at rest, and what is beyond
         own = turn - begun
         parts[:, Part.WORK] = self.cost
@@ -186,7 +188,7 @@ class _Cut:
         after_writing = np.minimum(left, waits.of(at_most, sent.node, written, np.minimum(written + left, turn)))
         left -= after_writing
         by_relay = np.minimum(left, waits.of(at_most, np.full(len(sent), relay), written, turn))
-        parts[:, Part.CONTENTION] = by_sender + earlier + by_receiver + after_writing + by_relay
+        parts[:, Part.CONTENTION] = by_sender + earlier + by_receiver + after_writing + by_relay + carried_late
         parts[:, Part.UNEXPLAINED] = unexplained + idle + beyond - by_receiver - after_writing - by_relay
         rest = left - by_relay + idle
         rest -= np.minimum(rest, waits.stopped(received.node, due, turn))
@@ -199,7 +201,7 @@ class _Cut:
             (PassageColumn.BEGIN, begin),
             (PassageColumn.SENDER, sent.node),
             (PassageColumn.BY_SENDER, by_sender + after_writing),
-            (PassageColumn.BY_RELAY, by_relay),
+            (PassageColumn.BY_RELAY, by_relay + carried_late),
             (PassageColumn.REST_OF_SENDER, unexplained + rest_of_sender),
             (PassageColumn.REST_OF_RELAY, rest_of_relay),
         ):

@@ -200,3 +200,12 @@ def test_waiting_within_the_time_that_a_router_logged_is_contention_and_no_work(
     assert sums.contention == pytest.approx(sum(HELD_UP), rel=0.1)
     assert sums.work == pytest.approx(COUNT * work, rel=0.1)
     assert sums.unexplained == 0
+
+
+def test_all_that_a_relay_holds_up_at_a_time_is_its_contention() -> None:
+    """The second message comes to its turn right behind the first, but waited for the relay and not for the broker."""
+    held_up = [60 * MILLISECOND if number % 2 == 0 else 10 * MILLISECOND for number in range(COUNT)]
+    processors = {"B": waits([]), RELAY: waits(ends(DELAY, held_up)[::2])}
+    tally = planted(Delays(sending=held_up), processors)
+    assert by_node(tally)[RELAY].contention == pytest.approx(sum(held_up), rel=0.05)
+    assert abs(total(tally).unexplained) <= 0.05 * sum(held_up)
