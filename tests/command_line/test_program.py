@@ -168,7 +168,7 @@ def test_a_spark_master_that_is_none(
         (["calibrate", "--runtime", "simulated"], "--runtime simulated: choose auto, container, process"),
         (["calibrate", "--out", "/"], "--out /: no file can be made there"),
         (["reproduce", "tid-5a", "--runtime", "cloud"], "--runtime cloud: choose container, process, simulated"),
-        (["reproduce", "tid-5a", "--runtime", "process", "--jobs", "2"], "--jobs 2: is for simulated runs"),
+        (["reproduce", "tid-5a", "--runtime", "process", "--jobs", "2"], "--jobs 2: is for simulated cells"),
         (["campaign", "any.yaml", "--shrink-on", "simulated"], "--shrink-on simulated: is for --shrink"),
         (["conformance", "any.json", "--junit", "/"], "--junit /: is a directory"),
     ],
