@@ -96,8 +96,11 @@ class Rehearsing:
         return DilationRehearsal(dilation=factor, contention=contention_share(summary), seconds=seconds)
 
 
-def choose_dilation(plans: Sequence[Plan], rungs: Rungs, console: Console) -> ChosenDilation:
-    """The dilation for all variants of plans that are to be compared, by rehearsals on this host's rungs.
+def choose_dilation(
+    plans: Sequence[Plan], rungs: Rungs, console: Console, calibration: Calibration | None = None
+) -> ChosenDilation:
+    """The dilation for all variants of plans that are to be compared, by rehearsals on this host's rungs,
+    of which the planner's are by `calibration`, the shipped one by default.
 
     Raises as `Rehearsing.choose`.
     """
@@ -106,9 +109,9 @@ def choose_dilation(plans: Sequence[Plan], rungs: Rungs, console: Console) -> Ch
         console.print(line, markup=False, soft_wrap=True)
 
     def deploy(plan: Plan, directory: Path) -> RunOutcome:
-        return emulate(plan, rungs, directory, console, do_nothing)
+        return emulate(plan, rungs, directory, console, do_nothing, calibration=calibration)
 
-    chosen = Rehearsing(load_calibration(), this_host(), deploy, say).choose(plans)
+    chosen = Rehearsing(calibration or load_calibration(), this_host(), deploy, say).choose(plans)
     say(f"time_dilation: {chosen.in_words()}")
     return chosen
 

@@ -60,7 +60,7 @@ class EmulationRequest:
     out: Path
     report: bool
     calibration: Path | None
-    """Costs of simulated brokers; the shipped file by default."""
+    """Costs of simulated brokers, and of this host's where nothing waits; the shipped file by default."""
     engine: RunEngine
     events: EventTable
     hosts: Path | None = None
@@ -115,10 +115,6 @@ def _runner(request: EmulationRequest, console: Console) -> Callable[[Plan], Run
                 "process; `brokerlab doctor` shows what this host lacks for them)"
             )
         return partial(_simulate, rungs, request, console)
-    if request.calibration is not None:
-        raise BadInputError(
-            "--calibration: only simulated brokers have a calibration; add --runtime simulated, or leave it out"
-        )
     return partial(_emulate, rungs, request, console)
 
 
@@ -127,8 +123,10 @@ def _runner_on_hosts(inventory: Path, request: EmulationRequest, console: Consol
     from emulation.multi_host.inventory import read_hosts  # noqa: PLC0415
     from emulation.multi_host.run import HostsRequest, emulate_on_hosts  # noqa: PLC0415
 
-    if request.runtime == SIMULATED or request.calibration is not None:
+    if request.runtime == SIMULATED:
         raise BadInputError("--hosts: simulated brokers run on no host; leave --hosts out")
+    if request.calibration is not None:
+        raise BadInputError("--calibration: is of one host, and --hosts has several; leave it out")
     with tempfile.TemporaryDirectory(prefix="brokerlab-inventory-") as private:
         hosts = read_hosts(inventory, Path(private))
 
@@ -141,13 +139,14 @@ def _runner_on_hosts(inventory: Path, request: EmulationRequest, console: Consol
 
 
 def _emulate(rungs: Rungs, request: EmulationRequest, console: Console, plan: Plan) -> RunOutcome:
+    calibration = load_calibration(request.calibration)
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)
     if cleaned.anything:
         console.print(str(cleaned), markup=False)
     if plan.scenario.time_dilation == AUTO:
-        plan = with_dilation(plan, choose_dilation([plan], rungs, console))
+        plan = with_dilation(plan, choose_dilation([plan], rungs, console, calibration))
     _announce(console, plan, rungs.runtime, rungs.links)
-    return emulate(plan, rungs, request.out, console, request.engine.begin)
+    return emulate(plan, rungs, request.out, console, request.engine.begin, calibration=calibration)
 
 
 def _simulate(rungs: Simulated, request: EmulationRequest, console: Console, plan: Plan) -> RunOutcome:
@@ -210,7 +209,8 @@ def _beside_twin(
     if outcome.interrupted or outcome.defect:
         console.print("\nno twin: the run ended early, so there is nothing to compare it with")
         return code
-    if not make_twin(twin, outcome.directory, request.engine, request.events, console):
+    calibration = load_calibration(request.calibration)
+    if not make_twin(twin, outcome.directory, request.engine, request.events, console, calibration=calibration):
         return ExitCode.INTERRUPTED if code is ExitCode.CORRECT else code
     if request.report:
         build_report(outcome.directory)

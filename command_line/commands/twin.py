@@ -18,6 +18,7 @@ from analysis.tables.event_choice import EventTable
 from analysis.tables.summary import CORRECT
 from command_line.commands.compare import print_variant, widen
 from command_line.commands.progress import shown_progress
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import Plan
 from emulation.run.interrupt import Interrupt, QuickStop
 from emulation.run.progress import display
@@ -27,14 +28,16 @@ from record.files import TWIN, TWIN_COMPARISON
 _INTERRUPTED = "twin interrupted and removed; the results of the run itself are complete"
 
 
-def make_twin(plan: Plan, run: Path, engine: Engine, events: EventTable, console: Console) -> bool:
+def make_twin(
+    plan: Plan, run: Path, engine: Engine, events: EventTable, console: Console, *, calibration: Calibration
+) -> bool:
     """Simulates the twin of an analysed run, whose `twin_plan` is given, and shows both; False when the user interrupts
     it. Raises `UserError`s."""
     console.print("\nsimulating the twin, in virtual time")
     try:
         with Interrupt() as interrupt:
             show = partial(display, console=console)
-            made = simulate_twin(plan, run.parent, show=show, interrupt=interrupt)
+            made = simulate_twin(plan, run.parent, calibration=calibration, show=show, interrupt=interrupt)
         if not made.interrupted:
             show_twin(run, engine, events, console)
             return True

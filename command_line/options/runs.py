@@ -84,7 +84,9 @@ def emulate(
     calibration: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Costs of simulated brokers (`brokerlab calibrate`); the shipped ones by default."
+            metavar="FILE",
+            help="Costs of brokers (`brokerlab calibrate`): those of simulated ones, and those of this host where "
+            "nothing waits, by which delays of real ones are explained. The shipped ones by default.",
         ),
     ] = None,
     hosts: Annotated[

@@ -18,7 +18,7 @@ from emulation.host.processes import RUN_VARIABLE
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
 from emulation.network.model import NetworkError
-from emulation.planning.calibration import charged_costs, load_calibration
+from emulation.planning.calibration import Calibration, charged_costs, load_calibration
 from emulation.planning.carrying import require_carried, this_host
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import HostRunContext, open_log
@@ -48,11 +48,19 @@ def whole(variant: VariantPlan, _session: HostRunContext) -> AbstractContextMana
 
 
 def emulate(
-    plan: Plan, rungs: Rungs, out: Path, console: Console, when_over: Callable[[], None], *, share_of: ShareOf = whole
+    plan: Plan,
+    rungs: Rungs,
+    out: Path,
+    console: Console,
+    when_over: Callable[[], None],
+    *,
+    share_of: ShareOf = whole,
+    calibration: Calibration | None = None,
 ) -> RunOutcome:
     """Runs a plan, or the share of it that `share_of` gives this host. Nothing stays on the host but the run directory.
 
-    `when_over` is called as soon as the last variant's messages have arrived, before its processes are stopped.
+    `when_over` is called as soon as the last variant's messages have arrived, before its processes are stopped. The
+    budget of delays takes from `calibration`, the shipped one by default, what messages take where nothing waits.
     Raises `UserError`s; what was made until then is removed first.
     """
     plan.require_dilation()
@@ -75,7 +83,7 @@ def emulate(
             clock=provenance.CLOCK,
             image=rungs.image,
             program=program_digest(),
-            at_rest=charged_costs(load_calibration()),
+            at_rest=charged_costs(calibration or load_calibration()),
         )
         runtime = stack.enter_context(runtime_on(rungs, paths, journal))
         context = HostRunContext(

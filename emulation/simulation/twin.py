@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import Plan
 from emulation.run.directory import RunOutcome
 from emulation.run.interrupt import Interrupt
@@ -43,14 +44,18 @@ def simulate_twin(
     plan: Plan,
     out: Path,
     *,
+    calibration: Calibration | None = None,
     show: Callable[[Snapshot], AbstractContextManager[RunDisplay]] = no_display,
     interrupt: Interrupt | None = None,
 ) -> RunOutcome:
-    """Runs a `twin_plan` below `out`. The twin is complete, or nothing is left of it. Raises `UserError`s."""
+    """Runs a `twin_plan` below `out`, with the costs of `calibration`, the shipped ones by default.
+
+    The twin is complete, or nothing is left of it. Raises `UserError`s.
+    """
     directory = out / plan.run_id
     choice = RungChoice(_SIMULATED, "the twin of a run on real brokers")
     try:
-        outcome = simulate(plan, out, runtime=choice, show=show, interrupt=interrupt)
+        outcome = simulate(plan, out, calibration=calibration, runtime=choice, show=show, interrupt=interrupt)
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise

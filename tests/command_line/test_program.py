@@ -269,7 +269,7 @@ def test_spark_alone_has_a_master(
     assert "contradict" in printed
 
 
-def test_a_calibration_is_for_simulated_brokers_and_must_be_one(
+def test_a_calibration_must_be_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "c.json").write_text('{"frame": -1}')

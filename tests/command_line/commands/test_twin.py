@@ -16,6 +16,7 @@ from analysis.tables.event_choice import EventTable
 from command_line.commands import twin as commands
 from command_line.commands.twin import make_twin
 from command_line.program import app
+from emulation.planning.calibration import load_calibration
 from emulation.simulation.twin import twin_plan
 from record.errors import BadInputError, RunDirectoryError
 from record.files import MANIFEST, SUMMARY, TWIN, TWIN_COMPARISON
@@ -30,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     asked = planned(run="1s")
     run = real_run(asked, tmp_path_factory.mktemp("runs"))
     console = Console(highlight=False, width=120, record=True)
-    assert make_twin(twin_plan(asked), run, PlainEngine(), EventTable.NONE, console)
+    assert make_twin(twin_plan(asked), run, PlainEngine(), EventTable.NONE, console, calibration=load_calibration())
     return run, console.export_text()
 
 
@@ -93,7 +94,7 @@ def test_an_interrupt_while_the_twin_is_analysed_leaves_the_run_whole(
 
     monkeypatch.setattr(commands, "analyze", interrupted)
     console = Console(highlight=False, width=120, record=True)
-    assert not make_twin(twin_plan(asked), run, PlainEngine(), EventTable.NONE, console)
+    assert not make_twin(twin_plan(asked), run, PlainEngine(), EventTable.NONE, console, calibration=load_calibration())
     assert "twin interrupted and removed; the results of the run itself are complete" in console.export_text()
     assert {file: file.read_bytes() for file in run.rglob("*") if file.is_file()} == files
 

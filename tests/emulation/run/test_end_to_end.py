@@ -15,10 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from analysis.tables.summary import violated
 from emulation.host.registry import live_runs
+from emulation.planning.calibration import load_calibration
 from tests.waiting import await_true
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -166,10 +168,14 @@ def test_five_containers_over_shaped_links_are_correct_and_valid(tmp_path: Path)
 
 @pytest.mark.parametrize("runtime", ["process"])
 def test_the_process_runtime_delivers_the_same(runtime: str, tmp_path: Path) -> None:
-    quick = ("--no-spark", "--no-report", *BRIEF)
-    ended = brokerlab("emulate", LINE, "--runtime", runtime, "--out", tmp_path, *quick)
+    shipped = load_calibration()
+    costs = tmp_path / "calibration.json"
+    costs.write_bytes(msgspec.json.encode(msgspec.structs.replace(shipped, frame=shipped.frame + 1)))
+    quick = ("--no-spark", "--no-report", "--calibration", costs, *BRIEF)
+    ended = brokerlab("emulate", LINE, "--runtime", runtime, "--out", tmp_path / "runs", *quick)
     assert ended.returncode in {0, 3}, ended.stdout  # its fidelity is not what this test is about
-    run = only_run(tmp_path)
+    run = only_run(tmp_path / "runs")
+    assert read(run, "manifest.json")["at_rest"]["frame"] == shipped.frame + 1
     (variant,) = read(run, "summary.json")["variants"]
     assert not violated(variant["delivery"]["verdicts"], variant["fidelity"])
     assert (variant["delivery"]["published"], variant["delivery"]["delivered"]) == (2, 2)
