@@ -25,6 +25,7 @@ from rich.table import Table
 
 from benchmarks.support.growth import FACTOR, Growth
 from benchmarks.support.processes import Usage
+from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.host.processes import RUN_VARIABLE
 from emulation.runtimes.interface import BROKER_PROGRAM
@@ -34,7 +35,7 @@ UNDELIVERED = Target("notifications of the burst that are missing", Bound.AT_MOS
 REPEATED = Target("notifications of the burst that are duplicates", Bound.AT_MOST, 0)
 DROPPED = Target("publications of the burst that brokers dropped", Bound.AT_MOST, 0)
 
-HOP = Target("CPU time of a broker for a message of the burst", Bound.AT_MOST, 25, "us")
+HOP = Target("CPU time of a broker for a message of the burst", Bound.AT_MOST, 25, "us", Reference.INTERPRETER)
 
 BOUND = "the processors, which all brokers share"
 BROKERS = 56

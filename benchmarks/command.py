@@ -53,6 +53,7 @@ BENCHMARKS = (
     Benchmark("transports", seconds=35),
     Benchmark("relay", seconds=50, quick_seconds=15),
     Benchmark("startup", seconds=95, quick_seconds=35),
+    Benchmark("capacity", seconds=780),
     Benchmark("simulation", seconds=225, quick_seconds=15),
     Benchmark("side_by_side", seconds=60),
     Benchmark("motion", seconds=45),

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from benchmarks.support.growth import growth_of
+from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.detection import DetectionLimits, Detector
 from broker_service.language import Operator, Predicate, Publication
@@ -37,9 +38,17 @@ ROUNDS = 3
 WEIGHED = 50_000
 """Matches whose memory is measured."""
 
-PAIRS = Target("pairs: arrivals at a detector that keeps many matches of each part", Bound.AT_LEAST, 300_000, "/s")
+PAIRS = Target(
+    "pairs: arrivals at a detector that keeps many matches of each part",
+    Bound.AT_LEAST,
+    300_000,
+    "/s",
+    Reference.INTERPRETER,
+)
 GROWTH = Target("pairs: an arrival with 100,000 matches of each part, against 10", Bound.AT_MOST, 1.3, "times")
-DETECTIONS = Target("triples: detections of three parts with ten matches each", Bound.AT_LEAST, 200_000, "/s")
+DETECTIONS = Target(
+    "triples: detections of three parts with ten matches each", Bound.AT_LEAST, 200_000, "/s", Reference.INTERPRETER
+)
 MANY = Target("an arrival with 10,000 composite subscriptions, against one", Bound.AT_MOST, 1.3, "times")
 BYTES = Target("memory of a match that a detector keeps, besides content and name", Bound.AT_MOST, 500, "bytes")
 

@@ -26,6 +26,7 @@ from rich.table import Table
 
 from benchmarks.support.growth import Growth, growth_of
 from benchmarks.support.quotes import quotes_of_symbols
+from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from broker_service.language import Operator, Predicate, Subscription, Value
 from broker_service.matching import MatchIndex
@@ -50,8 +51,8 @@ SEED = 1
 NUMBERS = ("open", "high", "low", "close", "volume")
 STOCK = Predicate("class", Operator.STRING_EQUAL, "STOCK")
 
-ADD = Target("addition to the matching index, worst median", Bound.AT_MOST, 50, "us")
-REMOVE = Target("removal from the matching index, worst median", Bound.AT_MOST, 50, "us")
+ADD = Target("addition to the matching index, worst median", Bound.AT_MOST, 50, "us", Reference.INTERPRETER)
+REMOVE = Target("removal from the matching index, worst median", Bound.AT_MOST, 50, "us", Reference.INTERPRETER)
 BYTES = Target("memory of the matching index for a subscription", Bound.AT_MOST, 1024, "bytes")
 GROWTH = Target("growth of a match from 1,000 to 200,000 subscriptions to symbols", Bound.AT_MOST, 3, "times")
 
@@ -81,7 +82,7 @@ _MANY_BLOCKS = "comparisons of bounds in the blocks that forks cannot exclude"
 
 
 def _median(workload: str, milliseconds: float) -> Target:
-    return Target(f"median match, {workload}", Bound.AT_MOST, milliseconds, "ms")
+    return Target(f"median match, {workload}", Bound.AT_MOST, milliseconds, "ms", Reference.MEMORY)
 
 
 WORKLOADS = (

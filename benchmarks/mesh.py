@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.support.growth import Growth
+from benchmarks.support.references import Reference
 from benchmarks.support.trials import in_own_process
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.tracing.trace_writer import NullTrace
@@ -24,7 +25,7 @@ from emulation.planning.plan import make_plan
 from emulation.simulation import SimulatedOverlay
 from scenario.loading import load
 
-UP = Target("start of 1,000 fully meshed brokers", Bound.AT_MOST, 10, "s")
+UP = Target("start of 1,000 fully meshed brokers", Bound.AT_MOST, 10, "s", Reference.INTERPRETER)
 MEMORY = Target("memory of 1,000 fully meshed brokers", Bound.AT_MOST, 1536, "MB")
 MEMORY_OF_TWICE = Target("memory of 2,000 fully meshed brokers", Bound.AT_MOST, 4096, "MB")
 

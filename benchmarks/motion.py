@@ -21,6 +21,7 @@ from unittest import mock
 import msgspec
 from rich.console import Console
 
+from benchmarks.support.references import Reference
 from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from emulation.network.model import LinkDriver
@@ -36,8 +37,8 @@ from scenario.loading import load
 from tests.contracts.on_hosts import brokers_know_the_protocols
 from tests.contracts.protocols import registered
 
-SIMULATED = Target("CPU time of a simulated change of a link", Bound.AT_MOST, 1, "ms")
-LATE = Target("lateness of 99 of 100 changes of processes' links", Bound.AT_MOST, 50, "ms")
+SIMULATED = Target("CPU time of a simulated change of a link", Bound.AT_MOST, 1, "ms", Reference.INTERPRETER)
+LATE = Target("lateness of 99 of 100 changes of processes' links", Bound.AT_MOST, 50, "ms", Reference.LOOPBACK)
 
 SCENARIO = """
 name: moving

@@ -18,6 +18,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from benchmarks.support.growth import growth_of
+from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.medym.multicast.routing_functions import Multicast, balanced_mst, close_mst, mst
@@ -32,7 +33,9 @@ SEED = 1
 
 
 def _target(algorithm: str, size: int, milliseconds: float) -> Target:
-    return Target(f"decision of {algorithm} on {size:,} destinations", Bound.AT_MOST, milliseconds, "ms")
+    return Target(
+        f"decision of {algorithm} on {size:,} destinations", Bound.AT_MOST, milliseconds, "ms", Reference.INTERPRETER
+    )
 
 
 FORWARDING = _target("CloseMST", 10, 0.025)

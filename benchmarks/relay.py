@@ -27,6 +27,7 @@ import networkx as nx
 from rich.table import Table
 
 from benchmarks.support.growth import growth_of
+from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace
@@ -49,7 +50,7 @@ NODES, LINKS = 56, 136
 FEW_LINKS = ((3, 2), (12, 20))
 SEED = 1
 
-ERROR = Target("error of the median one-way delay over a userspace link", Bound.AT_MOST, 300, "us")
+ERROR = Target("error of the median one-way delay over a userspace link", Bound.AT_MOST, 300, "us", Reference.LOOPBACK)
 OUTSIDE = Target("directions of links outside the fidelity check's tolerance", Bound.AT_MOST, 0)
 
 PLAIN = LinkProperties(delay=0.005)
@@ -66,7 +67,11 @@ class Conditions:
 
     @classmethod
     def named(cls, name: str, properties: LinkProperties) -> Conditions:
-        return cls(name, properties, Target(f"CPU time of the relay for a frame, {name}", Bound.AT_MOST, 6, "us"))
+        return cls(
+            name,
+            properties,
+            Target(f"CPU time of the relay for a frame, {name}", Bound.AT_MOST, 6, "us", Reference.SYSCALLS),
+        )
 
 
 CONDITIONS = (

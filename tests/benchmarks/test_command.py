@@ -106,9 +106,11 @@ def test_judgements_are_written_as_data(tmp_path: Path) -> None:
             {
                 "target": {
                     "name": "number given to the trivial benchmark", "bound": "at most", "value": 10, "unit": "",
+                    "reference": None, "defect": "",
                 },
                 "measured": 3.0,
                 "growth": None,
+                "speed": 1.0,
             }
         ]
     }  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.support.growth import Growth
-from benchmarks.targets import Bound, Target, conclude
+from benchmarks.support.references import Reference, seconds_of, speed_of
+from benchmarks.targets import Bound, Judgement, Target, conclude
 
 SPEED = Target("speed of the hall", Bound.AT_LEAST, 20, "m/s")
 MEMORY = Target("memory of the attic", Bound.AT_MOST, 4096, "MB")
@@ -59,3 +60,47 @@ def test_growth_is_printed_below_the_targets(capsys: pytest.CaptureFixture[str])
 def test_nothing_is_printed_of_growth_where_one_size_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
     conclude([SPEED.judge(25)])
     assert "growth" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("target", "speed", "limit"),
+    [
+        (Target("walk", Bound.AT_MOST, 10, "s", Reference.INTERPRETER), 2.0, 5),
+        (Target("walk", Bound.AT_MOST, 10, "s", Reference.INTERPRETER), 0.5, 20),
+        (Target("pace", Bound.AT_LEAST, 10, "m/s", Reference.LOOPBACK), 2.0, 20),
+        (Target("pace", Bound.AT_LEAST, 10, "m/s", Reference.LOOPBACK), 0.5, 5),
+    ],
+)
+def test_a_faster_machine_has_to_be_faster_and_a_slower_one_may_be_slower(
+    target: Target, speed: float, limit: float
+) -> None:
+    assert Judgement(target, limit, speed=speed).kept
+    worse = limit * 1.01 if target.bound is Bound.AT_MOST else limit / 1.01
+    assert not Judgement(target, worse, speed=speed).kept
+
+
+def test_the_speed_of_the_reference_is_measured_beside_the_figure() -> None:
+    target = Target("walk", Bound.AT_MOST, 10, "s", Reference.INTERPRETER)
+    assert target.judge(1).speed == speed_of(Reference.INTERPRETER) != 1
+    assert MEMORY.judge(1).speed == 1
+
+
+@pytest.mark.parametrize("reference", Reference)
+def test_every_reference_has_a_loop_that_takes_time(reference: Reference) -> None:
+    assert seconds_of(reference) > 0
+
+
+def test_a_known_defect_is_explained_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    known = Target("height of the tower", Bound.AT_LEAST, 50, "m", defect="the money was spent on the hall")
+    assert conclude([known.judge(20)]) == 0
+    shown = capsys.readouterr()
+    assert "known defect: height of the tower: the money was spent on the hall" in shown.out
+    assert not shown.err
+
+
+def test_a_known_defect_that_is_gone_is_named_so_that_it_is_taken_off_the_list(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known = Target("height of the tower", Bound.AT_LEAST, 50, "m", defect="the money was spent on the hall")
+    assert conclude([known.judge(60)]) == 0
+    assert "is kept now, so it is no defect any more" in capsys.readouterr().out
