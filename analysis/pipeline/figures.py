@@ -124,10 +124,21 @@ class JudgedDelays:
         return at + (load if self.variant.follows_load is True else "")
 
     def _remedy(self, excess: float) -> str:
+        if self._is_of_no_processor:
+            return "see what stops or slows the processes of the run: a time dilation gives them no more time"
         if self.processors is not None and others_are_in_the_way(self.processors):
             return f"end the other programs on this host, which took {self.processors.others:.0%} of its processors"
         wanted = estimated_dilation(self.processors, excess, self.variant.time_dilation)
         return f"`--set time_dilation={wanted}`"
+
+    @property
+    def _is_of_no_processor(self) -> bool:
+        """True where nothing explains more of the delay than all that waiting for processors and its backlog can be."""
+        if self.delay.budget is UNSET:
+            return False
+        parts = self.delay.budget.parts
+        waited = parts.contention_ms
+        return waited is not None and parts.unexplained_ms > waited + parts.waiting_at_brokers_ms
 
 
 @dataclass(frozen=True, slots=True)

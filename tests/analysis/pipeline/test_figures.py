@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from analysis.pipeline.figures import JudgedDelays
-from analysis.tables.budget import Budget
+from analysis.tables.budget import Budget, DelayParts
 from analysis.tables.summary import Delay
 from record.fidelity import FidelityVerdict, ProcessorUse
 from record.figures import Figure, FigureVerdict
@@ -63,6 +63,20 @@ def test_nothing_explained_is_named_with_its_node() -> None:
     assert found[Figure.MEAN].reason == "nothing explains 3.0 of 20.0 ms, most of it at B2"
     assert found[Figure.P99].reason == "nothing explains 50.0 of 80.0 ms, most of it at B2"
     assert found[Figure.MEAN].remedy == ""
+
+
+@pytest.mark.parametrize(
+    ("made_of", "remedy"),
+    [
+        (parts(contention=0.1, unexplained=12.0), "see what stops or slows the processes of the run: "),
+        (parts(contention=0.1, unexplained=4.0, waiting=8.0), "`--set time_dilation="),
+        (parts(contention=None, unexplained=12.0), "`--set time_dilation="),
+    ],
+)
+def test_a_time_dilation_is_no_remedy_for_processes_that_wait_for_no_processor(
+    made_of: DelayParts, remedy: str
+) -> None:
+    assert judged(delay(made_of, replayed(mean=8.0)))[Figure.MEAN].remedy.startswith(remedy)
 
 
 def test_a_replay_that_takes_longer_does_not_describe_the_run() -> None:

@@ -21,7 +21,7 @@ from record.log import Event
 from record.time_units import MILLISECOND
 from studies.calibration.latency import read_logs
 from tests.analysis.budget.made import read, replay_of
-from tests.analysis.budget.test_simulated import simulated
+from tests.analysis.budget.test_simulated import QUEUES, simulated
 
 _ROUNDING = 1e-3
 """Milliseconds: the rate's times are rounded to nanoseconds, once for each frame."""
@@ -56,19 +56,7 @@ def measured(run: RunDirectory) -> list[float]:
     return [float(delays.mean()), *np.percentile(delays, [50, 95, 99]).tolist()]
 
 
-@pytest.mark.parametrize(
-    ("link", "service", "rate"),
-    [
-        ("{delay: 20ms, jitter: 3ms}", "0s", "20/s"),
-        ("{delay: 5ms, bandwidth: 200kbit}", "0s", "20/s"),
-        ("{delay: 5ms, loss: 2%}", "0s", "20/s"),
-        ("{delay: 5ms, send_time: 4ms}", "0s", "40/s"),
-        ("{delay: 5ms, send_time: {mean: 4ms, distribution: exponential}}", "0s", "40/s"),
-        ("{delay: 5ms}", "4ms", "40/s"),
-        ("{delay: 5ms}", "{mean: 4ms, distribution: exponential}", "40/s"),
-        ("{delay: 5ms}", "0s", "400/s"),
-    ],
-)
+@pytest.mark.parametrize(("link", "service", "rate"), QUEUES)
 def test_a_replay_of_a_run_without_contention_is_the_run(tmp_path: Path, link: str, service: str, rate: str) -> None:
     run = simulated(tmp_path, link, service, rate)
     found = replay(run)
