@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SMOKE = ROOT / "scenarios" / "smoke.yaml"
 LINE = ROOT / "scenarios" / "line-3.yaml"
 LONG_LINKS = ("--set", "topology.link.delay=20ms..30ms")
-"""So long that it does not matter how much quicker or slower this host is than that of the shipped calibration."""
+"""Links beside which it does not matter how much quicker this host is than that of the shipped calibration."""
 SHORT = ("--set", "timeline.join=2s", "--set", "timeline.run=4s", "--set", "timeline.drain=1s")
 BRIEF = ("--set", "timeline.run=1s", "--set", "timeline.drain=1s")
 WITHOUT_END = ("--set", "timeline.run=100h")
