@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from analysis.engines import Engine
 from analysis.pipeline import analyze
 from analysis.report import build_report
 from analysis.run_files.run_directory import read_manifest
@@ -26,7 +27,7 @@ from command_line.commands.verdicts import (
     print_verdicts,
     write_verdicts,
 )
-from emulation.planning.calibration import load_calibration
+from emulation.planning.calibration import Calibration, load_calibration
 from emulation.planning.carrying import this_host
 from emulation.planning.dilation import with_dilation
 from emulation.planning.plan import Plan, make_plan
@@ -44,6 +45,9 @@ from scenario.loading import load
 from scenario.model import AUTO
 from studies.junit import require_writable
 from studies.rehearsal import choose_dilation
+
+MakeTwin = Callable[[Path, Engine, EventTable, Console], bool]
+"""Makes the twin of a run that was analysed, by `make_twin`."""
 
 _REASON_SHOWN = 110
 """Characters of a rung's reason."""
@@ -76,11 +80,12 @@ def run_scenario(request: EmulationRequest) -> ExitCode:
     console = Console(highlight=False)
     require_writable(request.junit)
     scenario = load(request.scenario, request.overrides)
-    run = _runner(request, console)
+    costs = load_calibration(request.calibration)
+    run = _runner(request, costs, console)
     with request.engine as engine:
         engine.check()
         plan = make_plan(scenario)
-        twin = twin_plan(plan) if request.twin else None
+        twin = partial(make_twin, twin_plan(plan), calibration=costs) if request.twin else None
         try:
             outcome = run(plan)
         except Interrupted:
@@ -103,7 +108,7 @@ def run_scenario(request: EmulationRequest) -> ExitCode:
             return ExitCode.INTERRUPTED
 
 
-def _runner(request: EmulationRequest, console: Console) -> Callable[[Plan], RunOutcome]:
+def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> Callable[[Plan], RunOutcome]:
     """The function that runs a plan on the requested runtime. Raises `UserError`s for an impossible one."""
     if request.hosts is not None:
         return _runner_on_hosts(request.hosts, request, console)
@@ -114,8 +119,8 @@ def _runner(request: EmulationRequest, console: Console) -> Callable[[Plan], Run
                 "--twin: this run is simulated itself; leave --twin out, or take real brokers (--runtime container or "
                 "process; `brokerlab doctor` shows what this host lacks for them)"
             )
-        return partial(_simulate, rungs, request, console)
-    return partial(_emulate, rungs, request, console)
+        return partial(_simulate, rungs, request, costs, console)
+    return partial(_emulate, rungs, request, costs, console)
 
 
 def _runner_on_hosts(inventory: Path, request: EmulationRequest, console: Console) -> Callable[[Plan], RunOutcome]:
@@ -138,26 +143,26 @@ def _runner_on_hosts(inventory: Path, request: EmulationRequest, console: Consol
     return run
 
 
-def _emulate(rungs: Rungs, request: EmulationRequest, console: Console, plan: Plan) -> RunOutcome:
-    calibration = load_calibration(request.calibration)
+def _emulate(rungs: Rungs, request: EmulationRequest, costs: Calibration, console: Console, plan: Plan) -> RunOutcome:
     cleaned = clean(None if rungs.docker is None else rungs.docker.client)
     if cleaned.anything:
         console.print(str(cleaned), markup=False)
     if plan.scenario.time_dilation == AUTO:
-        plan = with_dilation(plan, choose_dilation([plan], rungs, console, calibration))
+        plan = with_dilation(plan, choose_dilation([plan], rungs, console, costs))
     _announce(console, plan, rungs.runtime, rungs.links)
-    return emulate(plan, rungs, request.out, console, request.engine.begin, calibration=calibration)
+    return emulate(plan, rungs, request.out, console, request.engine.begin, calibration=costs)
 
 
-def _simulate(rungs: Simulated, request: EmulationRequest, console: Console, plan: Plan) -> RunOutcome:
+def _simulate(
+    rungs: Simulated, request: EmulationRequest, costs: Calibration, console: Console, plan: Plan
+) -> RunOutcome:
     plan.require_possible(rungs.runtime.name)  # before Spark starts for nothing
-    calibration = load_calibration(request.calibration)
     _announce(console, plan, rungs.runtime, MODELLED)
     with Interrupt() as interrupt:
         return simulate(
             plan,
             request.out,
-            calibration=calibration,
+            calibration=costs,
             runtime=rungs.runtime,
             show=partial(display, console=console),
             interrupt=interrupt,
@@ -203,14 +208,13 @@ def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -
 
 
 def _beside_twin(
-    twin: Plan, outcome: RunOutcome, code: ExitCode, console: Console, request: EmulationRequest
+    make: MakeTwin, outcome: RunOutcome, code: ExitCode, console: Console, request: EmulationRequest
 ) -> ExitCode:
     """Makes the twin of an analysed run, and the page anew; returns the exit code, given that of the run itself."""
     if outcome.interrupted or outcome.defect:
         console.print("\nno twin: the run ended early, so there is nothing to compare it with")
         return code
-    calibration = load_calibration(request.calibration)
-    if not make_twin(twin, outcome.directory, request.engine, request.events, console, calibration=calibration):
+    if not make(outcome.directory, request.engine, request.events, console):
         return ExitCode.INTERRUPTED if code is ExitCode.CORRECT else code
     if request.report:
         build_report(outcome.directory)
