@@ -90,7 +90,7 @@ def search(attempt: Callable[[float], Trial]) -> tuple[Trial | None, Trial | Non
 
 def run_once(brokers: int, rate: float, runtime: str) -> Trial:
     """Runs the scenario once. Raises `SystemExit` with the run's own output when it left nothing to judge."""
-    with tempfile.TemporaryDirectory(prefix="brokerlab-capacity-") as directory:
+    with tempfile.TemporaryDirectory(prefix="capacity-") as directory:
         scenario = Path(directory, "capacity.yaml")
         scenario.write_text(SCENARIO.format(brokers=brokers, publishers=brokers * 2 // 3, rate=rate))
         command = [sys.executable, "-m", "command_line", "emulate", str(scenario), "--runtime", runtime]

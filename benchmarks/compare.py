@@ -83,7 +83,7 @@ Figures = Mapping[Figure, float]
 def checked_out(revision: str, root: Path = ROOT) -> Iterator[Path]:
     """A tree of a revision beside this one, ready to run. Raises `CompareError` for a revision that does not exist."""
     commit = _git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", failure=f"no revision {revision}")
-    with tempfile.TemporaryDirectory(prefix="brokerlab-compare-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="compare-") as temporary:
         tree = Path(temporary, "tree")
         try:
             _git(root, "worktree", "add", "--quiet", "--detach", str(tree), commit, failure="cannot check it out")

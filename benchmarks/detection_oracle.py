@@ -140,7 +140,7 @@ def run(arguments: Sequence[str]) -> list[Judgement]:
     parser.add_argument("--quick", action="store_true", help="100,000 publications only")
     options = parser.parse_args(arguments)
     trials: list[Trial] = []
-    with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as temporary:
         for size in QUICK_SIZES if options.quick else SIZES:
             made = write_run(Path(temporary) / str(size), size)
             trial = in_own_process(judged, made, size)

@@ -69,7 +69,7 @@ class Decisions:
 
 def measure_decisions(subscribers: int) -> dict[str, Decisions]:
     """Simulates the four routings with this number of subscribers and reads their logs."""
-    with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as temporary:
         plan = make_plan(load(SCENARIO, {**AS_FAST_AS_CAN_BE, "workload.subscriptions.subscribers": str(subscribers)}))
         run = simulate(plan, Path(temporary), calibration=Calibration.free(), stopwatch=time.thread_time_ns).directory
         found = {variant.name: Decisions() for variant in plan.variants}
@@ -165,7 +165,7 @@ def cost_of_timing(size: int) -> list[float]:
 
     `size` is the number of publications of a frame.
     """
-    with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as temporary:
         directory = Path(temporary)
         timed, untimed = rivals = [_broker(kind, "B2", ["B1", "B3"], directory) for kind in (Broker, _Untimed)]
         frames = _frames(rivals, directory, size)

@@ -154,7 +154,7 @@ class SimulatedRun:
 def run_trial(scenario: Path, overrides: Mapping[str, str]) -> SimulatedRun:
     """Simulates a scenario in this process and counts what its logs say."""
     plan = make_plan(load(scenario, overrides))
-    with tempfile.TemporaryDirectory(prefix="brokerlab-benchmark-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as temporary:
         wall, cpu = time.perf_counter(), time.process_time()
         outcome = simulate(plan, Path(temporary))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -85,7 +85,7 @@ class Rehearsing:
     def _rehearsed(self, variant: VariantPlan, factor: float) -> DilationRehearsal:
         """Rehearses a variant, and leaves nothing behind."""
         begin = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="brokerlab-rehearsal-") as name:
+        with tempfile.TemporaryDirectory(prefix="rehearsal-") as name:
             directory = Path(name)
             directory.chmod(0o755)  # brokers without root enter it
             outcome = self.deploy(make_plan(rehearsed_scenario(variant.scenario, factor)), directory)

@@ -105,7 +105,7 @@ def open_tables(runs: Sequence[Path]) -> Iterator[Database]:
     names = _names(runs)
     found = [_tables(run) for run in runs]
     files = [file for tables in found for table in tables.values() for file in table.files]
-    with tempfile.TemporaryDirectory(prefix="brokerlab-query-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="query-") as scratch:
         connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": scratch})
         try:
             connection.execute(f"SET allowed_paths={_list(files)}")

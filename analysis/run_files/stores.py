@@ -130,7 +130,7 @@ def copied_run(uri: str) -> Iterator[tuple[Path, StoreFolder]]:
     `HostError` for a store that fails, also later. Errors name the run on the store and not its copy.
     """
     store = StoreFolder(re.sub("^s3[an]://", "s3://", uri))
-    with tempfile.TemporaryDirectory(prefix="brokerlab-run-") as name:
+    with tempfile.TemporaryDirectory(prefix="run-") as name:
         directory = Path(name)
         try:
             _copy_small_files(store, directory)

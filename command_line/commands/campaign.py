@@ -166,7 +166,7 @@ def _executor_options(request: CampaignRequest, campaign: Campaign) -> ExecutorO
 
 
 def _inventory(file: Path) -> Inventory:
-    with tempfile.TemporaryDirectory(prefix="brokerlab-inventory-") as private:
+    with tempfile.TemporaryDirectory(prefix="inventory-") as private:
         return read_inventory(file, Path(private) / "ansible")
 
 

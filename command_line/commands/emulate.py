@@ -132,7 +132,7 @@ def _runner_on_hosts(inventory: Path, request: EmulationRequest, console: Consol
         raise BadInputError("--hosts: simulated brokers run on no host; leave --hosts out")
     if request.calibration is not None:
         raise BadInputError("--calibration: is of one host, and --hosts has several; leave it out")
-    with tempfile.TemporaryDirectory(prefix="brokerlab-inventory-") as private:
+    with tempfile.TemporaryDirectory(prefix="inventory-") as private:
         hosts = read_hosts(inventory, Path(private))
 
     def run(plan: Plan) -> RunOutcome:

@@ -59,7 +59,7 @@ class _Stage:
 @contextmanager
 def _stage(inventory: Path) -> Iterator[_Stage]:
     """Prepares plays on the hosts. Raises `BadInputError` for a file that is not an inventory."""
-    with tempfile.TemporaryDirectory(prefix="brokerlab-hosts-") as directory, Interrupt() as interrupt:
+    with tempfile.TemporaryDirectory(prefix="hosts-") as directory, Interrupt() as interrupt:
         private = Path(directory)
         hosts = read_hosts(inventory, private / "ansible")
         product = pack()

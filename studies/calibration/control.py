@@ -40,7 +40,7 @@ Frames = list[bytes]
 
 def surplus_of_control() -> float:
     """Nanoseconds that a control message takes beyond a publication; below 0 where it takes less."""
-    with tempfile.TemporaryDirectory(prefix="brokerlab-calibration-") as directory:
+    with tempfile.TemporaryDirectory(prefix="calibration-") as directory:
         trace = FileTrace(Path(directory) / "B2.jsonl", "B2", "base")
         core = _broker("B2", ("B1", "B3"), trace)
         publications, controls = _publications(core), _controls()

@@ -221,7 +221,7 @@ def _origin(method: str, load: float) -> Origin:
 @contextmanager
 def _directory() -> Iterator[Path]:
     """A temporary directory that brokers without root may enter."""
-    with tempfile.TemporaryDirectory(prefix="brokerlab-calibration-") as name:
+    with tempfile.TemporaryDirectory(prefix="calibration-") as name:
         directory = Path(name)
         directory.chmod(0o755)
         yield directory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,8 @@ import pytest
 from emulation.host.processes import await_end, identify
 from record import scratch
 from record.scratch import LOCK, PREFIX, remove_stale_scratch, scratch_directory
+from tests.architecture.imports import modules
+from tests.architecture.order import packages
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = """
@@ -163,6 +166,14 @@ def test_what_others_made_is_not_touched(system: Path, tmp_path_factory: pytest.
     assert remove_stale_scratch() == []
     assert sorted(system.rglob("*")) == before
     assert (target / LOCK).exists()
+
+
+def test_no_other_code_makes_directories_that_a_clean_up_takes_for_stale_ones() -> None:
+    """An empty directory of such a name without a lock may be removed while it is in use."""
+    makers = re.compile(rf'(TemporaryDirectory|mkdtemp)\([^)]*prefix="{PREFIX}')
+    found = [name for name, path in modules(packages()).items() if makers.search(path.read_text())]
+    assert found == []
+    assert makers.search(f'with tempfile.TemporaryDirectory(prefix="{PREFIX}run-") as name:')
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other users")

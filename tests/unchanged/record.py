@@ -138,7 +138,7 @@ def _directory_of(file: str, keep: Path | None) -> Iterator[Path]:
     if keep is not None:
         yield _place(file, keep)
         return
-    with TemporaryDirectory(prefix="brokerlab-") as directory:
+    with TemporaryDirectory(prefix="recorded-") as directory:
         yield _place(file, Path(directory))
 
 

@@ -102,7 +102,7 @@ def run_on_executor(
     be to blame.
     """
     refuse_other_versions(versions)
-    with tempfile.TemporaryDirectory(prefix="brokerlab-cell-", dir=executor_directory()) as directory:
+    with tempfile.TemporaryDirectory(prefix="cell-", dir=executor_directory()) as directory:
         runs, packed = Path(directory, RUNS), Path(directory, PACKED)
         try:
             attempt = run_cell(request, runs, Console(file=io.StringIO()))

@@ -53,8 +53,11 @@ class Relay:
 
 @asynccontextmanager
 async def neighbour_of(relay: Relay) -> AsyncIterator[QueueStream]:
-    """The stream of the neighbour B1, which has been greeted."""
-    stream, service = QueueStream(), Service(ServiceQueue(None))
+    """The stream of the neighbour B1, which has been greeted.
+
+    Time stands still, so that the broker handles whole slices, also on a machine that interrupts it.
+    """
+    stream, service = QueueStream(), Service(ServiceQueue(None), lambda: 0)
     session = LinkSession(relay, relay.links["B1"], "tid", LIMITS, None)
     number = session.accept(Hello(broker="B1", incarnation=1, protocol="tid"), 0)
     running = asyncio.create_task(

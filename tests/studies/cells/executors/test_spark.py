@@ -57,7 +57,7 @@ def test_cells_have_the_same_bytes_and_survive_their_executor(
         campaign = CampaignDirectory(tmp_path / "campaign")
         found = alone.submit(sweep_that_loses_its_workers, planned, campaign).result()
     assert found == {cell.key: run_here(cell, tmp_path / cell.key).encode() for cell in planned}
-    assert list(scratch.glob("brokerlab-*")) == []
+    assert list(scratch.glob("cell-*")) == []
     kept = campaign.path.glob("cells/*/runs/*/logs/B1.jsonl")
     assert sorted(log.parents[3].name for log in kept) == sorted(cell.key for cell in planned)
     assert not list(campaign.path.glob("cells/*/work-*"))
