@@ -1,13 +1,13 @@
 """Columns: the contents of many publications by attribute, numbers and strings apart.
 
-The contents are sorted by *form*, the names of their attributes with the types of the values, because those of one form
-are turned into columns at once.
+The contents are sorted by the names of their attributes, because those with the same names are turned into columns at
+once: for each name the values of all rows, divided by type where there are several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from analysis.judging.language.bits import Numbers
 from analysis.judging.language.scales import MAX_EXACT, Doubles
-from analysis.judging.language.values import check_content, check_value, reason_outside
+from analysis.judging.language.values import CLASS, check_content, check_value, reason_outside
 from analysis.reading.publication_events import Value
 
 Names = tuple[str, ...]
@@ -54,14 +54,6 @@ class StringColumn:
                 yield int(self.rows[index])
 
 
-@dataclass(slots=True)
-class _Form:
-    """The publications with the same names and types."""
-
-    rows: list[int] = field(default_factory=list)
-    values: list[Iterable[Value]] = field(default_factory=list)
-
-
 class Columns:
     """The contents of publications 0, 1, ... in columns."""
 
@@ -70,25 +62,23 @@ class Columns:
         self.names: list[Names] = [tuple(content) for content in contents]
         self.outside: set[int] = set()
         """The publications whose content is outside the language."""
-        forms: dict[tuple[Names, tuple[type, ...]], _Form] = {}
-        for row, content in enumerate(contents):
-            key = self.names[row], tuple(map(type, content.values()))
-            form = forms.get(key)
-            if form is None:
-                form = forms[key] = _Form()
-            form.rows.append(row)
-            form.values.append(content.values())
+        alike: dict[Names, list[int]] = {}
+        for row, names in enumerate(self.names):
+            alike.setdefault(names, []).append(row)
         numbers: dict[str, list[NumberColumn]] = {}
         strings: dict[str, list[StringColumn]] = {}
-        for (names, types), form in forms.items():
-            if _is_outside(names, types):
-                self.outside.update(form.rows)
-            rows = np.array(form.rows, dtype=np.int64)
-            for name, kind, values in zip(names, types, zip(*form.values, strict=True), strict=True):
-                if kind is str:
-                    strings.setdefault(name, []).append(StringColumn(rows, cast(tuple[str, ...], values)))
-                else:
-                    numbers.setdefault(name, []).append(_number_column(rows, cast(tuple[float, ...], values)))
+        for names, rows in alike.items():
+            if reason_outside(check_content, dict.fromkeys(names, "")):
+                self.outside.update(rows)
+            within = np.array(rows, dtype=np.int64)
+            for name in names:
+                for kind, of_kind, values in _by_type(within, [contents[row][name] for row in rows]):
+                    if kind is str:
+                        strings.setdefault(name, []).append(StringColumn(of_kind, cast(Sequence[str], values)))
+                        continue
+                    numbers.setdefault(name, []).append(_number_column(of_kind, cast(Sequence[float], values)))
+                    if name == CLASS:
+                        self.outside.update(of_kind.tolist())
         self.numbers = {name: _one_of_numbers(parts) for name, parts in numbers.items()}
         self.strings = {name: _one_of_strings(parts) for name, parts in strings.items()}
         for of_numbers in self.numbers.values():
@@ -105,10 +95,16 @@ class Columns:
         return found
 
 
-def _is_outside(names: Names, types: tuple[type, ...]) -> bool:
-    """True when no content of this form is in the language, whatever its values."""
-    samples = dict(zip(names, ("" if kind is str else 0 for kind in types), strict=True))
-    return reason_outside(check_content, samples) is not None
+def _by_type(rows: Numbers, values: Sequence[Value]) -> Iterator[tuple[type, Numbers, Sequence[Value]]]:
+    """The values of each type that occurs, with their rows."""
+    types = list(map(type, values))
+    different = set(types)
+    if len(different) == 1:
+        yield types[0], rows, values
+        return
+    for kind in sorted(different, key=types.index):
+        places = [place for place, other in enumerate(types) if other is kind]
+        yield kind, rows[places], [values[place] for place in places]
 
 
 def _number_column(rows: Numbers, values: Sequence[int | float]) -> NumberColumn:
