@@ -27,10 +27,10 @@ from analysis.tables.event_choice import EventTable
 from analysis.tables.events import EVENTS
 from benchmarks.support.growth import growth_of
 from benchmarks.support.memory import MemorySampler, Peak
-from benchmarks.support.references import Reference
 from benchmarks.support.simulated_run import log_size, simulated_run
 from benchmarks.support.trials import in_own_process
 from benchmarks.targets import Bound, Judgement, Target, conclude
+from emulation.host.reference_loops import Reference
 from record.files import RESULTS
 
 SIZES = (100_000, 1_000_000, 10_000_000)

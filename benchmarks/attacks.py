@@ -32,9 +32,9 @@ from benchmarks.support.floods import FLOODS
 from benchmarks.support.hostile_client import REQUESTS
 from benchmarks.support.loopback import ROOT, LoopbackBrokers, LoopbackDriver, end
 from benchmarks.support.processes import Usage
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from benchmarks.throughput import JOIN_SECONDS, notifications_of, publisher, subscriber
+from emulation.host.reference_loops import Reference
 
 LOST = Target("notifications lost under the worst attack", Bound.AT_MOST, 0)
 ADDED = Target("delay that the worst attack adds, 99th percentile", Bound.AT_MOST, 200, "ms", Reference.INTERPRETER)

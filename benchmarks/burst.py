@@ -25,9 +25,9 @@ from rich.table import Table
 
 from benchmarks.support.growth import FACTOR, Growth
 from benchmarks.support.processes import Usage
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.host.processes import RUN_VARIABLE
+from emulation.host.reference_loops import Reference
 from emulation.runtimes.interface import BROKER_PROGRAM
 from record.time_units import SECOND
 

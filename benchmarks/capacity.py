@@ -23,8 +23,8 @@ from pathlib import Path
 from rich.table import Table
 
 from analysis.tables.summary import CORRECT, VariantSummary, read_summary
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
+from emulation.host.reference_loops import Reference
 from record.fidelity import FidelityVerdict
 
 SIZES = (16, 30, 56)

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.support.loopback import LoopbackBrokers
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.client_library.client_session import ClientSession
 from broker_service.language import Publication
@@ -31,6 +30,7 @@ from broker_service.language.composite_wire import encode_composite
 from broker_service.language.notation import parse_advertisement, parse_composite, parse_subscription
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientEvent, Operation, Outcome
+from emulation.host.reference_loops import Reference
 
 PUBLICATIONS, QUICK_PUBLICATIONS = 15_000, 5_000
 """Publications of a round."""

@@ -21,11 +21,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from benchmarks.support.growth import growth_of
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.detection import DetectionLimits, Detector
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.composite import And, Atomic, Composite, Variable, VariablePredicate, VariableType
+from emulation.host.reference_loops import Reference
 
 SIZES = (10, 1_000, 10_000, 100_000)
 QUICK_SIZES = (10, 10_000)

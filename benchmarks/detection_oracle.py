@@ -27,9 +27,9 @@ from analysis.pipeline import analyze
 from analysis.tables.detections import DetectionFigures
 from benchmarks.support.growth import growth_of
 from benchmarks.support.memory import MemorySampler, Peak
-from benchmarks.support.references import Reference
 from benchmarks.support.trials import in_own_process
 from benchmarks.targets import Bound, Judgement, Target, conclude
+from emulation.host.reference_loops import Reference
 from record.files import LOGS, TOPOLOGY
 from record.log import Event, PredicateRecord, TraceRecord
 from record.manifest import Manifest, PhaseName, PhaseRecord, VariantRecord, write

@@ -26,10 +26,10 @@ from rich.table import Table
 
 from benchmarks.support.growth import Growth, growth_of
 from benchmarks.support.quotes import quotes_of_symbols
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from broker_service.language import Operator, Predicate, Subscription, Value
 from broker_service.matching import MatchIndex
+from emulation.host.reference_loops import Reference
 from scenario.workload.quotes.series import QuoteSeries
 
 Quote = dict[str, Value]

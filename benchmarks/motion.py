@@ -21,9 +21,9 @@ from unittest import mock
 import msgspec
 from rich.console import Console
 
-from benchmarks.support.references import Reference
 from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
+from emulation.host.reference_loops import Reference
 from emulation.network.model import LinkDriver
 from emulation.planning.carrying import MOST_CHANGES_A_SECOND
 from emulation.planning.plan import make_plan

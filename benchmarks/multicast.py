@@ -18,10 +18,10 @@ from time import perf_counter_ns
 import numpy as np
 
 from benchmarks.support.growth import growth_of
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.medym.multicast.routing_functions import Multicast, balanced_mst, close_mst, mst
+from emulation.host.reference_loops import Reference
 
 SERVERS = 2_500
 SIZES = (10, 100, 2_000)

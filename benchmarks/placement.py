@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.language import Advertisement, Operator, Predicate, Publication
 from broker_service.language.composite import And, Atomic
@@ -28,6 +27,7 @@ from broker_service.routing.tid.placement.decision.cost import Surroundings
 from broker_service.routing.tid.placement.decision.queueing import BrokerTimes
 from broker_service.routing.tid.placement.rates.cardinality import PartMatches, Source, matches_of
 from broker_service.routing.tid.placement.rates.statistics import SAMPLE, Sample, Statistics
+from emulation.host.reference_loops import Reference
 
 PARTS = 8
 ADVERTISEMENTS = 100

@@ -27,6 +27,7 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import VariantSummary
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
+from emulation.host.reference_loops import loop_times
 from emulation.planning.calibration import load_calibration
 from emulation.planning.carrying import this_host
 from emulation.planning.plan import make_plan
@@ -109,7 +110,7 @@ def measure(name: str, seconds: float, screen: Console) -> list[tuple[str, Compa
     """Predicts and runs a shipped scenario. Raises `UserError`s."""
     overrides = {"timeline.run": f"{seconds}s"}
     plan = make_plan(load(Path(f"scenarios/{name}.yaml"), overrides))
-    predictions = {found.name: found for found in predict(plan, load_calibration(), this_host())}
+    predictions = {found.name: found for found in predict(plan, load_calibration().on(loop_times()), this_host())}
     rungs = choose(AUTO, AUTO, do_nothing)
     if isinstance(rungs, Simulated):
         raise HostError(f"brokers cannot run here: {rungs.runtime.reason}")

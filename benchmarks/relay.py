@@ -27,8 +27,8 @@ import networkx as nx
 from rich.table import Table
 
 from benchmarks.support.growth import growth_of
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
+from emulation.host.reference_loops import Reference
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import in_namespace
 from emulation.network.network import EmulatedNetwork

@@ -27,7 +27,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from benchmarks.support.references import Reference
 from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.config import Limits
@@ -39,6 +38,7 @@ from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDig
 from broker_service.routing.interface import Action, Erase, Store
 from broker_service.storage import BoundedStorage, FileStorage
 from broker_service.tracing.trace_writer import NullTrace
+from emulation.host.reference_loops import Reference
 from emulation.live_overlay import BrokerSettings
 from emulation.live_overlay.preparation import Declarations, prepared_by
 from emulation.simulation import SimulatedOverlay

@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.support.loopback import FIXED_TID, Routing
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from benchmarks.throughput import OVERLAYS, Shape, Trial, report, run_trial
+from emulation.host.reference_loops import Reference
 
 LINE = OVERLAYS["line-3"]
 NODE_OF_THREE = Shape(5, ((1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4), (2, 5), (3, 5), (4, 5)), 5)

@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.support.growth import Growth
-from benchmarks.support.references import Reference
 from benchmarks.support.simulated_run import BUSY, CYCLIC_30
 from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
+from emulation.host.reference_loops import Reference
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record.files import LOGS

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from rich.table import Table
 
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
+from emulation.host.reference_loops import Reference
 
 UP = Target("start of 56 brokers over 136 shaped links", Bound.AT_MOST, 12, "s", Reference.INTERPRETER)
 MESH_UP = Target("start of 56 brokers over 1,540 shaped links", Bound.AT_MOST, 25, "s", Reference.INTERPRETER)

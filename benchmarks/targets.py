@@ -19,7 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.support.growth import FACTOR, Growth
-from benchmarks.support.references import Reference, speed_of
+from benchmarks.support.references import speed_of
+from emulation.host.reference_loops import Reference
 
 WIDTH = 120
 """Columns of a table where the output is not a terminal."""

@@ -30,9 +30,9 @@ import msgspec
 
 from benchmarks.support.loopback import FIXED_TID, LoopbackBrokers, LoopbackDriver, Routing, end
 from benchmarks.support.processes import Usage
-from benchmarks.support.references import Reference
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.language import Value
+from emulation.host.reference_loops import Reference
 from record.log import PredicateRecord
 from scenario.workload.operations import OperationKind, PlannedOperation
 

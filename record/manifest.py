@@ -14,6 +14,7 @@ import msgspec
 
 from record.figures import Figure
 from record.files import MANIFEST, TOPOLOGY, replace_file
+from record.host_speed import HostSpeed
 from record.promises import Order, Promises
 from record.sample import PublicationSample
 
@@ -285,10 +286,13 @@ class Manifest(msgspec.Struct, kw_only=True):
     """Costs charged to simulated brokers; not set for other runs."""
     at_rest: ChargedCosts | msgspec.UnsetType = msgspec.UNSET
     """The calibration by which the analysis models what a message takes where nothing else goes on; of real brokers
-    only."""
+    only. Times are those of the host that was calibrated."""
+    host_speed: HostSpeed | msgspec.UnsetType = msgspec.UNSET
+    """The speed of this host beside that of the calibrated one, by which `at_rest` is scaled; not set where either is
+    not known."""
     calibration_origin: str | msgspec.UnsetType = msgspec.UNSET
     """The host and the day on which the calibration was measured, in words. It is stated and judged by nobody: a
-    simulated run means the same on every host."""
+    simulated run means the same on every host, and on real brokers costs are scaled by `host_speed`."""
     hosts: list[HostRecord] = []
     """The hosts that shared the run, the first of which kept its clock; empty when one host ran all of it."""
 

@@ -23,6 +23,7 @@ from rich.console import Console
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import VariantSummary
+from emulation.host.reference_loops import loop_times
 from emulation.planning.calibration import Calibration, load_calibration
 from emulation.planning.carrying import Host, this_host
 from emulation.planning.plan import Plan, VariantPlan, make_plan
@@ -111,7 +112,8 @@ def choose_dilation(
     def deploy(plan: Plan, directory: Path) -> RunOutcome:
         return emulate(plan, rungs, directory, console, do_nothing, calibration=calibration)
 
-    chosen = Rehearsing(calibration or load_calibration(), this_host(), deploy, say).choose(plans)
+    costs = (calibration or load_calibration()).on(loop_times())
+    chosen = Rehearsing(costs, this_host(), deploy, say).choose(plans)
     say(f"time_dilation: {chosen.in_words()}")
     return chosen
 

@@ -5,6 +5,7 @@
    delays does.
 3. Links took what they may take as asked, so that nothing else is booked as theirs, and contention is no more than
    the kernel's waits of nodes on the ways. In a simulated run, nobody waits, and nobody publishes late.
+4. Costs at rest are those of the calibration on this host, by reference loops (`cost_audit`).
 
 Where the budget leaves ways out, because a passage over a link is not in the log, sums can only be compared from above.
 """
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import UNSET
 
+from analysis.auditing.cost_audit import costs_at_rest
 from analysis.auditing.evidence import BudgetRows, Evidence
 from analysis.auditing.finding import none_allowed, unmeasured
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime, DelayParts
@@ -41,7 +43,13 @@ def budget_audit(evidence: Evidence) -> Iterable[Check]:
     yield none_allowed(
         NAME,
         "sums",
-        [*_delays(rows, budget), *_bounds(rows, budget), *_tables(rows, budget), *_late(rows, evidence)],
+        [
+            *_delays(rows, budget),
+            *_bounds(rows, budget),
+            *_tables(rows, budget),
+            *_late(rows, evidence),
+            *costs_at_rest(evidence, rows.ways, budget),
+        ],
         meaning="so the parts of the delays are not those of this run",
         otherwise=f"the parts of {budget.notifications:,} delays add up to them, and none is more than it can be",
     )

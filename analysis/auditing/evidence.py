@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from msgspec import UNSET, UnsetType
+
 from analysis.auditing.hops.asked import Costs
 from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.way_sums import WaySums
@@ -16,7 +18,8 @@ from analysis.run_files.processor_times import NodeTimes
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
 from analysis.tables.summary import Delay
 from analysis.tables.totals import Rows
-from record.manifest import VariantRecord
+from record.host_speed import HostSpeed
+from record.manifest import ChargedCosts, VariantRecord
 from record.service_time import ServiceTime
 from topology.model import Overlay
 
@@ -58,6 +61,9 @@ class Evidence:
     costs: Costs = field(default_factory=Costs)
     """The costs that a simulated run charges by its calibration."""
     budget: BudgetRows | None = None
+    at_rest: ChargedCosts | UnsetType = UNSET
+    """The calibration that explains the delays of a run on real brokers."""
+    host_speed: HostSpeed | UnsetType = UNSET
     processors: NodeTimes = field(default_factory=dict)
     """The times for which nodes waited for a processor; empty where they were not sampled."""
     clock_error: int = 0

@@ -45,6 +45,8 @@ class WaySums(msgspec.Struct):
     """The least that the links on their ways can have taken together, as asked."""
     links_most: Sum = 0
     """The most: no more than passed between the turns at their ends, unless a fault made a link quicker than asked."""
+    passages: Sum = 0
+    """Links on their ways, all together."""
     contention_most: Sum = 0
     """The most that waits of nodes on their ways can have added to them."""
 
@@ -118,7 +120,7 @@ class _Followed:
         self._publishers = published[:, PublishingColumn.PUBLISHER]
         self._begin, self._end = published[:, PublishingColumn.INTENDED], notices[:, NoticeColumn.NOTIFIED]
         self._least, self._most = np.zeros(len(notices)), np.zeros(len(notices))
-        self._waited = np.zeros(len(notices), dtype=np.int64)
+        self._waited, self._passages = (np.zeros(len(notices), dtype=np.int64) for _ in range(2))
         self._known = np.ones(len(notices), dtype=np.bool_)
 
     def add(self, sums: WaySums, subscribers: int) -> None:
@@ -139,6 +141,7 @@ class _Followed:
         sums.delay += int(delay[known].sum())
         sums.links_least += _whole(self._least[known].sum())
         sums.links_most += _whole(self._most[known].sum())
+        sums.passages += int(self._passages[known].sum())
         sums.contention_most += int(np.minimum(self._waited, np.maximum(delay, 0))[known].sum())
 
     def _wait(self, nodes: Numbers, ways: Numbers) -> None:
@@ -167,6 +170,7 @@ class _Followed:
                 passed[~untouched(left[own], received[own, ArrivalColumn.TIME], times)] = inf
             self._least[ways[own]] += least
             self._most[ways[own]] += passed
+        self._passages[ways] += 1
         relay = self._asked.processors.get(RELAY)
         if relay is not None:
             self._waited[ways] += 2 * relay.waited_at_most(self._begin[ways], self._end[ways])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.request import service_time_of
 from analysis.budget.variant import AtRest, BudgetedVariant, Latency
+from record.host_speed import CostScale
 from record.manifest import ChargedCosts, Manifest
 from record.service_time import ServiceTime
 
@@ -17,7 +18,7 @@ def budgeted(manifest: Manifest, number: int, asked: AskedVariant) -> BudgetedVa
     charged = manifest.at_rest if manifest.calibration is UNSET else manifest.calibration
     return BudgetedVariant(
         asked=asked,
-        rest=AtRest() if charged is UNSET else at_rest(charged, variant.time_dilation),
+        rest=AtRest() if charged is UNSET else at_rest(charged, _scale(manifest), variant.time_dilation),
         service=service_time_of(manifest, variant) or ServiceTime(),
         modelled=charged is not UNSET,
         simulated=manifest.calibration is not UNSET,
@@ -25,11 +26,22 @@ def budgeted(manifest: Manifest, number: int, asked: AskedVariant) -> BudgetedVa
     )
 
 
-def at_rest(charged: ChargedCosts, dilation: float) -> AtRest:
-    """The costs of a calibration in the scenario's time."""
+def _scale(manifest: Manifest) -> CostScale | UnsetType:
+    return UNSET if manifest.host_speed is UNSET else manifest.host_speed.scale
+
+
+def at_rest(charged: ChargedCosts, scale: CostScale | UnsetType, dilation: float) -> AtRest:
+    """The costs of a calibration on the run's host, in the scenario's time."""
+    factors = CostScale() if scale is UNSET else scale
     submit, link, notify = (
-        Latency(tuple(round(time / dilation) for time in times))
+        Latency(tuple(round(time * factors.platform / dilation) for time in times))
         for times in (charged.submit, charged.link, charged.notify)
     )
-    work = {kind: round(time / dilation) for kind, time in charged.work.items()}
-    return AtRest(submit=submit, link=link, notify=notify, frame=round(charged.frame / dilation), work=work)
+    return AtRest(
+        submit=submit,
+        link=link,
+        notify=notify,
+        frame=round(charged.frame * factors.work / dilation),
+        work={kind: round(time * factors.work / dilation) for kind, time in charged.work.items()},
+        scale=scale,
+    )

@@ -74,6 +74,7 @@ class BudgetTables:
             contention_at=_most(nodes, [node.contention_ms or 0.0 for node in nodes]),
             unexplained_at=_most(nodes, [node.unexplained_absolute_ms for node in nodes]),
             stolen_at_most_ms=self._stolen(sums),
+            costs=self.variants[variant].rest.scale,
         )
 
     def _of(self, grouping: Grouping) -> Iterator[Sums]:

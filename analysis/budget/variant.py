@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.table import Numbers
 from broker_service.messages import Kind
+from record.host_speed import CostScale
 from record.service_time import Distribution, ServiceTime
 from record.time_units import SECOND
 
@@ -61,6 +63,8 @@ class AtRest:
     """Work for a frame, nanoseconds."""
     work: Mapping[str, int] = field(default_factory=dict)
     """Work for a message of each kind."""
+    scale: CostScale | UnsetType = UNSET
+    """The factors that made these costs of the calibration's; not set where they hold as they are."""
 
     @property
     def handling(self) -> int:

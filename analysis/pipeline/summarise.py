@@ -138,6 +138,8 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
         issued=findings.publications.issued,
         hops=findings.hops,
         budget=budget,
+        at_rest=run.manifest.at_rest,
+        host_speed=run.manifest.host_speed,
         processors=run.processor_times(variant.name),
         modelled=run.manifest.links.name == MODELLED.name,
         program=run.manifest.program or None,

@@ -20,6 +20,7 @@ from record.errors import RunDirectoryError
 from record.fidelity import Check, FidelityVerdict
 from record.figures import Figure, FigureVerdict
 from record.files import SUMMARY, read_file, replace_file
+from record.host_speed import CostScale
 
 CORRECT = "correct"
 UNJUDGED = "unjudged"
@@ -230,6 +231,9 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
     stolen_at_most_ms: float | msgspec.UnsetType = msgspec.UNSET
     """The most of the mean contention and unexplained that the hypervisor can have taken, by stealing processors; the
     least is nothing, because steal is known of the host alone. Not set where it was not sampled."""
+    costs: CostScale | msgspec.UnsetType = msgspec.UNSET
+    """The factors of the calibration's costs in work and platform, by the speed of the run's host. Not set where that
+    is not known, and in simulated runs."""
 
     def in_words(self, of: int) -> str:
         """The parts as a line, given the number of all first notifications."""
@@ -238,7 +242,8 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
         stolen = 0.0 if self.stolen_at_most_ms is msgspec.UNSET else self.stolen_at_most_ms
         matters = stolen >= _STEAL_SHOWN_FROM * self.parts.delay_ms > 0
         steal = f" (of the last two, the hypervisor stole {stolen:.1f} at most)" if matters else ""
-        return f"delay {self.parts.in_words()}{steal}{most}{known}"
+        costs = "" if self.costs is msgspec.UNSET else f"; work and platform {self.costs.in_words()}"
+        return f"delay {self.parts.in_words()}{steal}{most}{known}{costs}"
 
 
 class KindMessages(msgspec.Struct, frozen=True, kw_only=True):

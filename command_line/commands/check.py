@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from emulation.host.reference_loops import loop_times
 from emulation.network.model import LinkDriver
 from emulation.planning.calibration import load_calibration
 from emulation.planning.carrying import Host, require_carried, this_host
@@ -41,7 +42,7 @@ def check_scenario(request: CheckRequest) -> ExitCode:
     costs, here = load_calibration(request.calibration), this_host()
     host = Host(request.processors or here.processors, here.memory)
     lines = list(_planned(plan))
-    predictions = predict(plan, costs, host)
+    predictions = predict(plan, costs.on(loop_times()), host)
     for line in (*lines, *_predicted(predictions, host)):
         console.print(line, markup=False, soft_wrap=True)
     try:

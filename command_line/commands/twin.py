@@ -6,6 +6,7 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+from msgspec import UNSET
 from rich.console import Console
 from rich.markup import escape
 
@@ -14,6 +15,7 @@ from analysis.compare.sentences import sides_of
 from analysis.compare.twin import compare_with_twin, twin_of
 from analysis.engines import Engine
 from analysis.pipeline import analyze
+from analysis.run_files.run_directory import read_manifest
 from analysis.tables.event_choice import EventTable
 from analysis.tables.summary import CORRECT
 from command_line.commands.compare import print_variant, widen
@@ -31,13 +33,15 @@ _INTERRUPTED = "twin interrupted and removed; the results of the run itself are 
 def make_twin(
     plan: Plan, run: Path, engine: Engine, events: EventTable, console: Console, *, calibration: Calibration
 ) -> bool:
-    """Simulates the twin of an analysed run, whose `twin_plan` is given, and shows both; False when the user interrupts
-    it. Raises `UserError`s."""
+    """Simulates the twin of an analysed run, whose `twin_plan` is given, by a calibration's costs on that host, and
+    shows both; False when the user interrupts it. Raises `UserError`s."""
+    speed = read_manifest(run).host_speed
+    costs = calibration if speed is UNSET else calibration.on(speed.here)
     console.print("\nsimulating the twin, in virtual time")
     try:
         with Interrupt() as interrupt:
             show = partial(display, console=console)
-            made = simulate_twin(plan, run.parent, calibration=calibration, show=show, interrupt=interrupt)
+            made = simulate_twin(plan, run.parent, calibration=costs, show=show, interrupt=interrupt)
         if not made.interrupted:
             show_twin(run, engine, events, console)
             return True

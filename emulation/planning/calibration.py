@@ -19,6 +19,7 @@ import msgspec
 from broker_service.messages import KIND_WORDS
 from record.errors import BadInputError
 from record.files import replace_file
+from record.host_speed import LoopTimes, scale_between
 from record.manifest import ChargedCosts
 
 DEFAULT_FILE = "default-calibration.json"
@@ -67,6 +68,10 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """This distribution, each time shorter by that many nanoseconds."""
         return Latency(tuple(max(0, value - time) for value in self.groups))
 
+    def times(self, factor: float) -> Latency:
+        """This distribution, each time so many times as long."""
+        return Latency(tuple(round(value * factor) for value in self.groups))
+
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """Origin of a calibration."""
@@ -83,6 +88,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     git_revision: str | None
     load_average: float
     """Load average of the whole host in the last minute before the measurement."""
+    loops: str = "timed"
+    """The way in which the times of the reference loops are known."""
 
     def in_words(self) -> str:
         return f"measured {self.created} on {self.cpus} x {self.processor}, {self.system}: {self.method}"
@@ -109,6 +116,10 @@ class HostCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     link_second: int = 0
     """Time of the relay for a link in a second: heartbeats and probes."""
 
+    def times(self, factor: float) -> HostCosts:
+        """These costs, each so many times as high."""
+        return HostCosts(**{name: round(getattr(self, name) * factor) for name in self.__struct_fields__})
+
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Costs of a broker besides its service time, charged as the module describes."""
@@ -125,6 +136,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Nanoseconds of processor time for a message of each kind, by the kind's word in the log."""
     host: HostCosts = HostCosts()
     """Costs of what surrounds brokers on a host."""
+    loops: LoopTimes | None = None
+    """The speed of the host of the measurement; None where it is not known, so that costs hold as they are anywhere."""
     origin: Origin | None = None
     """Host, day and way of the measurement; None for costs that were not measured."""
 
@@ -142,6 +155,22 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         """The origin in words."""
         return "stated by hand, not measured" if self.origin is None else self.origin.in_words()
 
+    def on(self, here: LoopTimes) -> Calibration:
+        """The costs on a host whose reference loops take these times."""
+        if self.loops is None:
+            return self
+        scale = scale_between(self.loops, here)
+        return Calibration(
+            submit=self.submit.times(scale.platform),
+            link=self.link.times(scale.platform),
+            notify=self.notify.times(scale.platform),
+            frame=round(self.frame * scale.work),
+            work={kind: round(time * scale.work) for kind, time in self.work.items()},
+            host=self.host.times(scale.work),
+            loops=here,
+            origin=self.origin,
+        )
+
     @classmethod
     def free(cls) -> Calibration:
         """Brokers that take no time at all, beyond what the scenario gives them."""
@@ -149,7 +178,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def charged_costs(calibration: Calibration) -> ChargedCosts:
-    """The costs as a manifest states them."""
+    """The costs as a manifest states them, of the host of the measurement."""
     submit, link, notify = (
         list(latency.groups) for latency in (calibration.submit, calibration.link, calibration.notify)
     )

@@ -19,6 +19,7 @@ from record import fidelity, manifest
 from record.errors import DISK_IS_FULL, unusable_directory
 from record.fidelity import Fidelity, VariantFidelity, worst
 from record.files import MOVEMENTS, TOPOLOGY, UNDERLAY, log_files
+from record.host_speed import HostSpeed
 from record.manifest import ChargedCosts, Manifest, PhaseName, RungChoice, VariantRecord
 from topology.files import save as save_overlay
 from topology.mobility.movement_files import to_bonnmotion
@@ -49,6 +50,8 @@ def write_manifest(
     image: str | None = None,
     program: str | msgspec.UnsetType = msgspec.UNSET,
     at_rest: ChargedCosts | msgspec.UnsetType = msgspec.UNSET,
+    host_speed: HostSpeed | msgspec.UnsetType = msgspec.UNSET,
+    calibration_origin: str | msgspec.UnsetType = msgspec.UNSET,
 ) -> Manifest:
     """Writes the manifest of a run that is about to begin, and returns it."""
     record = Manifest(
@@ -62,6 +65,8 @@ def write_manifest(
         image=image,
         program=program,
         at_rest=at_rest,
+        host_speed=host_speed,
+        calibration_origin=calibration_origin,
         dilation=plan.dilation,
         kernel=provenance.kernel(),
         git_revision=provenance.git_revision(),

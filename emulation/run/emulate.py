@@ -9,12 +9,14 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET, UnsetType
 from rich.console import Console
 
 from emulation.fidelity import Measurements, judge
 from emulation.host import provenance
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
+from emulation.host.reference_loops import loop_times
 from emulation.host.registry import register, unregister
 from emulation.host.run_paths import RunPaths
 from emulation.network.model import NetworkError
@@ -32,6 +34,7 @@ from emulation.runtimes.hosting import runtime_on
 from emulation.runtimes.ladder import Rungs
 from record.callbacks import do_nothing
 from record.errors import HostError
+from record.host_speed import HostSpeed, LoopTimes
 from record.program import program_digest
 
 _AROUND = 12.0
@@ -60,13 +63,14 @@ def emulate(
     """Runs a plan, or the share of it that `share_of` gives this host. Nothing stays on the host but the run directory.
 
     `when_over` is called as soon as the last variant's messages have arrived, before its processes are stopped. The
-    budget of delays takes from `calibration`, the shipped one by default, what messages take where nothing waits.
-    Raises `UserError`s; what was made until then is removed first.
+    budget of delays takes from `calibration`, the shipped one by default, what messages take where nothing waits, and
+    scales it by the speed of this host. Raises `UserError`s; what was made until then is removed first.
     """
     plan.require_dilation()
     plan.require_possible(rungs.runtime.name)
     if share_of is whole:  # hosts that share a run were asked by their controller
         require_carried(plan.variants, rungs.driver, this_host())
+    costs = calibration or load_calibration()
     paths = RunPaths.of(plan.run_id, out)
     paths.make()
     snapshot = Snapshot(variants=len(plan.variants))
@@ -83,7 +87,9 @@ def emulate(
             clock=provenance.CLOCK,
             image=rungs.image,
             program=program_digest(),
-            at_rest=charged_costs(calibration or load_calibration()),
+            at_rest=charged_costs(costs),
+            host_speed=speed_of(costs.loops),
+            calibration_origin=costs.source,
         )
         runtime = stack.enter_context(runtime_on(rungs, paths, journal))
         context = HostRunContext(
@@ -111,6 +117,13 @@ def emulate(
             interrupt.teardown = True
             snapshot.activity = "removing what the run made"
     return conclude(paths, record, measured, judge)
+
+
+def speed_of(calibrated: LoopTimes | None) -> HostSpeed | UnsetType:
+    """The speed of this host, timed now, beside that of a calibrated one; not set where the latter is not known."""
+    if calibrated is None:
+        return UNSET
+    return HostSpeed(here=loop_times(), calibrated=calibrated, timed=time.monotonic_ns())
 
 
 @contextmanager

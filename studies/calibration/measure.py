@@ -23,6 +23,7 @@ from rich.console import Console
 
 from broker_service.messages import Kind
 from emulation.host import provenance
+from emulation.host.reference_loops import loop_times
 from emulation.planning.calibration import Calibration, HostCosts, Latency, Origin, load_calibration
 from emulation.planning.plan import PUBLISHERS, SUBSCRIBERS, Plan, make_plan
 from emulation.run import emulate
@@ -32,6 +33,7 @@ from record.callbacks import do_nothing
 from record.errors import HostError
 from record.fidelity import Fidelity, FidelityVerdict
 from record.files import LOGS
+from record.host_speed import LoopTimes
 from record.slower_run import others_took_much
 from record.time_units import SECOND
 from scenario.model import Scenario
@@ -106,11 +108,11 @@ def calibrate(brokers: int, runtime: str, console: Console, on_progress: Progres
 
     Leaves nothing behind. Raises `Interrupted` when the user ends it, and `UserError`s.
     """
-    load = os.getloadavg()[0]
+    load, loops = os.getloadavg()[0], loop_times()
     with _directory() as directory:
         work = with_control(measure_work(_made(directory / "work"), on_progress), on_progress)
         latencies = _latencies(brokers, runtime, directory, console, on_progress)
-        made = assemble(latencies.intervals, work, _origin(latencies.method, load))
+        made = assemble(latencies.intervals, work, _origin(latencies.method, load), loops)
         host = _host_costs(latencies.loaded, made, directory / "rest", console, on_progress)
     notifications = len(latencies.intervals.notify)
     if notifications < FEWEST:
@@ -128,7 +130,7 @@ def with_control(work: MeasuredWork, on_progress: Progress) -> MeasuredWork:
     return replace(work, kinds={**work.kinds, Kind.CONTROL.word: max(0, round(cost))})
 
 
-def assemble(found: LatencySamples, work: MeasuredWork, origin: Origin) -> Calibration:
+def assemble(found: LatencySamples, work: MeasuredWork, origin: Origin, loops: LoopTimes) -> Calibration:
     """Intervals hold the work of the broker in which they end; the simulator charges that separately."""
     own = work.frame + work.kinds[OperationKind.PUBLISH]
     return Calibration(
@@ -137,6 +139,7 @@ def assemble(found: LatencySamples, work: MeasuredWork, origin: Origin) -> Calib
         notify=Latency.of(found.notify),
         frame=work.frame,
         work=dict(work.kinds),
+        loops=loops,
         origin=origin,
     )
 
@@ -165,7 +168,7 @@ def _host_costs(
 ) -> HostCosts:
     """Costs of a run besides the charged ones, from a second one at rest; the shipped ones without emulated links."""
     if loaded is None:
-        return load_calibration().host
+        return load_calibration().on(loop_times()).host
     on_progress("processor time of a run at rest")
     plan = make_plan(_scenario(len(loaded.variant.overlay.brokers), REST_RATE))
     outcome = emulate(plan, loaded.rungs, _made(directory), console, do_nothing)

@@ -31,7 +31,7 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "callbacks exit_codes faults file_lock files log processors sample time_units",
+        "callbacks exit_codes faults file_lock files host_speed log processors sample time_units",
         "digests errors fidelity program promises scratch service_time",
         "figures slower_run",
         "manifest",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.support.growth import Growth
-from benchmarks.support.references import Reference, seconds_of, speed_of
+from benchmarks.support.references import speed_of
 from benchmarks.targets import Bound, Judgement, Target, conclude
+from emulation.host.reference_loops import Reference, time_of
 
 SPEED = Target("speed of the hall", Bound.AT_LEAST, 20, "m/s")
 MEMORY = Target("memory of the attic", Bound.AT_MOST, 4096, "MB")
@@ -87,7 +88,7 @@ def test_the_speed_of_the_reference_is_measured_beside_the_figure() -> None:
 
 @pytest.mark.parametrize("reference", Reference)
 def test_every_reference_has_a_loop_that_takes_time(reference: Reference) -> None:
-    assert seconds_of(reference) > 0
+    assert time_of(reference) > 0
 
 
 def test_a_known_defect_is_explained_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,9 +60,12 @@ def _pace(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _calibration(data: ReportData) -> list[tuple[str, str]]:
-    """Row of the origin of a simulated run's calibration; empty of other runs, and of those that do not state it."""
-    origin = data.run.calibration_origin
-    return [("Calibration", origin)] if origin else []
+    """Rows of the calibration's origin and of its scale on this host; empty of runs that do not state them."""
+    origin, speed = data.run.calibration_origin, data.run.host_speed
+    rows = [("Calibration", origin)] if origin else []
+    if speed is not UNSET:
+        rows.append(("Its costs", f"work and platform {speed.scale.in_words()}, by loops timed before the run"))
+    return rows
 
 
 def _flat(section: object) -> list[tuple[str, object]]:

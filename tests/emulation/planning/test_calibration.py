@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from broker_service.messages import ClientRequest, Kind, Message, Operation
 from emulation.planning.calibration import GROUPS, Calibration, Latency, load_calibration, save_calibration
 from emulation.simulation.charging import sampler, work_cost
 from record.errors import BadInputError
+from record.host_speed import LoopTimes
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=2000))
@@ -104,3 +106,27 @@ def test_a_calibration_tells_where_it_comes_from() -> None:
     assert shipped.origin is not None
     assert shipped.origin.processor in shipped.source and shipped.origin.created in shipped.source
     assert Calibration.free().source == "stated by hand, not measured"
+
+
+def test_costs_on_another_host_are_scaled_by_its_loops_and_on_the_same_host_are_the_same() -> None:
+    shipped = load_calibration()
+    assert shipped.loops is not None
+    assert shipped.origin is not None
+    assert "derived" in shipped.origin.loops
+    assert msgspec.structs.replace(shipped.on(shipped.loops), loops=shipped.loops) == shipped
+    loops = shipped.loops
+    faster = LoopTimes(
+        interpreter=loops.interpreter // 2, system_calls=loops.system_calls // 4, loopback=loops.loopback // 4
+    )
+    found = shipped.on(faster)
+    assert found.frame == pytest.approx(shipped.frame / 2, abs=1)
+    assert found.work["publish"] == pytest.approx(shipped.work["publish"] / 2, abs=1)
+    assert found.host.turn == pytest.approx(shipped.host.turn / 2, abs=1)
+    assert found.link.mean == pytest.approx(shipped.link.mean / 4, rel=1e-4)
+    assert found.submit.mean == pytest.approx(shipped.submit.mean / 4, rel=1e-4)
+    assert found.loops == faster
+
+
+def test_costs_of_a_host_of_unknown_speed_hold_anywhere() -> None:
+    stated = Calibration(frame=7)
+    assert stated.on(LoopTimes(interpreter=1, system_calls=1, loopback=1)) is stated

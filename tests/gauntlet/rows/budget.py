@@ -6,6 +6,7 @@ and the run has a file of the sampler in which that broker waited for so long.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -15,12 +16,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from analysis.budget import ends, stage
+from analysis.budget import ends, request, stage
 from analysis.budget.links import Range
 from analysis.budget.tables import BudgetTables
 from analysis.budget.waits import Waits
 from emulation.simulation.links import Direction
 from record.files import LOGS, MANIFEST, PROCESSORS
+from record.host_speed import CostScale, HostSpeed, LoopTimes
 from record.log import Event
 from record.processors import ProcessorBlock, QuotaBlock
 from record.time_units import MILLISECOND, SECOND
@@ -90,10 +92,14 @@ def _work(run: Path, broker: str, factor: float) -> Iterator[Times]:
         yield begin, end, 0, round(factor * (after - before))
 
 
-def _as_on_a_host(run: Path) -> None:
+_LOOPS = LoopTimes(interpreter=1_000_000, system_calls=1_000_000, loopback=1_000_000)
+
+
+def _as_on_a_host(run: Path, timed: int = 0) -> None:
     """Makes the manifest that of real brokers, whose calibration is a model, and whose delays are replayed."""
     manifest = json.loads((run / MANIFEST).read_bytes())
     manifest["at_rest"] = manifest.pop("calibration")
+    manifest["host_speed"] = msgspec.to_builtins(HostSpeed(here=_LOOPS, calibrated=_LOOPS, timed=timed))
     manifest["links"] = {"name": "userspace", "reason": "asked for"}
     (run / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
 
@@ -166,6 +172,32 @@ def half_of_the_brokers_threads_are_missed(run: Path) -> None:
 # What the host did, and what is left out
 
 
+def _sampled_on_a_host_timed_late(run: Path) -> None:
+    """A run whose host's loops were timed after it had begun."""
+    _as_on_a_host(run, timed=5 * SECOND)
+    _counted(run, 1.0)
+
+
+def _scale_fitted_to_the_run() -> None:
+    """Costs are those of a host so slow that they explain what messages took."""
+    _held_up()
+    around(
+        request,
+        "at_rest",
+        lambda original, charged, scale, dilation: original(charged, CostScale(platform=4.0), dilation),
+    )
+
+
+def _costs_fitted_to_the_run() -> None:
+    """Costs are those of such a host, and the budget states another scale."""
+    _held_up()
+
+    def at_rest(original, charged, scale, dilation):
+        return dataclasses.replace(original(charged, CostScale(platform=4.0), dilation), scale=scale)
+
+    around(request, "at_rest", at_rest)
+
+
 def _relay_held_up() -> None:
     """All that is written to a link while the relay is stopped, for 0.4 s, is carried on when that ends."""
     begin, end = 4 * SECOND, 4 * SECOND + 4 * SECOND // 10
@@ -208,6 +240,9 @@ _AT_B4 = r"ms are this host's, most of it at B4"
 BUDGET.add("the relay is held up", _RUN, _relay_held_up, r"nothing explains [1-9]", _sampled_on_a_host)
 BUDGET.add("a broker waits long", _RUN, _held_up_for_long, _AT_B4, _waits_on_a_host)
 BUDGET.add("a planned quota is left out", _RUN, _quota_forgotten, _AT_B4, _quota_on_a_host)
+BUDGET.add("the host's speed is fitted", _RUN, _scale_fitted_to_the_run, r"platform is 4\.000 of", _sampled_on_a_host)
+BUDGET.add("costs are fitted in silence", _RUN, _costs_fitted_to_the_run, r"platform is .* at most", _sampled_on_a_host)
+BUDGET.add("loops are timed late", _RUN, lambda: None, r"loops of this host were timed", _sampled_on_a_host_timed_late)
 BUDGET.add("waits are left out", _RUN, _held_up_for_long, r"nothing explains [1-9].* B4", _sampled_on_a_host)
 HONEST.add("a broker's quota holds it back", _RUN, _held_up_for_long, "", _quota_on_a_host)
 HONEST.add("a run on a host that nobody else uses", _RUN, lambda: None, "", _sampled_on_a_host)

@@ -1,0 +1,97 @@
+"""The audit names costs at rest that are not those of the calibration on a host of this speed."""
+
+from __future__ import annotations
+
+from dataclasses import replace as with_fields
+
+import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from analysis.auditing.cost_audit import costs_at_rest
+from analysis.auditing.evidence import Evidence
+from analysis.auditing.way_sums import WaySums
+from analysis.tables.budget import DelayParts
+from analysis.tables.summary import DelayBudget
+from record.host_speed import CostScale, HostSpeed, LoopTimes
+from record.manifest import ChargedCosts, PhaseName, PhaseRecord, VariantRecord
+from topology.model import Broker, Overlay
+
+REST = ChargedCosts(frame=0, work={}, link=[1_000_000, 3_000_000], submit=[4_000_000], notify=[1_000_000])
+CALIBRATED = LoopTimes(interpreter=2000, system_calls=1000, loopback=1000)
+SPEED = HostSpeed(
+    here=LoopTimes(interpreter=1000, system_calls=500, loopback=500), calibrated=CALIBRATED, timed=1_000_000_000
+)
+EVIDENCE = Evidence(
+    number=0,
+    variant=VariantRecord(
+        name="base", phases=[PhaseRecord(name=PhaseName.START, start=2_000_000_000, end=3_000_000_000)]
+    ),
+    scenario={},
+    overlay=Overlay("one", (Broker("B1"),), ()),
+    logs=None,  # type: ignore[arg-type]
+    at_rest=REST,
+    host_speed=SPEED,
+)
+WAYS = WaySums(0, notifications=10, passages=20)
+"""At rest each way takes 4 + 2 x 2 + 1 = 9 ms on the calibrated host, and half of that here."""
+
+
+def budget(platform: float = 4.4, scale: CostScale | None = None) -> DelayBudget:
+    parts = DelayParts(
+        links_ms=10.0, waiting_for_links_ms=0.0, waiting_at_brokers_ms=0.0, work_ms=1.0, platform_ms=platform,
+        contention_ms=0.0, unexplained_ms=0.0, unexplained_absolute_ms=0.0,
+    )  # fmt: skip
+    costs = CostScale(work=0.5, platform=0.5) if scale is None else scale
+    return DelayBudget(notifications=10, parts=parts, contention_at=None, unexplained_at=None, costs=costs)
+
+
+def test_costs_by_the_loops_of_this_host_are_right() -> None:
+    assert list(costs_at_rest(EVIDENCE, WAYS, budget())) == []
+    assert list(costs_at_rest(EVIDENCE, WAYS, budget(platform=4.5))) == []
+
+
+def test_a_simulated_run_has_no_costs_at_rest_to_be_audited() -> None:
+    assert list(costs_at_rest(with_fields(EVIDENCE, at_rest=UNSET), WAYS, budget(platform=90.0))) == []
+
+
+@pytest.mark.parametrize(
+    ("scale", "sentence"),
+    [
+        (
+            CostScale(work=0.5, platform=0.8),
+            "platform is 0.800 of the calibration's, by the loops of this host it is 0.500",
+        ),
+        (
+            CostScale(work=0.4, platform=0.5),
+            "work is 0.400 of the calibration's, by the loops of this host it is 0.500",
+        ),
+    ],
+)
+def test_a_scale_that_was_fitted_to_the_run_is_named(scale: CostScale, sentence: str) -> None:
+    assert list(costs_at_rest(EVIDENCE, WAYS, budget(scale=scale))) == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("platform", "sentence"),
+    [
+        (4.6, "platform is 4.600 ms, at rest these ways take 4.500 ms at most on this host"),
+        (0.4, "platform is 0.400 ms, at rest the ways to clients alone take 0.500 ms on this host"),
+    ],
+)
+def test_a_platform_that_the_ways_cannot_have_is_named(platform: float, sentence: str) -> None:
+    assert list(costs_at_rest(EVIDENCE, WAYS, budget(platform=platform))) == [sentence]
+
+
+def test_loops_that_were_timed_after_the_run_had_begun_are_named() -> None:
+    late = with_fields(EVIDENCE, host_speed=replace(SPEED, timed=4_500_000_000))
+    assert list(costs_at_rest(late, WAYS, budget())) == [
+        "the loops of this host were timed 2.5 s after the variant began"
+    ]
+
+
+def test_without_the_speed_of_a_host_costs_are_the_calibrations_in_the_scenarios_time() -> None:
+    dilated = with_fields(EVIDENCE, host_speed=UNSET, variant=VariantRecord(name="base", time_dilation=3.0))
+    assert list(costs_at_rest(dilated, WAYS, budget(platform=3.0, scale=CostScale()))) == []
+    (sentence,) = costs_at_rest(dilated, WAYS, budget(platform=3.1, scale=CostScale()))
+    assert "3.000 ms at most" in sentence
