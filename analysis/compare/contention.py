@@ -1,4 +1,4 @@
-"""Differences of delays held against the contention in both runs, and leads against that of both variants."""
+"""Differences of delays held against the contention in both runs, or variants."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from analysis.compare.model import DelayComparison, DelayOrder, SampleEstimate, Statistic
+from analysis.compare.model import DelayComparison, DelayOrder, Statistic
+from analysis.tables.estimates import SampleEstimate
 from analysis.tables.summary import Delay, VariantSummary
 from record.fidelity import FidelityVerdict
-from record.figures import DifferenceVerdict, Figure, FigureVerdict, judge_difference
+from record.figures import DifferenceVerdict, Figure, judge_difference
+
+
+def judged_difference(found: SampleEstimate, figure: Figure, first: Delay, second: Delay) -> DifferenceVerdict | None:
+    """The verdict on the difference of a figure of two delays; None where one of them is not judged."""
+    of_first, of_second = first.of(figure), second.of(figure)
+    if of_first is None or of_second is None:
+        return None
+    return judge_difference(found.value, of_first, of_second, beyond_chance=found.beyond_chance)
 
 
 def judged_delays(compared: DelayComparison, first: Delay, second: Delay) -> DelayComparison:
@@ -19,25 +28,17 @@ def judged_delays(compared: DelayComparison, first: Delay, second: Delay) -> Del
 
 def judged_order(order: DelayOrder, variants: Mapping[str, VariantSummary]) -> DelayOrder:
     """The order with a verdict on the lead; there is no winner where contention can explain it."""
-    fastest, following = (variants[name].delay.of(Figure.MEAN) for name in order.by_delay[:2])
-    judged = _difference(order.lead, fastest, following)
+    fastest, following = (variants[name].delay for name in order.by_delay[:2])
+    judged = judged_difference(order.lead, Figure.MEAN, fastest, following)
     explained = judged is not None and judged.verdict is FidelityVerdict.INVALID
     return replace(order, judged=judged, winner=None if explained else order.winner)
 
 
 def _judged(statistic: Statistic, first: Delay, second: Delay) -> Statistic:
-    of_first, of_second = first.of(Figure(statistic.name)), second.of(Figure(statistic.name))
+    figure = Figure(statistic.name)
     return replace(
         statistic,
-        first_judged=of_first,
-        second_judged=of_second,
-        judged=_difference(statistic.difference, of_first, of_second),
+        first_judged=first.of(figure),
+        second_judged=second.of(figure),
+        judged=judged_difference(statistic.difference, figure, first, second),
     )
-
-
-def _difference(
-    found: SampleEstimate, first: FigureVerdict | None, second: FigureVerdict | None
-) -> DifferenceVerdict | None:
-    if first is None or second is None:
-        return None
-    return judge_difference(found.value, first, second, beyond_chance=found.beyond_chance)

@@ -1,7 +1,6 @@
 """Two samples of delays: their statistics, their differences, and confidence intervals of both.
 
-Intervals come from a block bootstrap: blocks of five seconds are drawn with replacement, each with all its
-notifications. Where both runs delivered the same workload, the same blocks are drawn from both, so that variation
+Where both runs delivered the same workload, the same blocks are drawn from both, so that variation
 within the workload does not widen the interval of their difference.
 """
 
@@ -11,18 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.compare.model import (
-    DelayComparison,
-    DelayOrder,
-    OrderVerdict,
-    QuantileDistance,
-    SampleEstimate,
-    Statistic,
-)
+from analysis.compare.model import DelayComparison, DelayOrder, OrderVerdict, QuantileDistance, Statistic
+from analysis.compare.resampling import draws, estimated, paired_difference
 from analysis.compare.runs import Delays
 from analysis.run_files.blocks import FEWEST_BLOCKS
+from analysis.tables.estimates import SampleEstimate
 
-CONFIDENCE = 0.95
 MOST_RESAMPLES, FEWEST_RESAMPLES = 1000, 200
 _DRAWS_AFFORDED = 100_000_000
 """Largest number of notifications drawn in all resamples together."""
@@ -39,22 +32,26 @@ def compare_delays(first: Delays, second: Delays, seed: int) -> DelayComparison 
         return None
     samples = [_Sample(delays) for delays in (first, second)]
     resampled = _resample_both(first, second, samples, seed)
-    statistics = []
-    for index, name in enumerate(STATISTICS):
-        values = [sample.statistics()[index] for sample in samples]
-        draws = None if resampled is None else [run[:, index] for run in resampled]
-        statistics.append(
-            Statistic(
-                name=name,
-                first=_estimate(values[0], None if draws is None else draws[0]),
-                second=_estimate(values[1], None if draws is None else draws[1]),
-                difference=_estimate(values[1] / values[0] - 1, None if draws is None else draws[1] / draws[0] - 1),
-            )
-        )
+    before, after = (sample.statistics() for sample in samples)
     return DelayComparison(
         notifications=(len(first), len(second)),
-        statistics=statistics,
+        statistics=[
+            _statistic(name, before[index], after[index], None if resampled is None else resampled[:, :, index])
+            for index, name in enumerate(STATISTICS)
+        ],
         quantiles=quantile_distance(first.milliseconds, second.milliseconds),
+    )
+
+
+def _statistic(name: str, first: float, second: float, resampled: np.ndarray | None) -> Statistic:
+    """A statistic of both samples; `resampled` has a row of its resamples for each of them."""
+    of_first, of_second = (None, None) if resampled is None else resampled
+    change = None if resampled is None else resampled[1] / resampled[0] - 1
+    return Statistic(
+        name=name,
+        first=estimated(first, of_first),
+        second=estimated(second, of_second),
+        difference=estimated(second / first - 1, change),
     )
 
 
@@ -69,7 +66,8 @@ def quantile_distance(first: np.ndarray, second: np.ndarray) -> QuantileDistance
 def order(delays: dict[str, Delays], seed: int) -> DelayOrder:
     """Order of one run's variants by mean delay. At least two must have delivered notifications."""
     by_delay = sorted(delays, key=lambda name: float(delays[name].milliseconds.mean()))
-    lead = _lead(delays[by_delay[0]], delays[by_delay[1]], seed)
+    sums = _paired_sums(delays[by_delay[0]], delays[by_delay[1]])
+    lead = paired_difference(sums, seed, candidates=len(by_delay) - 1) or SampleEstimate(0.0)
     sure = lead.interval is not None and lead.interval[0] > 0
     return DelayOrder(by_delay=by_delay, lead=lead, winner=by_delay[0] if sure else None)
 
@@ -83,24 +81,15 @@ def verdict(first: DelayOrder, second: DelayOrder) -> OrderVerdict:
     return OrderVerdict.SAME_WINNER if first.winner == second.winner else OrderVerdict.DIFFERENT_WINNERS
 
 
-def _lead(fastest: Delays, next_fastest: Delays, seed: int) -> SampleEstimate:
-    """Relative difference of the means over pairs of the same publication and client that both delivered."""
-    other = dict(zip(next_fastest.pairs, next_fastest.milliseconds, strict=True))
+def _paired_sums(fastest: Delays, following: Delays) -> list[tuple[float, float]]:
+    """The sums of both delays in each block, over pairs of the same publication and client that both delivered."""
+    other = dict(zip(following.pairs, following.milliseconds.tolist(), strict=True))
     sums: dict[int, tuple[float, float]] = {}
-    for pair, delay, block in zip(fastest.pairs, fastest.milliseconds, fastest.blocks, strict=True):
+    for pair, delay, block in zip(fastest.pairs, fastest.milliseconds.tolist(), fastest.blocks.tolist(), strict=True):
         if pair in other:
-            a, b = sums.get(int(block), (0.0, 0.0))
-            sums[int(block)] = (a + delay, b + other[pair])
-    if not sums:
-        return SampleEstimate(0.0)
-    blocks = np.array(list(sums.values()))
-    total = blocks.sum(axis=0)
-    value = float(total[1] / total[0] - 1)
-    if len(blocks) < FEWEST_BLOCKS:
-        return SampleEstimate(value)
-    chosen = np.random.default_rng(seed).integers(len(blocks), size=(MOST_RESAMPLES, len(blocks)))
-    drawn = blocks[chosen].sum(axis=1)
-    return _estimate(value, drawn[:, 1] / drawn[:, 0] - 1)
+            first, second = sums.get(block, (0.0, 0.0))
+            sums[block] = (first + delay, second + other[pair])
+    return [sums[block] for block in sorted(sums)]
 
 
 class _Sample:
@@ -132,34 +121,23 @@ class _Sample:
         return take
 
 
-def _resample_both(first: Delays, second: Delays, samples: list[_Sample], seed: int) -> list[np.ndarray] | None:
-    """Two arrays, one for each run, with a row of statistics for each resample; None with too few blocks."""
+def _resample_both(first: Delays, second: Delays, samples: list[_Sample], seed: int) -> np.ndarray | None:
+    """The statistics of each resample of both samples, by sample, resample and statistic; None with too few blocks."""
     if min(len(sample.names) for sample in samples) < FEWEST_BLOCKS:
         return None
     random = np.random.default_rng(seed)
     affordable = _DRAWS_AFFORDED // max(1, len(first) + len(second))
     resamples = min(MOST_RESAMPLES, max(FEWEST_RESAMPLES, affordable))
-    together = np.union1d(samples[0].names, samples[1].names)
-    paired = _same_workload(first, second)
-    names = [together, together] if paired else [sample.names for sample in samples]
+    if _same_workload(first, second):
+        names = [np.union1d(samples[0].names, samples[1].names)] * 2
+        drawn = [draws(random, len(names[0]), resamples)] * 2
+    else:
+        names = [sample.names for sample in samples]
+        drawn = [draws(random, len(known), resamples) for known in names]
     takers = [sample.resampler(known) for sample, known in zip(samples, names, strict=True)]
-    rows: tuple[list[list[float]], list[list[float]]] = ([], [])
-    for _ in range(resamples):
-        times = [random.multinomial(len(known), np.full(len(known), 1 / len(known))) for known in names]
-        if paired:
-            times[1] = times[0]
-        for row, take, draws in zip(rows, takers, times, strict=True):
-            row.append(take(draws))
-    return [np.array(row) for row in rows]
+    return np.array([[*map(take, of_sample)] for take, of_sample in zip(takers, drawn, strict=True)])
 
 
 def _same_workload(first: Delays, second: Delays) -> bool:
     common = len(set(first.pairs) & set(second.pairs))
     return common >= SAME_WORKLOAD * max(len(first), len(second))
-
-
-def _estimate(value: float, draws: np.ndarray | None) -> SampleEstimate:
-    if draws is None:
-        return SampleEstimate(float(value))
-    low, high = np.nanquantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return SampleEstimate(float(value), (float(low), float(high)))

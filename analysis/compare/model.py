@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
+from analysis.tables.estimates import SampleEstimate
 from record.figures import DifferenceVerdict, FigureVerdict
 
 LEFT_OVER_SHARE = 0.05
@@ -34,18 +35,6 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     publications_logged: str = "all"
     """Share of the publications that brokers logged: `all`, or the shares of the variants. Counts of messages and of
     matching are estimates of a share."""
-
-
-class SampleEstimate(msgspec.Struct, frozen=True):
-    """A number from a sample."""
-
-    value: float
-    interval: tuple[float, float] | None = None
-
-    @property
-    def beyond_chance(self) -> bool:
-        """True when the interval excludes zero."""
-        return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
 
 
 class Statistic(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,7 +57,7 @@ def _compare_order(common: list[str], left: AnalysedRun, right: AnalysedRun) -> 
     if any(len(found) < 2 for found in delays):
         return None
     first, second = (
-        judged_order(order(found, left.side.seed), run.variants)
+        judged_order(order(found, run.side.seed), run.variants)
         for run, found in zip((left, right), delays, strict=True)
     )
     return OrderComparison(first=first, second=second, verdict=verdict(first, second))

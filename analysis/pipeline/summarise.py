@@ -13,8 +13,8 @@ from analysis.auditing import Evidence, audit
 from analysis.auditing.evidence import BudgetRows
 from analysis.auditing.processor_waits import waits_in_words
 from analysis.auditing.request import costs_of, service_time_of
+from analysis.compare.variants import compare_variants
 from analysis.judging.publication_stage import PublicationCounts
-from analysis.pipeline.comparison import comparison_of
 from analysis.pipeline.delivery import delivery_of, overall
 from analysis.pipeline.figures import JudgedDelays
 from analysis.pipeline.incomplete_logs import incomplete
@@ -55,7 +55,13 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
         interrupted=run.manifest.interrupted,
         logs=findings.logs.loss(run.brokers_without_log),
         variants=variants,
-        comparison=comparison_of(run, findings, variants),
+        comparison=compare_variants(
+            variants,
+            findings.publications.blocks,
+            run.manifest.seed,
+            overlays=run.overlays,
+            links=findings.traffic.links(),
+        ),
     )
 
 

@@ -18,10 +18,10 @@ from analysis.compare.model import (
     DelayOrder,
     MeanDifference,
     MessageComparison,
-    SampleEstimate,
     VariantComparison,
 )
 from analysis.compare.sentences import Sides, difference_in_words, marked, sides_of
+from analysis.tables.estimates import SampleEstimate
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.fidelity import FidelityVerdict

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from analysis.compare import RunComparison, compare_runs, parse_limits, violations
 from analysis.compare.counts import compare_messages
 from analysis.compare.delays import _Sample, compare_delays, order, quantile_distance, verdict
-from analysis.compare.model import DelayOrder, SampleEstimate, relative
+from analysis.compare.model import DelayOrder, relative
 from analysis.compare.runs import Delays
 from analysis.run_files.blocks import BLOCK_SECONDS
+from analysis.tables.estimates import SampleEstimate
 from record.errors import RunDirectoryError
 from tests.analysis.compare.made_up import make_run, messages, variant
 
@@ -139,6 +140,15 @@ def test_a_clear_winner() -> None:
 def test_no_winner_where_noise_explains_the_lead() -> None:
     found = order({"fixed": delays(noise(10, seed=2)), "dynamic": delays(noise(10, seed=3))}, 1)
     assert found.winner is None
+
+
+def test_the_lead_over_several_others_has_a_wider_interval() -> None:
+    """The fastest is chosen from them, as in the comparison of a run's variants (Bonferroni)."""
+    two = {"fast": delays(noise(10)), "slow": delays(noise(12, seed=2))}
+    alone, chosen = (order(found, 1).lead for found in (two, two | {"slowest": delays(noise(20))}))
+    assert alone.interval is not None and chosen.interval is not None
+    assert alone.value == chosen.value
+    assert chosen.interval[0] < alone.interval[0] < alone.interval[1] < chosen.interval[1]
 
 
 def test_only_pairs_that_both_delivered_count() -> None:

@@ -10,9 +10,9 @@ from analysis.compare.model import (
     DelayComparison,
     DelayOrder,
     QuantileDistance,
-    SampleEstimate,
     Statistic,
 )
+from analysis.tables.estimates import SampleEstimate
 from analysis.tables.summary import Delay
 from record.fidelity import FidelityVerdict
 from record.figures import Figure, FigureVerdict
@@ -56,6 +56,13 @@ def test_each_statistic_is_held_against_its_own_contention(contention: float, ve
     second = found.of("p99").second_judged
     assert second is not None
     assert second.contention_ms == contention
+
+
+def test_contention_is_taken_from_the_figure_that_has_it() -> None:
+    """Half of a second mean that is half longer: without contention it would be a quarter shorter than the first."""
+    judged = judged_delays(compared(0.5), with_contention(0.0), with_contention(MEASURED[Figure.MEAN] / 2)).of("mean")
+    assert judged.judged is not None
+    assert judged.judged.without_contention == pytest.approx(-0.25)
 
 
 def test_runs_of_an_older_analysis_have_no_verdict() -> None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.compare import compare_runs
+from analysis.compare.variants import relieved_link
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
-from analysis.pipeline.comparison import relieved_link
 from analysis.tables.comparison import Comparison
 from analysis.tables.delays import DelayOverTime
 from analysis.tables.deliveries import Notification
 from analysis.tables.results import read_table
 from analysis.tables.traffic import LinkLoad
+from record.files import MANIFEST
 from record.log import Event
 from tests.analysis.diamond import DIAMOND, HOMES
 from tests.analysis.history import History, write_run
@@ -87,12 +91,13 @@ def test_no_cause_is_named_of_variants_that_published_differently(tmp_path: Path
     assert (found.queueing_share, found.relieved) == (None, None)
 
 
-def every_second(variant: str, seconds: int, before: float, delay: float) -> History:
-    """A publication a second, the first of which is due `before` the recorded start of the phase, in seconds."""
+def every_second(variant: str, seconds: int, before: float, delay: float, cycle: int = 3) -> History:
+    """A publication a second, the first of which is due `before` the recorded start of the phase, in seconds. Delays
+    grow over a cycle of publications."""
     history = History(variant, homes=HOMES, run_end=100 + seconds).advertise().subscribe()
     for number in range(seconds):
         at = 100 - before + number
-        history.publish(f"P:{number}", at).notify(f"P:{number}", at=at + delay * (1 + number % 3))
+        history.publish(f"P:{number}", at).notify(f"P:{number}", at=at + delay * (1 + number % cycle))
     return history
 
 
@@ -108,6 +113,25 @@ def test_a_start_recorded_late_makes_no_further_block(
     seconds_of_delays = {row.second for row in read_table(tmp_path / "run" / "results", DelayOverTime)}
     seconds_of_notifications = {row.second for row in read_table(tmp_path / "run" / "results", Notification)}
     assert min(seconds_of_delays) == min(second or 0 for second in seconds_of_notifications) == 0
+
+
+def test_a_run_has_one_interval_in_its_summary_and_beside_any_run(tmp_path: Path) -> None:
+    """The lead of the faster variant is the difference to the slower one turned round, whichever run stands beside."""
+    runs = []
+    for seed in (1, 2):
+        variants = [every_second("fixed", 40, 0.0, 0.03), every_second("dynamic", 40, 0.0, 0.004, cycle=7)]
+        runs.append(write_run(tmp_path / str(seed), variants, overlay=DIAMOND))
+        manifest = runs[-1] / MANIFEST
+        manifest.write_bytes(msgspec.json.encode({**json.loads(manifest.read_bytes()), "seed": seed}))
+        summary = analyze(runs[-1], PlainEngine())
+    found = summary.comparison
+    assert found is not None and found.interval is not None
+    low, high = (1 / (1 + end) - 1 for end in reversed(found.interval))
+    for beside in runs:
+        order = compare_runs(beside, runs[-1]).order
+        assert order is not None
+        assert order.second.lead.interval == pytest.approx((low, high), rel=1e-6)
+        assert low < order.second.lead.value < high
 
 
 def link(source: str, target: str, publications: int, mean_wait_ms: float | None) -> LinkLoad:

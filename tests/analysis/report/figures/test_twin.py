@@ -7,11 +7,12 @@ from msgspec.structs import replace
 from analysis.compare import RunComparison
 from analysis.compare.counts import compare_messages
 from analysis.compare.means import compare_means
-from analysis.compare.model import DelayComparison, SampleEstimate, Side, Statistic, VariantComparison, count
+from analysis.compare.model import DelayComparison, Side, Statistic, VariantComparison, count
 from analysis.report.figures.delay_budget import PARTS_SHOWN
 from analysis.report.figures.twin import twin_plots, twin_rows
 from analysis.tables.budget import DelayParts
 from analysis.tables.delays import DelayDistribution
+from analysis.tables.estimates import SampleEstimate
 from record.fidelity import FidelityVerdict
 from record.figures import Figure, FigureVerdict
 from tests.analysis.compare.made_up import messages, neutral, variant

@@ -8,56 +8,90 @@ have different overlays or numbers of publications, because links then carry les
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 
 import msgspec
 
-from analysis.pipeline.stages import Findings
-from analysis.run_files.run_directory import RunDirectory
-from analysis.tables.comparison import Comparison, RelievedLink, compare_with_first
+from analysis.compare.contention import judged_difference
+from analysis.compare.resampling import paired_difference
+from analysis.tables.comparison import Comparison, DelayBlock, RelievedLink
 from analysis.tables.summary import Delay, VariantSummary
 from analysis.tables.traffic import LinkLoad
-from record.figures import Figure, judge_difference
+from record.figures import Figure
+from record.time_units import MILLISECOND
+from topology.model import Overlay
 
 _FEWER = 0.9
 """Largest share of the reference's publications that a relieved link may still carry."""
 
 
-def comparison_of(run: RunDirectory, findings: Findings, variants: Sequence[VariantSummary]) -> Comparison | None:
-    """The fastest of the other variants against the first; None for a single variant."""
+def compare_variants(
+    variants: Sequence[VariantSummary],
+    blocks: Iterable[DelayBlock],
+    seed: int,
+    *,
+    overlays: Mapping[str, Overlay],
+    links: Sequence[LinkLoad],
+) -> Comparison | None:
+    """The fastest of the other variants against the first; None for a single variant.
+
+    `blocks` are those of all others, in order; `seed` fixes the resampling. `links` are those of all variants.
+    """
     if len(variants) < 2:
         return None
-    compared = compare_with_first(
-        [variant.name for variant in variants], findings.publications.blocks, run.manifest.seed
-    )
+    compared = compare_with_first([variant.name for variant in variants], blocks, seed)
     by_name = {variant.name: variant for variant in variants}
     reference, variant = by_name[compared.reference], by_name[compared.variant]
-    compared = judged_comparison(compared, reference.delay, variant.delay)
-    alike = (
-        run.overlays[reference.name] == run.overlays[variant.name]
-        and reference.delivery.published == variant.delivery.published
-    )
-    if not alike:
+    compared = _judged(compared, reference.delay, variant.delay)
+    same_overlay = overlays[reference.name] == overlays[variant.name]
+    if not same_overlay or reference.delivery.published != variant.delivery.published:
         return compared
     share = queueing_share(compared, reference.delay, variant.delay)
     compared = msgspec.structs.replace(compared, queueing_share=share)
     if not compared.because_of_queues:
         return compared
-    links = findings.traffic.links()
     relieved = relieved_link(
-        [row for row in links if row.variant == reference.name],
-        [row for row in links if row.variant == variant.name],
+        [row for row in links if row.variant == reference.name], [row for row in links if row.variant == variant.name]
     )
     return msgspec.structs.replace(compared, relieved=relieved)
 
 
-def judged_comparison(compared: Comparison, reference: Delay, variant: Delay) -> Comparison:
+def compare_with_first(variants: Sequence[str], blocks: Iterable[DelayBlock], seed: int) -> Comparison:
+    """The comparison of the first variant with the fastest of the others, of which there must be one."""
+    reference, *others = variants
+    of: list[list[DelayBlock]] = [[] for _ in variants]
+    for block in blocks:
+        of[block.compared].append(block)
+    compared = [
+        compare_pairs(reference, name, of[position], seed, len(others)) for position, name in enumerate(others, start=1)
+    ]
+    return min(compared, key=lambda found: inf if found.relative_difference is None else found.relative_difference)
+
+
+def compare_pairs(
+    reference: str, variant: str, blocks: Sequence[DelayBlock], seed: int, candidates: int = 1
+) -> Comparison:
+    """The comparison of two variants from their blocks in order."""
+    pairs = sum(block.pairs for block in blocks)
+    found = paired_difference([(block.reference, block.variant) for block in blocks], seed, candidates)
+    return Comparison(
+        reference=reference,
+        variant=variant,
+        candidates=candidates,
+        pairs=pairs,
+        reference_mean_ms=sum(block.reference for block in blocks) / pairs / MILLISECOND if pairs else None,
+        variant_mean_ms=sum(block.variant for block in blocks) / pairs / MILLISECOND if pairs else None,
+        relative_difference=None if found is None else found.value,
+        interval=None if found is None else found.interval,
+    )
+
+
+def _judged(compared: Comparison, reference: Delay, variant: Delay) -> Comparison:
     """The comparison with what contention did to it, by what it did to the means of both variants."""
-    first, second = reference.of(Figure.MEAN), variant.of(Figure.MEAN)
-    if compared.relative_difference is None or first is None or second is None:
-        return compared
-    verdict = judge_difference(compared.relative_difference, first, second, beyond_chance=compared.beyond_chance)
-    return msgspec.structs.replace(compared, verdict=verdict)
+    difference = compared.difference
+    verdict = None if difference is None else judged_difference(difference, Figure.MEAN, reference, variant)
+    return compared if verdict is None else msgspec.structs.replace(compared, verdict=verdict)
 
 
 def queueing_share(compared: Comparison, reference: Delay, variant: Delay) -> float | None:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.tables.comparison import DelayBlock, compare, compare_with_first
+from analysis.compare.variants import compare_pairs, compare_with_first
+from analysis.tables.comparison import DelayBlock
 
 MILLISECOND = 1_000_000
 
@@ -15,7 +16,7 @@ def blocks(count: int, factor: float, compared: int = 1) -> list[DelayBlock]:
 
 
 def test_a_constant_ratio_has_an_interval_of_no_width() -> None:
-    compared = compare("fixed", "dynamic", blocks(10, 0.8), seed=1)
+    compared = compare_pairs("fixed", "dynamic", blocks(10, 0.8), seed=1)
     assert compared.pairs == 20
     assert compared.reference_mean_ms == pytest.approx(245 / 20)
     assert compared.relative_difference == pytest.approx(-0.2)
@@ -24,19 +25,19 @@ def test_a_constant_ratio_has_an_interval_of_no_width() -> None:
 
 def test_the_interval_holds_the_difference_and_repeats_with_the_seed() -> None:
     noisy = [DelayBlock(1, number, 1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)]
-    compared = compare("fixed", "dynamic", noisy, seed=3)
+    compared = compare_pairs("fixed", "dynamic", noisy, seed=3)
     assert compared.interval is not None and compared.relative_difference is not None
     low, high = compared.interval
     assert compared.relative_difference == pytest.approx(0.0)
     assert low < 0 < high
     # The mean of 40 independent values of standard deviation 0.1414 has a standard error of 0.0224.
     assert high - low == pytest.approx(2 * 1.96 * 0.0224, rel=0.15)
-    assert compare("fixed", "dynamic", noisy, seed=3) == compared
+    assert compare_pairs("fixed", "dynamic", noisy, seed=3) == compared
 
 
 def test_few_blocks_give_no_interval_and_no_pairs_no_difference() -> None:
-    assert compare("fixed", "dynamic", blocks(4, 0.5), seed=1).interval is None
-    nothing = compare("fixed", "dynamic", [], seed=1)
+    assert compare_pairs("fixed", "dynamic", blocks(4, 0.5), seed=1).interval is None
+    nothing = compare_pairs("fixed", "dynamic", [], seed=1)
     assert (nothing.pairs, nothing.relative_difference, nothing.reference_mean_ms) == (0, None, None)
 
 
@@ -55,7 +56,7 @@ def test_a_variant_without_common_notifications_is_compared_where_there_is_no_ot
 
 def test_the_choice_among_several_variants_widens_the_interval() -> None:
     noisy = [DelayBlock(1, number, 1, 10 * MILLISECOND, (8 + number % 5) * MILLISECOND) for number in range(40)]
-    alone, chosen = (compare("fixed", "dynamic", noisy, 3, candidates).interval for candidates in (1, 5))
+    alone, chosen = (compare_pairs("fixed", "dynamic", noisy, 3, candidates).interval for candidates in (1, 5))
     assert alone is not None and chosen is not None
     assert chosen[0] < alone[0] < alone[1] < chosen[1]
     # Bonferroni: 99% of a normal distribution lie within 2.576 standard errors, 95% within 1.96.
@@ -64,5 +65,5 @@ def test_the_choice_among_several_variants_widens_the_interval() -> None:
 
 @pytest.mark.parametrize(("factor", "beyond"), [(0.8, True), (1.2, True), (1.0, False)])
 def test_a_difference_is_beyond_chance_when_its_interval_excludes_zero(factor: float, beyond: bool) -> None:
-    assert compare("fixed", "dynamic", blocks(10, factor), seed=1).beyond_chance is beyond
-    assert not compare("fixed", "dynamic", blocks(4, factor), seed=1).beyond_chance
+    assert compare_pairs("fixed", "dynamic", blocks(10, factor), seed=1).beyond_chance is beyond
+    assert not compare_pairs("fixed", "dynamic", blocks(4, factor), seed=1).beyond_chance
