@@ -18,8 +18,8 @@ from analysis.report.figures.style import colour
 from analysis.report.overlay_drawing import busiest_link, overlay_drawing
 from analysis.report.sentences.fidelity import fidelity_sentences
 from analysis.report.sentences.headline import Headline, headline
-from analysis.report.sentences.text import capitalised
 from analysis.tables.summary import CORRECT, UNKNOWN_FIDELITY, VariantSummary
+from analysis.tables.wording import capitalised
 from record.fidelity import FidelityVerdict
 
 PLOT_HEIGHT = 330

@@ -42,7 +42,7 @@ from analysis.report.sentences.delivery import delivery_sentence, power_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
 from analysis.report.sentences.figures import beside
 from analysis.report.sentences.settings import what_was_run
-from analysis.report.sentences.text import milliseconds, unbroken, with_code
+from analysis.report.sentences.text import unbroken, with_code
 from analysis.run_files.soundness import require_own_directory
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.budget import BudgetOverTime
@@ -50,6 +50,7 @@ from analysis.tables.buffers import BufferSize
 from analysis.tables.detections import DetectionFigures
 from analysis.tables.motion import DegreeOverTime
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
+from analysis.tables.wording import milliseconds
 from record.fidelity import Check, VariantFidelity
 from record.files import REPORT, replace_file
 from record.manifest import PhaseName

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,19 +12,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from analysis.compare import DifferenceLimits, RunComparison, compare_runs, parse_limits, violations
-from analysis.compare.model import (
-    CountPair,
-    DelayComparison,
-    DelayOrder,
-    MeanDifference,
-    MessageComparison,
-    VariantComparison,
+from analysis.compare.model import DelayOrder, VariantComparison
+from analysis.compare.sentences.rows import (
+    ComparedRow,
+    count_row,
+    delay_rows,
+    delivery_rows,
+    estimate_in_words,
+    part_rows,
 )
-from analysis.compare.sentences import Sides, difference_in_words, marked, sides_of
-from analysis.tables.estimates import SampleEstimate
+from analysis.compare.sentences.runs import Sides, difference_in_words, distribution_in_words, sides_of
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
-from record.fidelity import FidelityVerdict
 
 _WIDTH = 120
 """Columns of output that is not a terminal."""
@@ -91,86 +90,33 @@ def _print(console: Console, comparison: RunComparison) -> None:
 def print_variant(console: Console, variant: VariantComparison, headings: tuple[str, str], sides: Sides) -> None:
     """Prints the figures of a variant in both runs, whose columns have these headings."""
     table = _table("", *headings, "difference")
-    if variant.delay is not None:
-        _add_delay(table, variant.delay)
-    else:
-        table.add_row("delay", "no notifications in one of the runs", "", "")
-    if variant.mean is not None:
-        _add_parts(table, variant.mean)
-    _add_messages(table, variant.messages)
-    _add_count(table, variant.matching.name, variant.matching)
-    for count in variant.delivery:
-        if count.first or count.second:
-            _add_count(table, count.name, count)
+    for row in _rows(variant):
+        table.add_row(*map(escape, (row.name, row.first, row.second, row.difference)))
     console.print(table)
     if variant.delay is not None:
-        distance = variant.delay.quantiles
-        console.print(
-            f"quantiles of the delay are {distance.mean:.2f} ms apart in the mean, "
-            f"at most {distance.greatest:.2f} ms (at {distance.at:.0%})"
-        )
-        for line in _contention_lines(variant.delay):
+        for line in distribution_in_words(variant.delay):
             console.print(line, markup=False)
     for sentence in difference_in_words(variant, sides):
         console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
 
 
-def _contention_lines(delay: DelayComparison) -> list[str]:
-    """A line for each difference that contention on a host can explain, in part or wholly, or may."""
-    lines = []
-    for statistic in delay.statistics:
-        judged = statistic.judged
-        if judged is None or judged.verdict is FidelityVerdict.VALID:
-            continue
-        if judged.without_contention is None:
-            lines.append(f"delay {statistic.name}: it is not known what contention did to this difference")
-        else:
-            part = "most" if judged.verdict is FidelityVerdict.INVALID else "a part"
-            without = f"{judged.without_contention:+.1%} without it"
-            lines.append(f"delay {statistic.name}: contention explains {part} of this difference, {without}")
-    return lines
-
-
-def _add_delay(table: Table, delay: DelayComparison) -> None:
-    for statistic in delay.statistics:
-        table.add_row(
-            f"delay {statistic.name}, ms",
-            _estimate(statistic.first, "{:.2f}") + marked(statistic.first_judged),
-            _estimate(statistic.second, "{:.2f}") + marked(statistic.second_judged),
-            _estimate(statistic.difference, "{:+.1%}"),
-        )
-
-
-def _add_parts(table: Table, mean: MeanDifference) -> None:
-    for part in (*mean.parts, mean.backlog):
-        values = ("not known" if value is None else f"{value:.2f}" for value in (part.first, part.second))
-        table.add_row(f"  {part.name}, ms", *values, "" if part.difference is None else f"{part.difference:+.2f} ms")
-
-
-def _add_messages(table: Table, messages: MessageComparison) -> None:
-    _add_count(table, "messages received", messages.total)
-    for count in messages.kinds:
-        _add_count(table, f"  {count.name}", count)
-    for count in messages.worst_brokers:
-        _add_count(table, f"  at {count.name}", count)
-
-
-def _add_count(table: Table, name: str, count: CountPair) -> None:
-    difference = "" if count.difference is None else f"{count.difference:+.1%}"
-    table.add_row(escape(name), f"{count.first:,}", f"{count.second:,}", difference)
-
-
-def _estimate(estimate: SampleEstimate, number: str) -> str:
-    text = number.format(estimate.value)
-    if estimate.interval is None:
-        return text
-    low, high = (number.format(end) for end in estimate.interval)
-    return escape(f"{text} [{low}, {high}]")
+def _rows(variant: VariantComparison) -> Iterator[ComparedRow]:
+    if variant.delay is not None:
+        yield from delay_rows(variant.delay)
+    else:
+        yield ComparedRow("delay", "no notifications in one of the runs", "", "")
+    if variant.mean is not None:
+        yield from part_rows(variant.mean)
+    yield count_row(variant.messages.total, "messages received")
+    yield from (count_row(kind, f"  {kind.name}") for kind in variant.messages.kinds)
+    yield from (count_row(broker, f"  at {broker.name}") for broker in variant.messages.worst_brokers)
+    yield count_row(variant.matching)
+    yield from delivery_rows(variant.delivery)
 
 
 def _order(order: DelayOrder) -> str:
     names = " < ".join(order.by_delay)
-    return f"{names}, the second by {_estimate(order.lead, '{:+.1%}')}".replace("\\[", "[")
+    return f"{names}, the second by {estimate_in_words(order.lead, '{:+.1%}')}"
 
 
 def _table(*headings: str) -> Table:

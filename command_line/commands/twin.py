@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from analysis.compare import RunComparison
-from analysis.compare.sentences import sides_of
+from analysis.compare.sentences.runs import sides_of
 from analysis.compare.twin import compare_with_twin, twin_of
 from analysis.engines import Engine
 from analysis.pipeline import analyze

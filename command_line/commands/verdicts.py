@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from analysis.report.sentences.comparison import comparisons_in_words
+from analysis.compare.sentences.variants import comparisons_in_words
 from analysis.report.sentences.dilation import missing_in_words
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
 from analysis.report.sentences.figures import delay_line

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from analysis.compare import RunComparison
-from analysis.compare.model import CountPair, VariantComparison
-from analysis.compare.sentences import difference_in_words, marked, sides_of
+from analysis.compare.model import VariantComparison
+from analysis.compare.sentences.rows import ComparedRow, count_row, delay_rows, delivery_rows
+from analysis.compare.sentences.runs import difference_in_words, sides_of
 from analysis.report.figures.delay_budget import PARTS_SHOWN
 from analysis.report.figures.delays import add_distribution, label_distributions
 from analysis.report.figures.style import blank_figure, colour
@@ -19,24 +20,14 @@ _REAL, _TWIN = "real", "twin"
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A figure of both, as the page shows it."""
-
-    name: str
-    twin: str
-    real: str
-    difference: str
-
-
-@dataclass(frozen=True, slots=True)
 class TwinRow:
     """One variant."""
 
     variant: str
     sentences: list[str]
-    figures: list[Pair]
+    figures: list[ComparedRow]
     """Delays, milliseconds, messages in all, and deliveries."""
-    kinds: list[Pair]
+    kinds: list[ComparedRow]
     """Messages by kind."""
 
 
@@ -47,8 +38,8 @@ def twin_rows(comparison: RunComparison) -> list[TwinRow]:
         TwinRow(
             variant.name,
             list(difference_in_words(variant, sides)),
-            [*_delays(variant), *_counts(variant)],
-            [_count(kind) for kind in variant.messages.kinds],
+            list(_figures(variant)),
+            list(map(count_row, variant.messages.kinds)),
         )
         for variant in comparison.variants
     ]
@@ -100,21 +91,8 @@ def _parts(variants: Sequence[VariantComparison]) -> go.Figure:
     return figure
 
 
-def _delays(variant: VariantComparison) -> Iterator[Pair]:
-    for statistic in () if variant.delay is None else variant.delay.statistics:
-        yield Pair(
-            f"delay {statistic.name}, ms",
-            f"{statistic.first.value:,.2f}{marked(statistic.first_judged)}",
-            f"{statistic.second.value:,.2f}{marked(statistic.second_judged)}",
-            f"{statistic.difference.value:+.1%}",
-        )
-
-
-def _counts(variant: VariantComparison) -> Iterator[Pair]:
-    yield _count(variant.messages.total, "messages received")
-    yield from (_count(count) for count in variant.delivery if count.first or count.second)
-
-
-def _count(count: CountPair, name: str = "") -> Pair:
-    difference = "" if count.difference is None else f"{count.difference:+.1%}"
-    return Pair(name or count.name, f"{count.first:,}", f"{count.second:,}", difference)
+def _figures(variant: VariantComparison) -> Iterator[ComparedRow]:
+    if variant.delay is not None:
+        yield from delay_rows(variant.delay)
+    yield count_row(variant.messages.total, "messages received")
+    yield from delivery_rows(variant.delivery)

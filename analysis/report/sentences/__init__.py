@@ -1,1 +1,1 @@
-"""The sentences of a report: headline, verdicts, comparisons of variants, and the settings of the run."""
+"""The sentences of a report: headline, verdicts, and the settings of the run."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from analysis.report.sentences.text import capitalised
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, POWER_BELOW, STATE_LEFT, UNJUDGED, Delivery
+from analysis.tables.wording import capitalised
 
 
 def delivery_sentence(delivery: Delivery) -> str:

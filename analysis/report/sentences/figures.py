@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.tables.summary import Delay
+from analysis.tables.wording import rounded
 from record.fidelity import FidelityVerdict
 from record.figures import LIMITS, Figure, FigureVerdict, share_of
 
@@ -33,11 +34,11 @@ def beside(found: FigureVerdict | None) -> str:
 def _parts(found: FigureVerdict) -> Iterator[str]:
     if found.contention_ms is not None and _is_beyond(found, found.contention_ms):
         if found.contention_ms > 0:
-            yield f"of which {_rounded(found.contention_ms)} are this host's"
+            yield f"of which {rounded(found.contention_ms)} are this host's"
         else:
-            yield f"and {_rounded(-found.contention_ms)} more in its replay without contention"
+            yield f"and {rounded(-found.contention_ms)} more in its replay without contention"
     if found.unexplained_ms is not None and _is_beyond(found, found.unexplained_ms):
-        yield f"of which {_rounded(found.unexplained_ms)} are unexplained"
+        yield f"of which {rounded(found.unexplained_ms)} are unexplained"
 
 
 def _is_beyond(found: FigureVerdict, part: float) -> bool:
@@ -52,7 +53,3 @@ def _unknown(figures: Sequence[FigureVerdict]) -> str:
         return ""
     which = "all of them" if len(unknown) == len(Figure) else " and ".join(unknown)
     return f"; not known what this host did to {which}"
-
-
-def _rounded(milliseconds: float) -> str:
-    return f"{milliseconds:,.0f}" if milliseconds >= 10 else f"{milliseconds:.1f}"

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from analysis.compare.sentences.variants import comparisons_in_words
 from analysis.report.data import ReportData
 from analysis.report.figures.burst_recovery import recovery_sentence
-from analysis.report.sentences.comparison import comparisons_in_words
 from analysis.report.sentences.delivery import delivery_sentence
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
 from analysis.report.sentences.figures import beside
-from analysis.report.sentences.text import milliseconds
 from analysis.tables.summary import CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Summary, VariantSummary
+from analysis.tables.wording import milliseconds
 from record.fidelity import FidelityVerdict
 from record.figures import Figure
 

@@ -1,20 +1,8 @@
-"""Numbers and marks within sentences."""
+"""Marks within sentences."""
 
 from __future__ import annotations
 
 from markupsafe import Markup, escape
-
-
-def capitalised(text: str) -> str:
-    """A sentence whose first letter is made a capital one."""
-    return text[:1].upper() + text[1:]
-
-
-def milliseconds(value: float | None) -> str:
-    """A delay; below 100 ms with its tenths."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f} ms" if value >= 100 else f"{value:.1f} ms"
 
 
 def unbroken(text: str) -> str:

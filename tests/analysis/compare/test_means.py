@@ -12,7 +12,7 @@ from analysis.compare.delays import compare_delays
 from analysis.compare.means import compare_means
 from analysis.compare.model import MeanDifference, VariantComparison
 from analysis.compare.runs import Delays
-from analysis.compare.sentences import RUNS, TWINS, difference_in_words
+from analysis.compare.sentences.runs import RUNS, TWINS, difference_in_words
 from analysis.tables.budget import DelayParts
 from tests.analysis.compare.made_up import neutral, variant
 

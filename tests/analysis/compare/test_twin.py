@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from analysis.compare import RunComparison
 from analysis.compare.model import MeanDifference
-from analysis.compare.sentences import difference_in_words, sides_of
+from analysis.compare.sentences.runs import difference_in_words, sides_of
 from analysis.compare.twin import compare_with_twin, read_twin_comparison
 from broker_service.config import BrokerConfig
 from emulation.planning.plan import Plan

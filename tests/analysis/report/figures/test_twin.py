@@ -60,7 +60,7 @@ def test_bars_of_both_stand_side_by_side_and_what_is_not_known_has_none() -> Non
 
 def test_numbers_are_messages_in_all_by_kind_and_deliveries_that_there_were() -> None:
     (row,) = twin_rows(COMPARISON)
-    assert [(pair.name, pair.twin, pair.real, pair.difference) for pair in row.figures] == [
+    assert [(pair.name, pair.first, pair.second, pair.difference) for pair in row.figures] == [
         ("messages received", "100", "110", "+10.0%"), ("delivered", "40", "40", "+0.0%"),
     ]  # fmt: skip
     assert [pair.name for pair in row.kinds] == ["publish"]
@@ -80,7 +80,7 @@ def test_a_figure_of_real_brokers_that_does_not_hold_says_so() -> None:
     )
     delay = neutral(DelayComparison, statistics=[statistic, replace(statistic, name="mean", second_judged=None)])
     (row,) = twin_rows(neutral(RunComparison, variants=[neutral(VariantComparison, delay=delay)]))
-    assert [(pair.twin, pair.real) for pair in row.figures[:2]] == [("10.00", "30.00 INVALID"), ("10.00", "30.00")]
+    assert [(pair.first, pair.second) for pair in row.figures[:2]] == [("10.00", "30.00 INVALID"), ("10.00", "30.00")]
 
 
 def test_without_budgets_there_are_no_bars() -> None:

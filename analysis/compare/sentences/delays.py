@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import UNSET
 
-from analysis.report.sentences.comparison_in_words import ComparisonInWords
-from analysis.report.sentences.text import capitalised, milliseconds
+from analysis.compare.sentences.finding import ComparisonInWords
 from analysis.tables.comparison import Comparison
+from analysis.tables.wording import capitalised, milliseconds
 from record.fidelity import FidelityVerdict
 from record.figures import DifferenceVerdict
 

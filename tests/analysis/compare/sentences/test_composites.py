@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.report.sentences.comparison_in_words import ComparisonInWords
-from analysis.report.sentences.composite_comparison import composite_comparison
+from analysis.compare.sentences.composites import composite_comparison
+from analysis.compare.sentences.finding import ComparisonInWords
 from analysis.tables.summary import KindMessages, VariantSummary
 from tests.analysis.report.empty_summaries import detected, empty_variant
 

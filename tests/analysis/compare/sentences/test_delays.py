@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.report.sentences.delay_comparison import delay_comparison
+from analysis.compare.sentences.delays import delay_comparison
 from analysis.tables.comparison import Comparison, RelievedLink
 from record.fidelity import FidelityVerdict
 from record.figures import DifferenceVerdict

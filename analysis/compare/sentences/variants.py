@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.report.sentences.comparison_in_words import ComparisonInWords
-from analysis.report.sentences.composite_comparison import composite_comparison
-from analysis.report.sentences.delay_comparison import delay_comparison
+from analysis.compare.sentences.composites import composite_comparison
+from analysis.compare.sentences.delays import delay_comparison
+from analysis.compare.sentences.finding import ComparisonInWords
 from analysis.tables.summary import Summary
 
 

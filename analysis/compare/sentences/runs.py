@@ -14,9 +14,8 @@ from analysis.compare.model import (
     VariantComparison,
     relative,
 )
-from analysis.tables.summary import UNKNOWN_FIDELITY
+from analysis.tables.wording import rounded
 from record.fidelity import FidelityVerdict
-from record.figures import FigureVerdict
 
 _SHOWN_FROM = 0.05
 """Milliseconds that are shown as 0.1."""
@@ -56,11 +55,24 @@ def difference_in_words(variant: VariantComparison, sides: Sides) -> Iterator[st
     yield f"{variant.messages.misplaced:.1%} of the messages are at other brokers or of other kinds"
 
 
-def marked(judged: FigureVerdict | None) -> str:
-    """The verdict on a figure that does not hold, or of which it is not known, behind the figure."""
-    if judged is None or judged.verdict is FidelityVerdict.VALID:
-        return ""
-    return f" {judged.verdict or UNKNOWN_FIDELITY}"
+def distribution_in_words(delay: DelayComparison) -> Iterator[str]:
+    """Sentences on the distance of both distributions, and on each difference that contention on a host can explain, in
+    part or wholly, or may."""
+    distance = delay.quantiles
+    yield (
+        f"quantiles of the delay are {distance.mean:.2f} ms apart in the mean, at most {distance.greatest:.2f} ms "
+        f"(at {distance.at:.0%})"
+    )
+    for statistic in delay.statistics:
+        judged = statistic.judged
+        if judged is None or judged.verdict is FidelityVerdict.VALID:
+            continue
+        if judged.without_contention is None:
+            yield f"delay {statistic.name}: it is not known what contention did to this difference"
+        else:
+            part = "most" if judged.verdict is FidelityVerdict.INVALID else "a part"
+            without = f"{judged.without_contention:+.1%} without it"
+            yield f"delay {statistic.name}: contention explains {part} of this difference, {without}"
 
 
 def _parts(mean: MeanDifference, sides: Sides) -> str:
@@ -108,5 +120,5 @@ def _chance(mean: MeanDifference, delay: DelayComparison) -> str:
 
 
 def _signed(milliseconds: float) -> str:
-    number = f"{abs(milliseconds):,.0f}" if abs(milliseconds) >= 10 else f"{abs(milliseconds):.1f}"
+    number = rounded(abs(milliseconds))
     return f"{'-' if milliseconds < 0 else '+'}{number}" if abs(milliseconds) >= _SHOWN_FROM else number

@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import UNSET
 
-from analysis.report.sentences.comparison_in_words import ComparisonInWords
-from analysis.report.sentences.text import milliseconds
+from analysis.compare.sentences.finding import ComparisonInWords
 from analysis.tables.summary import VariantSummary
+from analysis.tables.wording import milliseconds
 from broker_service.messages import Kind
 
 _VARIED = "routing.composites"
