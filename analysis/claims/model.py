@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from analysis.claims.standing import Construction, Fit, Standing
 from record.errors import BadInputError
 
 
@@ -47,6 +48,16 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The paper's text, as this project's authors call it."""
 
 
+class FullSize(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One extent of the paper's experiment, beside the scenario's."""
+
+    here: str
+    """The scenario's field that holds the extent, as a dotted path, or `brokers` or `publications` for what the
+    scenario generates. Of several values, as in `vary`, the greatest counts."""
+    paper: float
+    """The paper's extent in the same unit."""
+
+
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Measurement of a claim: scenarios to run, and the measure that reads their runs."""
 
@@ -67,8 +78,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Runtimes that can measure the claim; all of them unless some are named."""
     seeds: int | None = None
     """Number of runs unless the user asks for another number; None leaves it to the command's default."""
-    explanation: str = ""
-    """Known reasons for a result that differs from the published one."""
+    shares: tuple[str, ...] | Literal["all"] = ()
+    """Names of the parts that are shares, between 0 and 1, so that their intervals end there."""
+    full_size: dict[str, FullSize] = {}
+    """The paper's extents by their names, such as `servers`, where the scenario is smaller."""
 
     @property
     def scenarios(self) -> tuple[str, ...]:
@@ -95,6 +108,14 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     details: dict[str, Any] = {}
     """Further published numbers that belong to the claim, under names."""
     note: str = ""
+    by_construction: Construction | None = None
+    """Parts that the model cannot refute; None where there are none."""
+    restates: str = ""
+    """The id of the claim of which this one is a part; empty for a claim of its own."""
+    unmeasurable: str = ""
+    """Reason for which no scenario can measure the claim; empty where one could."""
+    fits: tuple[Fit, ...] = ()
+    """All fits to numbers of the paper, from the head of the file."""
     measured_by: Recipe | None = None
     """Scenario and measure; None while no scenario measures the claim."""
 
@@ -102,6 +123,38 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def parts(self) -> tuple[str, ...]:
         """Names of the parts that are judged one by one; a single nameless part for a claim of one number."""
         return (self.measured_by.parts if self.measured_by is not None else ()) or ("",)
+
+    @property
+    def standing(self) -> Standing:
+        """The standing of the claim: a claim with a part that is tested counts as tested."""
+        if self.restates:
+            return Standing.PART
+        found = [self.standing_of(part) for part in self.parts]
+        return Standing.TESTED if Standing.TESTED in found else found[0]
+
+    def standing_of(self, part: str) -> Standing:
+        """The standing of one part by itself."""
+        if any(fit.is_to(self.id, part) for fit in self.fits):
+            return Standing.CALIBRATED
+        if self.by_construction is not None and part.startswith(self.by_construction.parts):
+            return Standing.BY_CONSTRUCTION
+        return Standing.TESTED
+
+    @property
+    def fitted(self) -> dict[str, Any]:
+        """Values of the fields of its scenarios that were fitted to its own numbers."""
+        own = set() if self.measured_by is None else set(self.measured_by.scenarios)
+        return {
+            field: value
+            for fit in self.fits
+            if own.intersection(fit.scenarios) and any(fit.is_to(self.id, part) for part in self.parts)
+            for field, value in fit.parameters.items()
+        }
+
+    def is_share(self, part: str) -> bool:
+        """True where a part is a share, which lies between 0 and 1."""
+        shares = () if self.measured_by is None else self.measured_by.shares
+        return shares == "all" or part in shares
 
     @property
     def numbers(self) -> tuple[float | None, ...]:
@@ -113,12 +166,24 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return tuple(leaves(self.published))
 
 
+class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One statement of a paper's abstract, and the claims that test it."""
+
+    says: str
+    claims: tuple[str, ...]
+    """Ids of the claims, of which the first one is nearest to the statement."""
+    paper: str = ""
+    """`Paper.id` of the file that holds the statement."""
+
+
 class Claims(msgspec.Struct, frozen=True, kw_only=True):
     """Claims of one or several papers."""
 
     papers: dict[str, Paper]
     """Papers by their ids."""
     claims: tuple[Claim, ...]
+    headlines: tuple[Headline, ...] = ()
+    """Statements of the papers' abstracts, in the order of the files."""
 
     @property
     def measurable(self) -> tuple[Claim, ...]:

@@ -10,15 +10,17 @@ and its 95% interval over seeds. Then, with p the published number:
    *same direction*: the interval lies wholly on p's side of 0. *differs*: everything else, including intervals that
    are too wide.
 2. **value** (a number of its own). The tolerance is a tenth of p. *reproduced*: the mean is within the tolerance of p,
-   or the interval contains p; and the interval lies between p / 2 and 2 p. *same direction*: the mean lies between
-   p / 2 and 2 p. *differs*: everything else.
+   or the interval contains p; and the interval lies between p / 2 and 2 p. *within a factor of two*: the mean lies
+   between p / 2 and 2 p. *differs*: everything else. The interval of a share ends at 0 and 1 (`estimates`).
 3. **order** (statements). Each statement is measured as a margin that is positive where it holds. *reproduced*: the
    interval lies above 0. *same direction*: only the mean does. *differs*: the mean does not.
 4. **property**. A measurement counts violations. *reproduced*: no seed shows a violation, and at least one case was
    checked. *differs*: there is a violation, because one refutes the property.
 
-The verdict on a claim with several parts is that of its worst part. One seed gives no interval, so its verdict is at
-best *same direction*; for a ratio, when the sign is right. A part without a number from any seed is *not measured*.
+The verdict on a claim with several parts is that of its worst part among those that test it (`standing`), or of its
+worst part where none does. One seed gives no interval, so its verdict is at best *within a factor of two* for a value,
+and otherwise *same direction*; for a ratio, when the sign is right. A part without a number from any seed is *not
+measured*.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ from enum import StrEnum
 
 import msgspec
 
-from analysis.claims.estimates import SeedEstimate, estimate
+from analysis.claims.estimates import SeedEstimate, estimate, estimate_of_share
 from analysis.claims.model import Claim, ClaimKind
+from analysis.claims.standing import Standing
 
 RATIO_TOLERANCE = 0.2
 """Tolerance of a ratio, as a share of the published difference."""
@@ -45,6 +48,8 @@ class ClaimVerdict(StrEnum):
     """Relation between measurement and publication, best first."""
 
     REPRODUCED = "reproduced"
+    WITHIN_FACTOR = "within a factor of two"
+    """For values alone; the others are for ratios and orders."""
     SAME_DIRECTION = "same direction"
     DIFFERS = "differs"
     NOT_MEASURED = "not measured"
@@ -72,6 +77,7 @@ class JudgedPart(msgspec.Struct, frozen=True, kw_only=True):
     published: float | None
     measured: SeedEstimate | None
     verdict: ClaimVerdict
+    standing: Standing = Standing.TESTED
 
 
 class JudgedClaim(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,22 +95,40 @@ class JudgedClaim(msgspec.Struct, frozen=True, kw_only=True):
     """For a property that is violated, one violation."""
     from_quick_form: bool = False
     """True where runs of a smaller form of a scenario are behind it, so that it is provisional."""
+    size: str = ""
+    """Size of the runs; empty without one."""
+    smaller: str = ""
+    """Extents in which the runs are smaller than the paper's experiment; empty where they are in none."""
+    changed: str = ""
+    """Fields that the user set in the scenario, so that the verdict is on another one; empty where it ran as it is."""
 
 
 def judge(claim: Claim, measurements: Sequence[Measurement]) -> JudgedClaim:
     """The verdict on a claim, from one measurement for each seed."""
     if claim.kind is ClaimKind.PROPERTY:
         return _judge_property(claim, measurements)
-    parts = []
-    for index, (name, published) in enumerate(zip(claim.parts, claim.numbers, strict=True)):
-        measured = estimate(measurement.values[index] for measurement in measurements)
-        parts.append(
-            JudgedPart(
-                name=name, published=published, measured=measured, verdict=judge_number(claim.kind, published, measured)
-            )
-        )
-    verdict = max((part.verdict for part in parts), key=_WORSE.index)
-    return JudgedClaim(claim=claim, verdict=verdict, parts=tuple(parts), seeds=len(measurements))
+    parts = tuple(
+        _judge_part(claim, name, published, [measurement.values[index] for measurement in measurements])
+        for index, (name, published) in enumerate(zip(claim.parts, claim.numbers, strict=True))
+    )
+    return JudgedClaim(claim=claim, verdict=verdict_of(claim, parts), parts=parts, seeds=len(measurements))
+
+
+def verdict_of(claim: Claim, parts: Sequence[JudgedPart]) -> ClaimVerdict:
+    """The worst verdict on the parts that test a claim, or on all of them where none does."""
+    testing = [part.verdict for part in parts if part.standing is Standing.TESTED]
+    return max(testing or [part.verdict for part in parts], key=_WORSE.index)
+
+
+def _judge_part(claim: Claim, name: str, published: float | None, values: Sequence[float | None]) -> JudgedPart:
+    measured = estimate_of_share(values) if claim.is_share(name) else estimate(values)
+    return JudgedPart(
+        name=name,
+        published=published,
+        measured=measured,
+        verdict=judge_number(claim.kind, published, measured),
+        standing=claim.standing_of(name),
+    )
 
 
 def judge_number(kind: ClaimKind, published: float | None, measured: SeedEstimate | None) -> ClaimVerdict:
@@ -116,8 +140,13 @@ def judge_number(kind: ClaimKind, published: float | None, measured: SeedEstimat
     return _judge_ratio(published, measured) if kind is ClaimKind.RATIO else _judge_value(published, measured)
 
 
+def ratio_tolerance(published: float) -> float:
+    """Difference up to which a measured ratio is near the published one."""
+    return max(RATIO_TOLERANCE * abs(published), RATIO_TOLERANCE_LEAST)
+
+
 def _judge_ratio(published: float, measured: SeedEstimate) -> ClaimVerdict:
-    tolerance = max(RATIO_TOLERANCE * abs(published), RATIO_TOLERANCE_LEAST)
+    tolerance = ratio_tolerance(published)
     near = abs(measured.mean - published) <= tolerance or measured.contains(published)
     established = measured.above(0.0) if published > 0 else measured.below(0.0)
     practically_none = abs(published) <= tolerance
@@ -133,7 +162,7 @@ def _judge_value(published: float, measured: SeedEstimate) -> ClaimVerdict:
     near = abs(measured.mean - published) <= VALUE_TOLERANCE * abs(published) or measured.contains(published)
     if near and measured.within(low, high):
         return ClaimVerdict.REPRODUCED
-    return ClaimVerdict.SAME_DIRECTION if low <= measured.mean <= high else ClaimVerdict.DIFFERS
+    return ClaimVerdict.WITHIN_FACTOR if low <= measured.mean <= high else ClaimVerdict.DIFFERS
 
 
 def _judge_statement(margin: SeedEstimate) -> ClaimVerdict:
@@ -151,6 +180,7 @@ def _judge_property(claim: Claim, measurements: Sequence[Measurement]) -> Judged
         published=None,
         measured=estimate(measurement.values[0] for measurement in measurements),
         verdict=verdict,
+        standing=claim.standing_of(""),
     )
     return JudgedClaim(
         claim=claim,

@@ -42,8 +42,10 @@ from studies.reproduction import (
     planned_runs,
     whole,
 )
+from studies.reproduction.plan import first_seeds
 from studies.reproduction.plan_sentences import announcement, plan_table
-from studies.reproduction.sentences import closing_lines, explanation, reported, table, violated
+from studies.reproduction.reasons import remarks
+from studies.reproduction.sentences import closing_lines, reported, table, violated
 
 _WIDTH_IN_FILES = 140
 _PLANNING = "planning: checking the claims' scenarios and estimating their size"
@@ -58,7 +60,7 @@ class ReproductionRequest:
     """The user's request."""
 
     names: tuple[str, ...]
-    seeds: int | None
+    seeds: range | None
     quick: bool
     """One seed of everything, with smaller forms of scenarios where there are some."""
     overrides: Mapping[str, str]
@@ -71,7 +73,7 @@ class ReproductionRequest:
         if self.options.runtime not in RUNTIMES:
             raise BadInputError(f"--runtime {self.options.runtime}: choose {', '.join(RUNTIMES)}")
         if self.quick and self.seeds is not None:
-            raise BadInputError(f"--seeds {self.seeds}: --quick runs one seed of each scenario; leave one of them out")
+            raise BadInputError("--seeds: --quick runs one seed of each scenario; leave one of them out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class Reproduction:
         shipped, runtime = load_claims(), request.options.runtime
         chosen = chosen_claims(shipped, request.names)
         claims, unmeasurable = measurable_on(runtime, chosen)
-        seeds = 1 if request.quick else request.seeds
+        seeds = first_seeds(1) if request.quick else request.seeds
         forms = load_quick_forms() if request.quick else {}
         planned = plan_experiments(claims, seeds, overrides=request.overrides, quick_forms=forms)
         experiments = costed(planned, load_recorded())
@@ -210,11 +212,11 @@ def show_table(judged: Sequence[JudgedClaim], found: Sequence[ReproductionResult
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_IN_FILES)
     console.print(table(judged))
     for judgement in judged:
-        if text := explanation(judgement):
+        if lines := list(remarks(judgement)):
             console.print(
                 Text(f"\n{judgement.claim.id}: ", style="bold").append(f"{judgement.verdict}", style="default")
             )
-            console.print(Padding(Text(text), (0, 0, 0, 2)))
+            console.print(Padding(Text("\n".join(lines)), (0, 0, 0, 2)))
     console.print()
     for line in closing_lines(judged, found):
         console.print(line, markup=False, soft_wrap=True)

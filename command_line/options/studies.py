@@ -121,6 +121,7 @@ def campaign(
         "brokerlab reproduce --quick --resume",
         "brokerlab reproduce tid-5a",
         "brokerlab reproduce tid --seeds 10 --json > claims.json",
+        "brokerlab reproduce tid-5a --seeds 20..39",
         "brokerlab reproduce --spark-master spark://host:7077",
         "brokerlab reproduce tid-5c --runtime container --seeds 2",
         "brokerlab reproduce tid-fail --runtime container --set time_dilation=5",
@@ -150,9 +151,11 @@ def reproduce(
         typer.Option("--quick", help="One seed of everything in under 20 minutes, long scenarios made smaller."),
     ] = False,
     seeds: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            min=1, max=1000, help="Number of runs of each scenario; each claim's own by default.", show_default=False
+            metavar="N|A..B",
+            help="Number of runs of each scenario, or the seeds themselves; each claim's own number by default.",
+            show_default=False,
         ),
     ] = None,
     set_: SetOption = None,
@@ -186,6 +189,7 @@ def reproduce(
         show_plan,
         show_table,
     )
+    from command_line.commands.seeds import chosen_seeds
     from studies.cells.attempt import Keep
     from studies.cells.executors.interface import ExecutorOptions
 
@@ -193,7 +197,7 @@ def reproduce(
         raise typer.Exit(list_claims())
     request = ReproductionRequest(
         names=tuple(claims or ()),
-        seeds=seeds,
+        seeds=chosen_seeds(seeds),
         quick=quick,
         overrides=overrides(set_),
         options=ExecutorOptions(

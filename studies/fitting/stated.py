@@ -28,13 +28,16 @@ class Stated:
     label: str
     value: float
     """The number; of a statement 1, because it holds."""
+    claims: tuple[str, ...] = ()
+    """Claims that the number belongs to, or parts of them, which are calibrated and no tests (`fitted` in the paper's
+    file of claims)."""
 
 
 NUMBERS = (
-    Stated("messages", "messages of a publication", 16997 / 1926),
-    Stated("queue_share", "share of the delay in the overloaded broker's output queue", 0.25),
-    Stated("busiest", "processor use of the busiest broker", 0.837),
-    Stated("others", "mean processor use of the other brokers", 0.166),
+    Stated("messages", "messages of a publication", 16997 / 1926, ("tid-match",)),
+    Stated("queue_share", "share of the delay in the overloaded broker's output queue", 0.25, ("tid-5a-queue",)),
+    Stated("busiest", "processor use of the busiest broker", 0.837, ("tid-busiest",)),
+    Stated("others", "mean processor use of the other brokers", 0.166, ("tid-busiest",)),
     Stated("delay_6", "delay over 6 hops, ms", 47.2),
     Stated("delay_10", "delay over 10 hops, ms", 64.5),
     Stated("delay_12", "delay over 12 hops, ms", 74.4),
@@ -43,7 +46,7 @@ NUMBERS = (
 STATEMENTS = (
     Stated("hub_is_busiest", "the busiest broker has the most neighbours", 1.0),
     Stated("stable", "fixed routing does not overload at the rate of Fig. 5(a)", 1.0),
-    Stated("overloads", "fixed routing overloads at 2400 publications a minute", 1.0),
+    Stated("overloads", "fixed routing overloads at 2400 publications a minute", 1.0, ("tid-5c: fixed overloads",)),
 )
 """TID paper, section 5: "Overhead", and the text on Fig. 5(a) and 5(c)."""
 

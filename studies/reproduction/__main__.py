@@ -1,13 +1,13 @@
-"""`python -m studies.reproduction`: records costs and verdicts of a reproduction, and renews the README's table.
+"""`python -m studies.reproduction`: records the outcome of a reproduction, and renews the README and the pages.
 
 It reads what `brokerlab reproduce` left in its directory, of all claims and seeds that it finds there. Of a quick
-reproduction it records the costs of smaller forms, and no verdict.
+reproduction it records the costs of smaller forms, and no verdict. `--stale` names the recorded claims that were
+measured by another program or in another scenario than today's.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,28 +17,40 @@ from analysis.claims.quick_forms import load_quick_forms
 from emulation.host import provenance
 from emulation.runtimes.ladder import SIMULATED
 from record.files import replace_file
-from studies.reproduction.plan import Experiment, measurable_on, plan_experiments
-from studies.reproduction.recorded import Recorded, load_recorded, save_recorded, table_of_verdicts
+from studies.reproduction.pages import written
+from studies.reproduction.plan import Experiment, first_seeds, measurable_on, plan_experiments
+from studies.reproduction.recorded import Recorded, load_recorded, save_recorded
 from studies.reproduction.results import ResultStore, judgements, open_store, stored_runs
-
-README = Path(__file__).parents[2] / "README.md"
-_TABLE = re.compile(r"^\| system \| claims \|.*?(?=\n\n)", re.DOTALL | re.MULTILINE)
-"""The table of the README."""
+from studies.reproduction.stale import stale
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m studies.reproduction", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("runs/reproduce"), help="directory of the reproduction")
     parser.add_argument(
-        "--table", action="store_true", help="renew the table from what is recorded, and record nothing"
+        "--table", action="store_true", help="renew README and pages from what is recorded, and record nothing"
     )
+    parser.add_argument("--stale", action="store_true", help="name the recorded claims that are of another program")
     asked = parser.parse_args()
     claims, recorded = load_claims(), load_recorded()
+    if asked.stale:
+        print("\n".join(stale_lines(claims, recorded)))
+        return
     if not asked.table:
         recorded = outcome(claims, recorded, open_store(asked.out))
         save_recorded(recorded)
-    text = README.read_text(encoding="utf-8")
-    replace_file(README, with_table(text, table_of_verdicts(claims, recorded)).encode())
+    for file, text in written(claims, recorded).items():
+        replace_file(file, text.encode())
+
+
+def stale_lines(claims: Claims, recorded: Recorded) -> Iterator[str]:
+    """The number of stale records, and a line for each reason with the claims that it is given for."""
+    by_reason: dict[str, list[str]] = {}
+    for found in stale(recorded.claims, plan_experiments(claims.measurable, None)):
+        by_reason.setdefault(found.reason, []).append(found.claim)
+    yield f"{sum(map(len, by_reason.values()))} of {len(recorded.claims)} recorded claims are stale"
+    for reason, ids in by_reason.items():
+        yield f"{reason}: {', '.join(ids)}"
 
 
 def outcome(claims: Claims, recorded: Recorded, store: ResultStore) -> Recorded:
@@ -53,14 +65,9 @@ def outcome(claims: Claims, recorded: Recorded, store: ResultStore) -> Recorded:
 def plan_quick_forms(claims: Sequence[Claim]) -> Iterator[Experiment]:
     """Experiments in the smaller forms of scenarios, of which the costs alone are recorded."""
     forms = load_quick_forms()
-    for experiment in plan_experiments(claims, 1, quick_forms=forms):
+    for experiment in plan_experiments(claims, first_seeds(1), quick_forms=forms):
         if experiment.quick_form:
             yield replace(experiment, claims=())
-
-
-def with_table(text: str, table: Sequence[str]) -> str:
-    """The README with this table in place of its own."""
-    return _TABLE.sub(lambda _: "\n".join(table), text, count=1)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ class ReproductionResult(CellResult, frozen=True, kw_only=True):
     """Measurements by the claim's id."""
     figures: tuple[DrawnFigure, ...] = ()
     """The paper's figures, drawn from this run."""
+    program: str = ""
+    """Digest of the code behind it (`program_digest`); empty for a result of a version without it."""
     twin: tuple[BesideTwin, ...] = ()
     """Variants on real brokers beside their simulated twins; empty for a simulated run."""
 
@@ -79,6 +81,7 @@ class ReproductionCell(Cell[ReproductionResult]):
             figures=tuple(draw(run, recipe) for recipe in self.experiment.figures),
             delivery=summary.delivery,
             fidelity=summary.fidelity,
+            program=self.experiment.program,
             twin=() if runtime == SIMULATED else beside_twin(self.plan(), outcome.directory),
         )
 

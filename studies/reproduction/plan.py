@@ -17,18 +17,21 @@ from record.errors import BadInputError
 from scenario.loading import load
 from scenario.model import Scenario
 from scenario.sections.section import suggestion
-from scenario.workload.generate import generate
+from studies.reproduction.program import program_digest
+from studies.reproduction.size import ScenarioSize
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SEEDS = 6
 """Runs of each scenario, unless the user or the claim sets another number."""
 
 _FIXED = {
-    "seed": "each run has its own; `--seeds` sets their number",
+    "seed": "each run has its own; `--seeds` sets their number, or names them",
     "name": "results are stored under it",
     "vary": "claims compare the variants of the scenario",
 }
 """Fields of a scenario that the user cannot set here, with the reasons."""
+_MEASURING = ("scenario", "also", "measure", "parts", "in_words", "arguments", "runtimes")
+"""Fields of a recipe that decide on what is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,11 @@ class Experiment:
     """Fields that make the scenario smaller for a quick reproduction; empty where it runs as it is."""
     resolved: Mapping[str, Any] = field(default_factory=dict)
     """The whole scenario, with the fields that the user or the quick form sets. Each run has a seed of its own."""
+    changed: Mapping[str, str] = field(default_factory=dict)
+    """Fields that the user sets in the scenario."""
+    size: ScenarioSize = field(default_factory=ScenarioSize)
+    program: str = ""
+    """Digest of the code that runs the scenario and measures its claims."""
 
 
 def chosen_claims(claims: Claims, names: Sequence[str]) -> tuple[Claim, ...]:
@@ -87,14 +95,14 @@ def measurable_on(runtime: str, claims: Iterable[Claim]) -> tuple[tuple[Claim, .
 
 def plan_experiments(
     claims: Iterable[Claim],
-    seeds: int | None,
+    seeds: range | None,
     scenarios: Path = SCENARIOS,
     overrides: Mapping[str, str] | None = None,
     quick_forms: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[Experiment, ...]:
     """One experiment for each scenario that the claims name; claims with the same one share its runs.
 
-    `seeds` is the user's number of runs for each scenario, `overrides` are fields that the user sets in every scenario.
+    `seeds` are the user's for each scenario, `overrides` are fields that the user sets in every scenario.
     `quick_forms` holds fields that make scenarios smaller, by scenario; the user's own overrides prevail.
     Raises `UserError`s for scenarios, measures and fields that do not exist.
     """
@@ -136,41 +144,46 @@ class _Source:
         return self.scenarios / self.name
 
 
-def _experiment(source: _Source, claims: tuple[Claim, ...], seeds: int | None, number: int) -> Experiment:
+def _experiment(source: _Source, claims: tuple[Claim, ...], seeds: range | None, number: int) -> Experiment:
     """The experiment of one scenario; `number` is its position among the scenarios that a claim combines.
 
     Each of the combined scenarios has seeds of its own, because runs with the same clients are not independent and the
-    interval over them would be too narrow.
+    interval over them would be too narrow: the second one has as many, from the one after the first one's last.
     """
     if not source.file.is_file():
         raise BadInputError(f"claim {claims[0].id}: measured_by.scenario: {source.file} does not exist")
     scenario = load(source.file, {**source.quick_form, **source.overrides})
-    variants = scenario.variants()
     recipes = [claim.measured_by for claim in claims]
-    count = seeds or max((recipe.seeds or SEEDS) for recipe in recipes if recipe is not None)
+    first = seeds or first_seeds(max((recipe.seeds or SEEDS) for recipe in recipes if recipe is not None))
+    size = ScenarioSize.of(scenario)
     return Experiment(
         scenario=source.name,
         name=f"{scenario.name}-quick" if source.quick_form else scenario.name,
         claims=claims,
-        seeds=tuple(range(number * count + 1, (number + 1) * count + 1)),
-        weight=len(variants) * _weight(variants[0].scenario),
+        seeds=tuple(seed + number * len(first) for seed in first),
+        weight=len(scenario.variants()) * size.weight,
         fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
         figures=tuple(load_figures().get(source.name, ())),
         quick_form=source.quick_form,
         resolved=scenario.resolved(),
+        changed=source.overrides,
+        size=size,
+        program=program_digest(
+            {variant.scenario.routing.protocol for variant in scenario.variants()},
+            {MEASURES[recipe.measure].__module__ for recipe in recipes if recipe is not None},
+        ),
     )
 
 
+def first_seeds(number: int) -> range:
+    """The first seeds, which runs have unless the user names others."""
+    return range(1, number + 1)
+
+
 def _fingerprint(scenario: Scenario, recipes: Iterable[Recipe]) -> str:
-    """Hash of scenario and recipes; neither the number of seeds nor the explanation of a recipe affects it."""
-    measured = [msgspec.structs.replace(recipe, seeds=None, explanation="") for recipe in recipes]
+    """Hash of scenario and recipes; of a recipe only the fields that decide on what is measured affect it."""
+    measured = [{name: getattr(recipe, name) for name in _MEASURING} for recipe in recipes]
     return hashlib.sha256(msgspec.json.encode([scenario.resolved(), measured])).hexdigest()[:16]
-
-
-def _weight(scenario: Scenario) -> float:
-    overlay = scenario.overlay()
-    estimate = generate(scenario, overlay).estimate()
-    return estimate.publications + estimate.advertisements + len(overlay.brokers)
 
 
 def _nearest(name: str, claims: Claims) -> str:

@@ -1,13 +1,13 @@
-"""Recorded outcomes: the cost of each scenario and the verdict on each claim, as data beside the claims.
+"""Recorded outcomes: the cost of each scenario and the numbers behind each verdict, as data beside the claims.
 
-Costs let a plan state its processor time before anything runs; verdicts make the table of the README. Both are renewed
+Costs let a plan state its processor time before anything runs; numbers make the tables of the README and of the pages
+on papers (`studies.reproduction.pages`), and carry the digests of what they came from (`stale`). Both are renewed
 from the measurements of a reproduction: `python -m studies.reproduction`. Smaller forms of scenarios have costs of
 their own, and no verdicts.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,14 +15,17 @@ from statistics import fmean, median
 
 import msgspec
 
-from analysis.claims import Claims, ClaimVerdict, JudgedClaim
+from analysis.claims import Claim, ClaimKind, ClaimVerdict, JudgedClaim, JudgedPart, SeedEstimate
 from analysis.claims.shipped import FILES
+from analysis.claims.verdict import judge_number, verdict_of
 from record.errors import BadInputError
 from record.files import read_file, replace_file
 from studies.reproduction.plan import Experiment
 from studies.reproduction.results import MeasuredCell, MeasuredExperiment
 
 FILE = FILES[0].parent / "recorded.json"
+_SEVERAL = "several"
+"""Stands for the digest of a program where runs of one scenario are of several."""
 
 
 class RecordedScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,12 +44,68 @@ class RecordedScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         return self.cpu_seconds * weight / self.weight
 
 
-class RecordedClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RecordedPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The estimate of one part: its mean over seeds and the ends of its interval, which a single seed does not give."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+class RecordedClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The outcome of one claim."""
 
     verdict: ClaimVerdict
     seeds: int
     """Runs behind the verdict."""
+    parts: tuple[RecordedPart | None, ...] = ()
+    """Estimates of the claim's parts; none in records of versions that kept verdicts alone."""
+    checked: int = 0
+    """For a property, the number of cases that were checked."""
+    violations: int = 0
+    size: str = ""
+    """Size of the runs."""
+    smaller: str = ""
+    """Extents in which they are smaller than the paper's experiment."""
+    scenario: str = ""
+    """Digests of the scenarios and recipes, with a space between; empty in records of versions without it."""
+    program: str = ""
+    """Digests of the code that ran them, likewise."""
+
+    def judged(self, claim: Claim) -> JudgedClaim:
+        """The judgement on these numbers by the rules of today. Without numbers the verdict is the recorded one."""
+        if claim.kind is ClaimKind.PROPERTY:
+            parts: tuple[JudgedPart, ...] = (
+                JudgedPart(
+                    name="", published=None, measured=None, verdict=self.verdict, standing=claim.standing_of("")
+                ),
+            )
+        else:
+            parts = tuple(self._part(claim, index) for index in range(len(claim.parts)))
+        return JudgedClaim(
+            claim=claim,
+            verdict=verdict_of(claim, parts) if self.parts else self.verdict,
+            parts=parts,
+            seeds=self.seeds,
+            checked=self.checked,
+            violations=self.violations,
+            size=self.size,
+            smaller=self.smaller,
+        )
+
+    def _part(self, claim: Claim, index: int) -> JudgedPart:
+        name, published = claim.parts[index], claim.numbers[index]
+        found = self.parts[index] if self.parts else None
+        measured = (
+            None if found is None else SeedEstimate(mean=found.mean, low=found.low, high=found.high, seeds=self.seeds)
+        )
+        return JudgedPart(
+            name=name,
+            published=published,
+            measured=measured,
+            verdict=judge_number(claim.kind, published, measured),
+            standing=claim.standing_of(name),
+        )
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,18 +149,20 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ) -> Recorded:
         """Recorded outcomes with the costs and verdicts of a reproduction in place of earlier ones.
 
-        A verdict from fewer seeds than the recorded one does not replace it. A verdict from a smaller form of a
-        scenario is not recorded.
+        The latest verdict is the recorded one, whatever the number of its seeds, because an older one is of an older
+        program. A verdict from a smaller form of a scenario, or from one with fields that the user set, is not
+        recorded.
         """
+        found = list(found)
         scenarios, quick_forms = dict(self.scenarios), dict(self.quick_forms)
         for experiment, runs in found:
             if runs:
                 costs = quick_forms if experiment.quick_form else scenarios
                 costs[experiment.scenario] = _cost(experiment, runs)
         claims = self.claims | {
-            judgement.claim.id: RecordedClaim(verdict=judgement.verdict, seeds=judgement.seeds)
+            judgement.claim.id: _recorded(judgement, _of_claim(judgement.claim, found))
             for judgement in judged
-            if not judgement.from_quick_form and judgement.seeds >= self._seeds(judgement.claim.id)
+            if judgement.seeds and not judgement.from_quick_form and not judgement.changed
         }
         return Recorded(
             machine=machine,
@@ -110,39 +171,49 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             claims=dict(sorted(claims.items())),
         )
 
-    def _seeds(self, claim: str) -> int:
-        """Runs behind the recorded verdict on a claim."""
-        return self.claims[claim].seeds if claim in self.claims else 0
+
+def _of_claim(claim: Claim, found: Iterable[MeasuredExperiment]) -> list[MeasuredExperiment]:
+    """The experiments that measure a claim."""
+    return [
+        (experiment, runs) for experiment, runs in found if any(claim.id == other.id for other in experiment.claims)
+    ]
+
+
+def _recorded(judgement: JudgedClaim, found: Sequence[MeasuredExperiment]) -> RecordedClaim:
+    is_property = judgement.claim.kind is ClaimKind.PROPERTY
+    programs = [{run.result.program for run in runs} for _, runs in found]
+    return RecordedClaim(
+        verdict=judgement.verdict,
+        seeds=judgement.seeds,
+        parts=() if is_property else tuple(_recorded_part(part.measured) for part in judgement.parts),
+        checked=judgement.checked,
+        violations=judgement.violations,
+        size=judgement.size,
+        smaller=judgement.smaller,
+        scenario=" ".join(experiment.fingerprint for experiment, _ in found),
+        program=" ".join(min(program) if len(program) == 1 else _SEVERAL for program in programs),
+    )
+
+
+def _recorded_part(measured: SeedEstimate | None) -> RecordedPart | None:
+    if measured is None:
+        return None
+    return RecordedPart(
+        mean=_rounded(measured.mean),
+        low=None if measured.low is None else _rounded(measured.low),
+        high=None if measured.high is None else _rounded(measured.high),
+    )
+
+
+def _rounded(number: float) -> float:
+    """Six digits, which are more than any table shows."""
+    return float(f"{number:.6g}")
 
 
 def _cost(experiment: Experiment, runs: Sequence[MeasuredCell]) -> RecordedScenario:
     """The mean cost of runs."""
     seconds = fmean(run.cpu_seconds for run in runs)
     return RecordedScenario(cpu_seconds=round(seconds, 1), weight=round(float(experiment.weight), 1))
-
-
-def table_of_verdicts(claims: Claims, recorded: Recorded) -> list[str]:
-    """The number of claims with each verdict, by paper, as the lines of a Markdown table.
-
-    It counts the claims that are recorded, so that a claim that is new does not change it.
-    """
-    lines = [
-        f"| system | claims | {' | '.join(ClaimVerdict)} |",
-        f"|---|---|{'---|' * len(ClaimVerdict)}",
-    ]
-    total: Counter[ClaimVerdict] = Counter()
-    for paper in claims.papers.values():
-        ids = [claim.id for claim in claims.claims if claim.paper == paper.id and claim.id in recorded.claims]
-        counts = Counter(recorded.claims[id].verdict for id in ids)
-        total += counts
-        if ids:
-            lines.append(_counted(f"{paper.system} ({paper.year})", counts))
-    return [*lines, _counted("all", total)]
-
-
-def _counted(name: str, counts: Counter[ClaimVerdict]) -> str:
-    numbers = " | ".join(str(counts[verdict]) for verdict in ClaimVerdict)
-    return f"| {name} | {counts.total()} | {numbers} |"
 
 
 @cache

@@ -57,16 +57,24 @@ def _runs(experiment: Experiment, seeds: Iterable[int], runtime: str, store: Res
 
 def judgements(runs: Iterable[MeasuredExperiment]) -> list[JudgedClaim]:
     """Judgements on all claims, from the runs of every scenario in which a claim is measured."""
-    claims: dict[str, Claim] = {}
-    measured: dict[str, list[Measurement]] = {}
-    smaller: set[str] = set()
-    for experiment, found in runs:
+    found: dict[str, list[tuple[Claim, Experiment, list[Measurement]]]] = {}
+    for experiment, cells in runs:
         for claim in experiment.claims:
-            claims[claim.id] = claim
-            measured.setdefault(claim.id, []).extend(run.result.measurements[claim.id] for run in found)
-            if experiment.quick_form and found:
-                smaller.add(claim.id)
-    return [
-        msgspec.structs.replace(judge(claim, measured[id]), from_quick_form=id in smaller)
-        for id, claim in claims.items()
-    ]
+            measured = [cell.result.measurements[claim.id] for cell in cells]
+            found.setdefault(claim.id, []).append((claim, experiment, measured))
+    return [_judged(in_each) for in_each in found.values()]
+
+
+def _judged(in_each: Sequence[tuple[Claim, Experiment, list[Measurement]]]) -> JudgedClaim:
+    """The judgement on a claim, from its measurements in each of its scenarios."""
+    claim, first, _ = in_each[0]
+    judgement = judge(claim, [measurement for _, _, measured in in_each for measurement in measured])
+    if not judgement.seeds or claim.measured_by is None:
+        return judgement
+    return msgspec.structs.replace(
+        judgement,
+        from_quick_form=any(experiment.quick_form and measured for _, experiment, measured in in_each),
+        size=str(first.size),
+        smaller=first.size.beside_the_papers(claim.measured_by, first.resolved),
+        changed=", ".join(f"{field}={value}" for field, value in first.changed.items()),
+    )

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from analysis.claims import ClaimKind, ClaimVerdict, JudgedClaim, JudgedPart, Recipe, SeedEstimate
-from emulation.runtimes.ladder import SIMULATED
+from analysis.claims import ClaimKind, ClaimVerdict, JudgedClaim, JudgedPart, SeedEstimate
+from analysis.claims.standing import Standing
 from studies.reproduction.cell import ReproductionResult
+from studies.reproduction.reasons import remarks
 from studies.reproduction.twin import twin_lines
 
 STYLES = {
     ClaimVerdict.REPRODUCED: "green",
+    ClaimVerdict.WITHIN_FACTOR: "yellow",
     ClaimVerdict.SAME_DIRECTION: "yellow",
     ClaimVerdict.DIFFERS: "red",
     ClaimVerdict.NOT_MEASURED: "dim",
 }
+
+MARKS = {
+    "*": "from a smaller form of the scenario, so that the verdict is provisional",
+    "<": "on a smaller scale than the paper's experiment",
+    "!": "with fields that --set changed, so not in the scenario that belongs to the claim",
+}
+"""Marks behind the names of claims, with their meanings."""
+_COUNTED = [*ClaimVerdict, *(standing for standing in Standing if standing is not Standing.TESTED)]
 
 _TINY = 0.001
 """Largest difference that is shown with two decimals, because one decimal would round it to 0.0% or 0.1%."""
@@ -37,6 +48,7 @@ class ReportedPart(msgspec.Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None
     seeds: int
     verdict: str
+    standing: str
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +64,15 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     checked: int | None
     """For a property, the number of cases that were checked; `violations` is the number of them that violate it."""
     violations: int | None
-    explanation: str
-    """Known reasons why the claim is not reproduced; empty where it is."""
+    standing: str
+    """`tested`, or the reason for which the claim is counted apart."""
+    size: str
+    """Size of the runs; `smaller` has the extents in which they are smaller than the paper's experiment."""
+    smaller: str
+    changed: str
+    """Fields that `--set` changed in the scenario."""
+    remarks: list[str]
+    """Sentences on the verdict, computed from the numbers at hand."""
     quick_form: bool
     """True where a smaller form of a scenario was run, so that the verdict is provisional."""
 
@@ -71,7 +90,11 @@ def reported(judgement: JudgedClaim) -> Reported:
         parts=[] if is_property else [_reported_part(part) for part in judgement.parts],
         checked=judgement.checked if is_property else None,
         violations=judgement.violations if is_property else None,
-        explanation=explanation(judgement),
+        standing=claim.standing.value,
+        size=judgement.size,
+        smaller=judgement.smaller,
+        changed=judgement.changed,
+        remarks=list(remarks(judgement)),
         quick_form=judgement.from_quick_form,
     )
 
@@ -84,52 +107,51 @@ def table(judgements: Sequence[JudgedClaim]) -> Table:
     made.add_column("published", justify="right", no_wrap=True)
     made.add_column("measured [95%]", justify="right", no_wrap=True)
     made.add_column("verdict", no_wrap=True)
+    made.add_column("", no_wrap=True)
     for judgement in judgements:
         for row in rows(judgement):
-            *cells, verdict = row
-            made.add_row(*map(Text, cells), Text(verdict, style=STYLES[ClaimVerdict(verdict)]))
+            *cells, verdict, standing = row
+            made.add_row(*map(Text, cells), Text(verdict, style=STYLES[ClaimVerdict(verdict)]), Text(standing))
     return made
 
 
-def rows(judgement: JudgedClaim) -> Iterator[tuple[str, str, str, str, str]]:
-    """Rows of the table: claim, what, published, measured and verdict. `*` marks a provisional verdict."""
+Row: TypeAlias = tuple[str, str, str, str, str, str]
+"""Claim, what, published, measured, verdict, and the standing of what does not count."""
+
+
+def rows(judgement: JudgedClaim) -> Iterator[Row]:
+    """Rows of the table: one for the claim, and one for each part where there are several."""
     claim, verdict = judgement.claim, judgement.verdict.value
-    id = f"{claim.id}*" if judgement.from_quick_form else claim.id
+    id, standing = f"{claim.id}{marks(judgement)}", _shown_standing(claim.standing)
     if claim.kind is ClaimKind.PROPERTY:
         violations = f"{judgement.violations:,} of {judgement.checked:,}" if judgement.checked else "-"
-        yield id, claim.what, "never", violations, verdict
+        yield id, claim.what, "never", violations, verdict, standing
     elif len(judgement.parts) == 1:
         (part,) = judgement.parts
-        yield id, claim.what, *_numbers(claim.kind, part), verdict
+        yield id, claim.what, *_numbers(claim.kind, part), verdict, standing
     else:
-        yield id, claim.what, "", "", verdict
+        yield id, claim.what, "", "", verdict, standing
         for part in judgement.parts:
-            yield "", f"  {part.name}", *_numbers(claim.kind, part), part.verdict.value
+            of_part = _shown_standing(part.standing)
+            yield "", f"  {part.name}", *_numbers(claim.kind, part), part.verdict.value, of_part
 
 
-def explanation(judgement: JudgedClaim) -> str:
-    """Known reasons why a claim is not reproduced or not measured; for a property, the example that refutes it."""
-    recipe = judgement.claim.measured_by
-    if recipe is None:
-        return "No scenario measures it yet."
-    if not judgement.seeds:
-        return _why_not_measured(recipe)
-    return "" if judgement.verdict is ClaimVerdict.REPRODUCED else judgement.example or recipe.explanation
+def marks(judgement: JudgedClaim) -> str:
+    """Marks behind the name of a claim; `MARKS` has their meanings."""
+    shown = {"*": judgement.from_quick_form, "<": bool(judgement.smaller), "!": bool(judgement.changed)}
+    return "".join(mark for mark, holds in shown.items() if holds)
 
 
-def _why_not_measured(recipe: Recipe) -> str:
-    """The reason why there is no run; runs that failed are named elsewhere."""
-    if recipe.runtimes and SIMULATED not in recipe.runtimes:
-        return f"Only real brokers show it: {' or '.join(f'--runtime {name}' for name in recipe.runtimes)} measures it."
-    return "No run on the simulator measured it." if recipe.runtimes else "No run measured it."
+def _shown_standing(standing: Standing) -> str:
+    return "" if standing is Standing.TESTED else standing.value
 
 
 def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[ReproductionResult]) -> Iterator[str]:
     """Number of claims with each verdict, and the runs that are not reliable."""
-    counted = Counter(judgement.verdict for judgement in judgements)
-    yield ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in ClaimVerdict if counted[verdict])
-    if any(judgement.from_quick_form for judgement in judgements):
-        yield "* from a smaller form of the scenario, so that the verdict is provisional"
+    counted = Counter(_counted_as(judgement) for judgement in judgements)
+    yield ", ".join(f"{counted[name]} {name}" for name in _COUNTED if counted[name])
+    shown = {mark for judgement in judgements for mark in marks(judgement)}
+    yield from (f"{mark} {meaning}" for mark, meaning in MARKS.items() if mark in shown)
     undelivered = {
         f"{run.scenario}, seed {run.seed} ({', '.join(run.delivery)})" for run in results if not _delivered(run)
     }
@@ -139,6 +161,12 @@ def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[Reproduct
     if doubtful:
         yield f"the emulation did not meet the scenario in these runs, so they may mislead: {_some(doubtful)}"
     yield from twin_lines([(f"{run.scenario}, seed {run.seed}", run.twin) for run in results])
+
+
+def _counted_as(judgement: JudgedClaim) -> str:
+    """The verdict on a claim that is tested, and the standing of any other."""
+    standing = judgement.claim.standing
+    return judgement.verdict if standing is Standing.TESTED else standing
 
 
 def violated(judgements: Sequence[JudgedClaim], results: Sequence[ReproductionResult]) -> bool:
@@ -191,4 +219,5 @@ def _reported_part(part: JudgedPart) -> ReportedPart:
         interval=interval,
         seeds=0 if measured is None else measured.seeds,
         verdict=part.verdict.value,
+        standing=part.standing.value,
     )

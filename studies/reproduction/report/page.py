@@ -12,18 +12,21 @@ from pathlib import Path
 from markupsafe import Markup
 
 from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, JudgedClaim, JudgedPart, Paper, judge
+from analysis.claims.standing import Standing
 from analysis.report.embedding import embedded
 from analysis.report.offline_page import page_templates
 from emulation.run.progress import duration
 from record.files import REPORT, replace_file
 from studies.cells.attempt import CellFailure
 from studies.reproduction.plan import SCENARIOS, Experiment
+from studies.reproduction.reasons import remarks
 from studies.reproduction.report.figures import interval_drawing, paper_figure
 from studies.reproduction.results import MeasuredCell, MeasuredExperiment
-from studies.reproduction.sentences import closing_lines, explanation, rows
+from studies.reproduction.sentences import closing_lines, rows
 
 BADGES = {
     ClaimVerdict.REPRODUCED: "good",
+    ClaimVerdict.WITHIN_FACTOR: "fair",
     ClaimVerdict.SAME_DIRECTION: "fair",
     ClaimVerdict.DIFFERS: "bad",
     ClaimVerdict.NOT_MEASURED: "quiet",
@@ -50,6 +53,8 @@ class PartView:
     published: str
     measured: str
     verdict: ClaimVerdict
+    standing: str
+    """Empty for a part that tests the claim."""
     interval: Markup
 
 
@@ -61,7 +66,11 @@ class ClaimView:
     verdict: ClaimVerdict
     provisional: bool
     """True where the verdict comes from a smaller form of the scenario."""
-    why: str
+    standing: str
+    """Empty for a claim that counts."""
+    smaller: str
+    changed: str
+    remarks: list[str]
     parts: list[PartView]
 
 
@@ -93,6 +102,9 @@ class PaperView:
 
     paper: Paper
     counts: Counter[ClaimVerdict]
+    """Verdicts on the claims that test the system."""
+    untested: Counter[Standing]
+    """Claims that are counted apart."""
     total: int
     scenarios: list[ScenarioView]
     without_scenario: list[ClaimView]
@@ -118,22 +130,31 @@ def render(data: ReproductionData, directory: Path) -> str:
         papers=papers,
         totals=totals,
         verdicts=list(ClaimVerdict),
+        standings=[standing for standing in Standing if standing is not Standing.TESTED],
         badges=BADGES,
         headline=headline(totals),
+        untested=sum((paper.untested for paper in papers), Counter[Standing]()),
+        changes=changes(data),
         warnings=warnings,
         effort=_effort(runs),
     )
 
 
 def headline(totals: Counter[ClaimVerdict]) -> str:
-    """The outcome in one sentence."""
+    """The outcome in one sentence, of the claims that test a system."""
     measured = sum(totals.values()) - totals[ClaimVerdict.NOT_MEASURED]
     if not measured:
         return "No claim has been measured yet."
     return (
-        f"Of {measured} claims that were measured, {totals[ClaimVerdict.REPRODUCED]} are reproduced, "
+        f"Of {measured} tested claims that were measured, {totals[ClaimVerdict.REPRODUCED]} are reproduced, "
+        f"{totals[ClaimVerdict.WITHIN_FACTOR]} are within a factor of two, "
         f"{totals[ClaimVerdict.SAME_DIRECTION]} point in the same direction, and {totals[ClaimVerdict.DIFFERS]} differ."
     )
+
+
+def changes(data: ReproductionData) -> list[str]:
+    """The fields that the user set in the scenarios, each once."""
+    return sorted({f"{name}={value}" for experiment, _ in data.runs for name, value in experiment.changed.items()})
 
 
 def _papers(data: ReproductionData, directory: Path) -> Iterator[PaperView]:
@@ -143,11 +164,16 @@ def _papers(data: ReproductionData, directory: Path) -> Iterator[PaperView]:
         shown = [judged.get(claim.id) or judge(claim, []) for claim in of_paper]
         yield PaperView(
             paper=paper,
-            counts=Counter(judgement.verdict for judgement in shown),
+            counts=Counter(judgement.verdict for judgement in shown if _counts(judgement)),
+            untested=Counter(judgement.claim.standing for judgement in shown if not _counts(judgement)),
             total=len(of_paper),
             scenarios=list(_scenarios(shown, data, directory)),
             without_scenario=[_claim(judgement) for judgement in shown if judgement.claim.measured_by is None],
         )
+
+
+def _counts(judgement: JudgedClaim) -> bool:
+    return judgement.claim.standing is Standing.TESTED
 
 
 def _scenarios(shown: Sequence[JudgedClaim], data: ReproductionData, directory: Path) -> Iterator[ScenarioView]:
@@ -196,13 +222,17 @@ def _claim(judgement: JudgedClaim) -> ClaimView:
         claim=judgement.claim,
         verdict=judgement.verdict,
         provisional=judgement.from_quick_form,
-        why=explanation(judgement),
+        standing="" if _counts(judgement) else judgement.claim.standing.value,
+        smaller=judgement.smaller,
+        changed=judgement.changed,
+        remarks=list(remarks(judgement)),
         parts=[
             PartView(
                 name=part.name,
                 published=text[2],
                 measured=text[3],
                 verdict=part.verdict,
+                standing="" if part.standing is Standing.TESTED else part.standing.value,
                 interval=drawing(part),
             )
             for part, text in zip(judgement.parts, texts, strict=True)

@@ -6,14 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
 from analysis.claims import ClaimKind, ClaimsError, load_claims, read_claims
 from analysis.claims.model import leaves
+from analysis.claims.standing import Fit, Standing
+from scenario.loading import load
+from studies.fitting import stated
+from studies.reproduction.plan import SCENARIOS
 
 PAPER = {"id": "tid", "system": "PADRES", "year": 2008, "file": "tid.txt"}
 RECIPE = {"scenario": "tid/tid-5a.yaml", "measure": "relative delay"}
+FIT = {"scenarios": ["tid/tid-5a.yaml"], "parameters": {"brokers.service_time": "1ms"}}
 READ_IN_THE_TEXT = {
     "med-t2-balance",
     "med-t2-links",
@@ -38,7 +44,7 @@ FACTS = Path(__file__).resolve().parents[4] / "shared" / "papers" / "claims.yaml
 
 
 def claim(**fields: Any) -> dict[str, Any]:
-    return {"id": "x-1", "kind": "ratio", "what": "delay", "published": -0.2, **fields}
+    return {"id": "x-1", "kind": "ratio", "what": "delay", "published": -0.2, "measured_by": RECIPE, **fields}
 
 
 def write(
@@ -110,7 +116,7 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     assert len(lines) == 5
     assert lines[0] == f"{file}: claim x-1: id: another claim above has it"
     assert lines[1].startswith(f"{file}: claim x-2: kind: ")
-    assert lines[2].startswith(f"{old}: paper: year: object missing required field `year`")
+    assert lines[2].startswith(f"{old}: paper: object missing required field `year`")
     assert lines[3] == f"{same}: paper: id: another file is of the paper 'tid', too"
     assert lines[4] == f"{same}: claim x-1: id: another claim above has it"
 
@@ -134,3 +140,91 @@ def test_no_fact_was_changed() -> None:
         (fact["id"], "order" if fact["id"] in STATEMENTS else fact["kind"], fact.get("published")) for fact in facts
     ] == [(claim.id, claim.kind.value, claim.published) for claim in claims if claim.id in stated]
     assert {claim.id for claim in claims} - stated == READ_IN_THE_TEXT
+
+
+def test_no_claim_is_judged_by_a_parameter_that_was_fitted_to_it() -> None:
+    """Every number that `studies.fitting` fits to is one of a calibrated part, with the parameters that it fits."""
+    by_id = {claim.id: claim for claim in load_claims().claims}
+    held = [named for number in (*stated.NUMBERS, *stated.STATEMENTS) for named in number.claims]
+    assert len(held) >= 4
+    for named in held:
+        id, _, beginning = named.partition(": ")
+        parts = [part for part in by_id[id].parts if part.startswith(beginning)]
+        assert parts
+        assert {by_id[id].standing_of(part) for part in parts} == {Standing.CALIBRATED}, named
+
+
+def test_fitted_parameters_are_those_of_the_scenarios() -> None:
+    for fit in _fits():
+        for file in fit.scenarios:
+            for field, value in fit.parameters.items():
+                scenario = load(SCENARIOS / file)
+                if field.startswith("vary."):
+                    _, axis, variant, varied = field.split(".", 3)
+                    assert _at(scenario.resolved()["vary"][axis][variant], varied) == value
+                else:
+                    assert load(SCENARIOS / file, {field: str(value)}) == scenario, f"{file}: {field}"
+
+
+def test_scenarios_that_say_that_they_were_fitted_are_listed() -> None:
+    """A scenario whose comments speak of a fit has its parameters in a file of claims, if a claim is measured in it."""
+    listed = {file for fit in _fits() for file in fit.scenarios}
+    measured = {file for claim in load_claims().measurable if claim.measured_by for file in claim.measured_by.scenarios}
+    for file in sorted(measured - listed):
+        assert "fitted" not in (SCENARIOS / file).read_text(), file
+    assert {"tid/tid-5a.yaml", "gryphon/gry-4.yaml"} <= listed
+
+
+def test_the_standings_of_the_shipped_claims() -> None:
+    found: dict[Standing, set[str]] = {}
+    for shipped in load_claims().claims:
+        found.setdefault(shipped.standing, set()).add(shipped.id)
+    assert found[Standing.CALIBRATED] == {"tid-5a-queue", "tid-match", "tid-busiest", "gry-4", "med-t2-balance"}
+    assert found[Standing.BY_CONSTRUCTION] == {
+        "tid-cs-traffic", "tid-cs-balance", "oct-idle-penalty", "gry-4-sb", "gry-4-slope", "gry-6", "semi-3-tables",
+    }  # fmt: skip
+    assert found[Standing.PART] == {"tid-cs-downstream", "tid-cs-topology", "gry-7-majority"}
+    by_id = {shipped.id: shipped for shipped in load_claims().claims}
+    assert by_id["gry-4"].fitted == {"brokers.service_time": "48us"}
+    parts = {
+        f"{id}: {part}": by_id[id].standing_of(part)
+        for id in ("tid-5c", "med-t2", "gry-5-ratios", "gry-5-shape")
+        for part in by_id[id].parts
+    }
+    assert parts["tid-5c: fixed overloads"] is parts["med-t2: Channelization, 1%, bits"] is Standing.CALIBRATED
+    assert parts["gry-5-ratios: start beyond the local broker, 7 hops over 1"] is Standing.CALIBRATED
+    assert parts["gry-5-shape: delivery linear"] is Standing.BY_CONSTRUCTION
+    assert parts["tid-5c: dynamic stays stable"] is parts["med-t2: CBF, 1%, bits"] is Standing.TESTED
+
+
+@pytest.mark.parametrize(
+    ("head", "fields", "problem"),
+    [
+        ({"fitted": [{**FIT, "to": ["x-2"]}]}, {}, "fitted: to: no claim or part 'x-2'"),
+        ({"fitted": [{**FIT, "to": ["x-1: far"]}]}, {}, "fitted: to: no claim or part 'x-1: far'"),
+        ({"headlines": [{"says": "fast", "claims": ["x-2"]}]}, {}, "headlines: claims: no claim 'x-2'"),
+        ({}, {"restates": "x-1"}, "claim x-1: restates: no other claim 'x-1'"),
+        ({}, {"fits": []}, "claim x-1: fits: belongs to the head of the file"),
+        ({}, {"measured_by": {**RECIPE, "shares": ["near"]}}, "claim x-1: measured_by.shares: no part 'near'"),
+        ({}, {"by_construction": {"reason": "x", "parts": ["near"]}}, "by_construction.parts: no part begins"),
+        ({}, {"measured_by": None}, "claim x-1: measured_by: give it, or say in `unmeasurable`"),
+        ({}, {"unmeasurable": "no log shows it"}, "claim x-1: measured_by: give it, or say in `unmeasurable`"),
+    ],
+)  # fmt: skip
+def test_mistakes_about_what_counts(tmp_path: Path, head: dict[str, Any], fields: dict[str, Any], problem: str) -> None:
+    file = tmp_path / "claims.yaml"
+    file.write_text(yaml.safe_dump({"paper": PAPER, **head, "claims": [claim(**fields)]}))
+    with pytest.raises(ClaimsError) as error:
+        read_claims([file])
+    assert problem in str(error.value)
+
+
+def _fits() -> list[Fit]:
+    by_text = {msgspec.json.encode(fit): fit for claim in load_claims().claims for fit in claim.fits}
+    return list(by_text.values())
+
+
+def _at(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        value = value[name]
+    return value

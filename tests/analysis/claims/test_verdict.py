@@ -5,14 +5,18 @@ from __future__ import annotations
 import random
 from statistics import fmean
 
+import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analysis.claims import Claim, ClaimKind, ClaimVerdict, Measurement, Recipe, SeedEstimate, estimate, judge
+from analysis.claims.estimates import estimate_of_share
+from analysis.claims.standing import Fit, Standing
 from analysis.claims.verdict import judge_number
 
 R, S, D = ClaimVerdict.REPRODUCED, ClaimVerdict.SAME_DIRECTION, ClaimVerdict.DIFFERS
+W = ClaimVerdict.WITHIN_FACTOR
 
 
 def measured(mean: float, half: float | None = 0.01) -> SeedEstimate:
@@ -51,14 +55,14 @@ def test_ratio(published: float, mean: float, half: float | None, verdict: Claim
     [
         (0.25, 0.25, 0.01, R),
         (0.25, 0.27, 0.01, R),
-        (0.25, 0.29, 0.01, S),
+        (0.25, 0.29, 0.01, W),
         (0.25, 0.29, 0.05, R),
-        (0.25, 0.25, 0.2, S),  # the interval leaves the factor of two
-        (0.25, 0.13, 0.01, S),
+        (0.25, 0.25, 0.2, W),  # the interval leaves the factor of two
+        (0.25, 0.13, 0.01, W),
         (0.25, 0.12, 0.01, D),
         (0.25, 0.51, 0.01, D),
         (-0.25, -0.25, 0.01, R),
-        (0.25, 0.25, None, S),
+        (0.25, 0.25, None, W),
         (0.25, 0.9, None, D),
     ],
 )
@@ -92,7 +96,66 @@ def test_numbers_that_a_claim_states_in_words_are_judged_as_published_ones() -> 
     value = Claim(id="x", paper="tid", kind=ClaimKind.VALUE, what="about 90%, almost 4 times", measured_by=stated)
     judgement = judge(value, [Measurement(values=(0.89, 6.0)), Measurement(values=(0.9, 6.1))])
     assert [part.published for part in judgement.parts] == [0.9, 4.0]
-    assert [part.verdict for part in judgement.parts] == [R, S]
+    assert [part.verdict for part in judgement.parts] == [R, W]
+
+
+def test_parts_that_are_no_test_do_not_decide() -> None:
+    both = claim(ClaimKind.RATIO, [-0.2, -0.2], "near", "far")
+    fit = Fit(scenarios=("x.yaml",), parameters={}, to=("x: far",))
+    measured_twice = [Measurement(values=(-0.2, 0.1)), Measurement(values=(-0.201, 0.101))]
+    assert judge(both, measured_twice).verdict is D
+    judgement = judge(msgspec.structs.replace(both, fits=(fit,)), measured_twice)
+    assert judgement.verdict is R
+    assert [part.standing for part in judgement.parts] == [Standing.TESTED, Standing.CALIBRATED]
+    whole = msgspec.structs.replace(both, fits=(msgspec.structs.replace(fit, to=("x",)),))
+    assert judge(whole, measured_twice).verdict is D, "its own verdict, though it does not count"
+
+
+def test_the_interval_of_a_share_ends_at_0_and_1() -> None:
+    """Shares of 0.91, 0.77 and 0.29 have the mean 0.657 and a standard error of 0.188; t(2) = 4.303."""
+    symmetric, found = estimate([0.91, 0.77, 0.29]), estimate_of_share([0.91, 0.77, 0.29])
+    assert symmetric is not None
+    assert symmetric.high is not None
+    assert symmetric.high > 1
+    assert found is not None
+    assert (found.mean, found.seeds) == (symmetric.mean, 3)
+    assert found.low == pytest.approx(0.114, abs=0.01)
+    assert found.high == pytest.approx(0.965, abs=0.01)
+    assert estimate_of_share([1.0, 1.0]) == estimate([1.0, 1.0])
+    assert estimate_of_share([0.4]) == estimate([0.4])
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12))
+@example([0.0, 5e-324])
+@example([0.0, 1e-170])
+def test_a_share_lies_between_0_and_1_with_its_interval(values: list[float]) -> None:
+    found = estimate_of_share(values)
+    assert found is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.mean + 1e-9
+    assert found.mean - 1e-9 <= found.high <= 1
+
+
+def test_the_interval_of_a_share_holds_the_truth_nearly_95_times_in_a_hundred() -> None:
+    rng = random.Random(1)
+    hits = 0
+    for _ in range(2000):
+        found = estimate_of_share([rng.betavariate(9.0, 1.0) for _ in range(6)])
+        assert found is not None
+        hits += found.contains(0.9)
+    assert hits / 2000 == pytest.approx(0.95, abs=0.03)
+
+
+def test_only_parts_that_are_shares_have_such_an_interval() -> None:
+    recipe = Recipe(scenario="x.yaml", measure="x", parts=("lost", "times"), shares=("lost",))
+    both = Claim(id="x", paper="tid", kind=ClaimKind.VALUE, what="x", published=[0.5, 0.9], measured_by=recipe)
+    lost, times = judge(both, [Measurement(values=(value, value)) for value in (0.91, 0.77, 0.29)]).parts
+    assert lost.measured is not None
+    assert lost.measured.high is not None
+    assert times.measured is not None
+    assert times.measured.high is not None
+    assert lost.measured.high < 1 < times.measured.high
 
 
 def test_a_part_without_a_number_is_not_measured() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, Measurement, Paper, judge, load_claims
+from analysis.claims import Claim, ClaimKind, ClaimVerdict, Measurement, judge, load_claims
 from analysis.claims.quick_forms import load_quick_forms
 from record.errors import BadInputError
 from studies.reproduction import (
@@ -26,7 +26,6 @@ from studies.reproduction import (
     measurable_on,
     whole,
 )
-from studies.reproduction.__main__ import README, with_table
 from studies.reproduction.budget import LEAST_SEEDS, QUICK_SECONDS, WHOLE_SECONDS, CostedExperiment
 from studies.reproduction.plan import SCENARIOS
 from studies.reproduction.plan_sentences import announcement, plan_table
@@ -34,7 +33,6 @@ from studies.reproduction.recorded import (
     RecordedClaim,
     RecordedScenario,
     save_recorded,
-    table_of_verdicts,
 )
 from studies.reproduction.results import MeasuredCell
 from tests.studies.reproduction.tiny import attempt, measured
@@ -147,54 +145,34 @@ def run(of: Experiment, seed: int, cpu_seconds: float) -> MeasuredCell:
     return attempt(measured(ReproductionCell.of(of, seed, "simulated"), 0.0), cpu_seconds)
 
 
-def test_records_are_renewed_by_what_was_measured_with_as_many_seeds(tmp_path: Path) -> None:
+def test_the_latest_measurements_are_recorded_with_what_they_come_from(tmp_path: Path) -> None:
     before = Recorded(
         machine="old",
         scenarios={"x/b.yaml": RecordedScenario(cpu_seconds=5, weight=1)},
         claims={
-            "few": RecordedClaim(verdict=ClaimVerdict.DIFFERS, seeds=1),
-            "many": RecordedClaim(verdict=ClaimVerdict.DIFFERS, seeds=9),
+            "a": RecordedClaim(verdict=ClaimVerdict.DIFFERS, seeds=9),
+            "all": RecordedClaim(verdict=ClaimVerdict.DIFFERS, seeds=9),
         },
     )
     holds = [Measurement(values=(0.0,), checked=3)] * 2
-    judged = [judge(claim(id), holds) for id in ("few", "many")] + [judge(claim("new"), [])]
-    a = experiment("a")
+    judged = [judge(claim("a"), holds), judge(claim("new"), [])]
+    a = replace(experiment("a"), fingerprint="f", program="p")
     after = before.renewed([(a, [run(a, 1, 10), run(a, 2, 20)]), (experiment("c"), [])], judged, "new")
     assert after.scenarios == before.scenarios | {"x/a.yaml": RecordedScenario(cpu_seconds=15, weight=10)}
-    assert {id: (found.verdict.value, found.seeds) for id, found in after.claims.items()} == {
-        "few": ("reproduced", 2), "many": ("differs", 9), "new": ("not measured", 0),
-    }  # fmt: skip
+    assert after.claims == before.claims | {
+        "a": RecordedClaim(verdict=ClaimVerdict.REPRODUCED, seeds=2, checked=6, scenario="f", program="p")
+    }
     form = replace(experiment("a"), quick_form={"timeline.run": "1s"})
-    provisional = [msgspec.structs.replace(judge(claim("other"), holds), from_quick_form=True)]
+    provisional = [msgspec.structs.replace(judge(claim("a"), holds), from_quick_form=True)]
     quick = before.renewed([(form, [run(form, 1, 4)])], provisional, "new")
     assert (quick.scenarios, quick.claims) == (before.scenarios, before.claims)
     assert quick.quick_forms == {"x/a.yaml": RecordedScenario(cpu_seconds=4, weight=10)}
+    changed = [msgspec.structs.replace(judge(claim("a"), holds), changed="timeline.run=9s")]
+    assert before.renewed([], changed, "new").claims == before.claims
     save_recorded(after, tmp_path / "recorded.json")
     assert load_recorded(tmp_path / "recorded.json") == after
     with pytest.raises(BadInputError, match="none"):
         load_recorded(tmp_path / "none.json")
-
-
-def test_the_table_counts_what_is_recorded() -> None:
-    claims = Claims(
-        papers={"tid": Paper(id="tid", system="PADRES", year=2008, file="x")},
-        claims=(claim("a"), claim("b"), claim("c")),
-    )
-    recorded = Recorded(
-        machine="",
-        claims={
-            "a": RecordedClaim(verdict=ClaimVerdict.REPRODUCED, seeds=1),
-            "b": RecordedClaim(verdict=ClaimVerdict.DIFFERS, seeds=1),
-        },
-    )
-    lines = table_of_verdicts(claims, recorded)
-    assert lines[2:] == ["| PADRES (2008) | 2 | 1 | 0 | 1 | 0 |", "| all | 2 | 1 | 0 | 1 | 0 |"]
-
-
-def test_the_readme_has_the_table_of_what_is_recorded() -> None:
-    text, table = README.read_text(encoding="utf-8"), table_of_verdicts(load_claims(), load_recorded())
-    assert with_table(text, table) == text, "run: python -m studies.reproduction --table"
-    assert with_table(text, ["| other |"]) != text
 
 
 def test_what_is_recorded_is_of_shipped_claims() -> None:
@@ -206,3 +184,9 @@ def test_what_is_recorded_is_of_shipped_claims() -> None:
     assert set(load_recorded().scenarios) <= files
     assert set(load_recorded().quick_forms) <= set(load_quick_forms())
     assert msgspec.json.decode(msgspec.json.encode(load_recorded()), type=Recorded) == load_recorded()
+
+
+def test_recorded_verdicts_follow_from_the_recorded_numbers() -> None:
+    shipped = {found.id: found for found in load_claims().claims}
+    for id, found in load_recorded().claims.items():
+        assert found.judged(shipped[id]).verdict is found.verdict, id

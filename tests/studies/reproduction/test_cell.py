@@ -15,6 +15,7 @@ from record.files import LOGS, log_files
 from record.log import Event, TraceRecord
 from studies.reproduction import ReproductionCell, plan_experiments
 from studies.reproduction.cell import measure
+from studies.reproduction.plan import first_seeds
 from tests.studies.cells.here import run_here
 from tests.studies.reproduction.tiny import TINY
 
@@ -27,7 +28,7 @@ def _cell(measure: str, directory: Path, scenario: str = TINY) -> ReproductionCe
     (directory / "tiny.yaml").write_text(scenario)
     recipe = Recipe(scenario="tiny.yaml", measure=measure)
     claim = Claim(id="x", paper="tid", kind=ClaimKind.PROPERTY, what="x", measured_by=recipe)
-    (experiment,) = plan_experiments([claim], 1, directory, {"timeline.run": "3s"})
+    (experiment,) = plan_experiments([claim], first_seeds(1), directory, {"timeline.run": "3s"})
     return ReproductionCell.of(experiment, 1, "simulated")
 
 

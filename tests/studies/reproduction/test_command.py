@@ -45,7 +45,10 @@ def test_the_list_of_claims(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
         (["tid-5x"], "brokerlab: there is no claim 'tid-5x'"),
         (["gry-dag"], "brokerlab: gry-dag: brokerlab has no scenario for it yet"),
         (["tid-5a", "--runtime", "cloud"], "brokerlab: --runtime cloud: choose container, process, simulated"),
-        (["--quick", "--seeds", "2"], "brokerlab: --seeds 2: --quick runs one seed of each scenario"),
+        (["--quick", "--seeds", "2"], "brokerlab: --seeds: --quick runs one seed of each scenario"),
+        (["--seeds", "many"], "brokerlab: --seeds many: write their number, such as 12, or 20..39 for these ones"),
+        (["--seeds", "39..20"], "brokerlab: --seeds 39..20: choose 1 to 1000 seeds, from 1 on"),
+        (["--seeds", "0..3"], "brokerlab: --seeds 0..3: choose 1 to 1000 seeds, from 1 on"),
         (["tid", "--spark-master", "here"], "brokerlab: --spark-master here: write spark://HOST:PORT, or local[N]"),
         (
             ["tid", "--spark-master", "local[2]", "--jobs", "2"],
@@ -82,12 +85,12 @@ def test_a_claim_from_the_command_to_its_verdict(
     assert "[1/1] tid-adv-flood-1 on " in progress
     assert f"page: {tmp_path / 'report' / 'index.html'}" in progress
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-    assert "Of 1 claims that were measured, 0 are reproduced, 1 point in the same direction" in page
+    assert "Of 1 tested claims that were measured, 0 are reproduced, 1 are within a factor of two" in page
     assert "tid-5a" not in page[page.index("<body>") :], "the page shows the claims that were asked for"
     code, printed, progress = brokerlab(capfd, monkeypatch, *arguments, "--resume")
     assert "1 claims from 1 runs, 1 of them done before" in progress
     assert "0.889 [one seed]" in printed
-    assert "same direction" in printed
+    assert "within a factor of two" in printed
 
 
 def test_a_claim_about_real_brokers_is_not_measured_on_the_simulator(
@@ -137,7 +140,7 @@ def test_an_interrupted_reproduction_keeps_whole_results_and_names_the_way_on(
     assert process.returncode == ExitCode.INTERRUPTED
     assert "measurements are kept: the same command with --resume continues" in progress
     assert not list(tmp_path.glob("cells/*/work-*"))
-    assert "Of 1 claims that were measured" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert "Of 1 tested claims that were measured" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     code, _, progress = brokerlab(capfd, monkeypatch, *arguments, "--resume")
     assert (code, f"1 claims from 3 runs, {done} of them done before" in progress) == (0, True)
 

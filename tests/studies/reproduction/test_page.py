@@ -11,6 +11,7 @@ import pytest
 
 from analysis.claims import Claim, ClaimKind, Claims, Measurement, Paper, Recipe, judge
 from analysis.claims.figures import Curve, DrawnFigure, FigureRecipe
+from analysis.claims.standing import Fit
 from studies.cells.attempt import CellFailure
 from studies.reproduction import Experiment, ReproductionResult
 from studies.reproduction.report import ReproductionData, build_report
@@ -18,13 +19,15 @@ from studies.reproduction.report.figures import interval_drawing, paper_figure
 from studies.reproduction.results import MeasuredCell
 from tests.studies.reproduction.tiny import attempt
 
-RECIPE = Recipe(scenario="tid/tid-5a.yaml", measure="relative delay", explanation="The <overload> is small.")
+RECIPE = Recipe(scenario="tid/tid-5a.yaml", measure="relative delay")
 DELAY = Claim(id="x-delay", paper="tid", kind=ClaimKind.RATIO, what="mean delay", published=-0.2, measured_by=RECIPE)
 ORDER = Claim(
     id="x-order", paper="tid", kind=ClaimKind.ORDER, what="overload",
     measured_by=Recipe(scenario="tid/tid-5a.yaml", measure="overload", parts=("fixed overloads", "dynamic does not")),
 )  # fmt: skip
-OPEN = Claim(id="x-open", paper="tid", kind=ClaimKind.PROPERTY, what="nothing is lost")
+OPEN = Claim(
+    id="x-open", paper="tid", kind=ClaimKind.PROPERTY, what="nothing is lost", unmeasurable="no <log> shows it"
+)
 OTHER = Claim(id="y-other", paper="gryphon", kind=ClaimKind.PROPERTY, what="in order")
 CLAIMS = Claims(
     papers={
@@ -68,7 +71,10 @@ def page(tmp_path: Path) -> str:
 
 def test_the_summary_comes_first_and_counts_every_claim(page: str) -> None:
     body = page[page.index("<body>") :]
-    assert "Of 2 claims that were measured, 0 are reproduced, 0 point in the same direction, and 2 differ." in body
+    assert (
+        "Of 2 tested claims that were measured, 0 are reproduced, 0 are within a factor of two, 0 point in the same "
+        "direction, and 2 differ." in body
+    )
     assert "2 runs, 1 min 00 s of processor time" in body
     assert body.index("Outcome by paper") < body.index('id="tid"') < body.index('id="gryphon"')
     assert "2008, 3 claims" in body
@@ -77,7 +83,7 @@ def test_the_summary_comes_first_and_counts_every_claim(page: str) -> None:
 def test_a_claim_has_its_numbers_its_reason_and_its_figure(page: str) -> None:
     body = page[page.index('<section id="tid"') :]
     assert "-11.0% [-23.7%, +1.7%]" in body
-    assert "The &lt;overload&gt; is small." in body
+    assert "the mean is 9 points from the published difference, and chance is not ruled out." in body
     assert "Figure 5(a), from our runs" in body
     assert 'id="figure-tid-tid-5a-0"' in body
     assert body.count("fixed overloads") == 1
@@ -92,7 +98,11 @@ def test_links_lead_to_the_scenarios(page: str, tmp_path: Path) -> None:
 def test_every_claim_has_a_row(page: str) -> None:
     assert page.count('<tr class="claim') == len(CLAIMS.claims)
     row = page[page.index('id="x-open"') :]
-    assert row.index("nothing is lost") < row.index("not measured") < row.index("No scenario measures it yet.")
+    assert (
+        row.index("nothing is lost")
+        < row.index("not measured")
+        < row.index("No scenario can measure it: no &lt;log&gt; shows it.")
+    )
     assert 'id="y-other"' in page
 
 
@@ -122,6 +132,32 @@ def test_a_smaller_form_is_stated_and_its_verdicts_are_provisional(page: str, tm
     assert text.count("<small>provisional</small>") == 2
     assert "smaller form: " not in page
     assert "<small>provisional</small>" not in page
+
+
+def test_fields_that_were_set_are_told_at_the_head_and_with_every_claim(page: str, tmp_path: Path) -> None:
+    changed = replace(EXPERIMENT, changed={"timeline.run": "9s"})
+    judged = [msgspec.structs.replace(found, changed="timeline.run=9s") for found in JUDGED]
+    data = ReproductionData(CLAIMS, judged, [(changed, [run(1, 5.0)])])
+    text = build_report(data, tmp_path).read_text(encoding="utf-8")
+    body = text[text.index("<body>") :]
+    assert body.index("these runs had --set timeline.run=9s") < body.index("Outcome by paper")
+    assert body.count("<small>with timeline.run=9s</small>") == 2
+    assert "--set" not in page
+
+
+def test_size_and_standing_stand_beside_the_verdict(tmp_path: Path) -> None:
+    fit = Fit(scenarios=("tid/tid-5a.yaml",), parameters={"brokers.service_time": "48us"}, to=("x-delay",))
+    fitted = msgspec.structs.replace(DELAY, fits=(fit,))
+    calibrated = msgspec.structs.replace(
+        judge(fitted, [Measurement(values=(-0.1,))] * 2), smaller="60 of 1,000 servers"
+    )
+    claims = Claims(papers=CLAIMS.papers, claims=(fitted, ORDER))
+    data = ReproductionData(claims, [calibrated, JUDGED[1]], [(EXPERIMENT, [run(1, 5.0)])])
+    text = build_report(data, tmp_path).read_text(encoding="utf-8")
+    assert "Of 1 tested claims that were measured" in text
+    row = text[text.index('id="x-delay"') : text.index('id="x-order"')]
+    assert "<small>calibrated</small><small>60 of 1,000 servers</small>" in row
+    assert "brokers.service_time = 48us" in row
 
 
 def test_a_figure_is_the_mean_of_all_seeds_with_their_spread() -> None:

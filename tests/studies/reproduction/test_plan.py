@@ -29,7 +29,7 @@ from studies.reproduction import (
     plan_experiments,
     planned_runs,
 )
-from studies.reproduction.plan import SCENARIOS, SEEDS
+from studies.reproduction.plan import SCENARIOS, SEEDS, first_seeds
 from tests.studies.reproduction.tiny import store_measured
 
 SMALL = """\
@@ -108,7 +108,8 @@ def test_claims_of_one_scenario_share_its_runs(scenarios: Path) -> None:
 def test_seeds_are_the_users_or_else_the_claims(scenarios: Path) -> None:
     many = claim("tid-p1", "a.yaml", seeds=20)
     assert len(plan_experiments([many], None, scenarios)[0].seeds) == 20
-    assert plan_experiments([many], 3, scenarios)[0].seeds == (1, 2, 3)
+    assert plan_experiments([many], first_seeds(3), scenarios)[0].seeds == (1, 2, 3)
+    assert plan_experiments([many], range(20, 22), scenarios)[0].seeds == (20, 21)
 
 
 def test_the_fingerprint_is_of_scenario_and_recipe(scenarios: Path) -> None:
@@ -125,18 +126,21 @@ def test_the_fingerprint_is_of_scenario_and_recipe(scenarios: Path) -> None:
 def test_overrides_hold_in_every_run_and_make_another_experiment(scenarios: Path) -> None:
     def planned(**overrides: str) -> Experiment:
         named = {key.replace("__", "."): value for key, value in overrides.items()}
-        return plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, named)[0]
+        return plan_experiments([claim("tid-5a", "a.yaml")], first_seeds(1), scenarios, named)[0]
 
     plain, slower, longer = planned(), planned(time_dilation="5"), planned(timeline__run="9s")
     assert len({experiment.fingerprint for experiment in (plain, slower, longer)}) == 3
     assert [found.resolved["time_dilation"] for found in (plain, slower)] == [1.0, 5.0]
+    assert [dict(found.changed) for found in (plain, longer)] == [{}, {"timeline.run": "9s"}]
     assert longer.weight > plain.weight
 
 
 def test_a_smaller_form_is_an_experiment_of_its_own_whose_fields_the_user_can_set(scenarios: Path) -> None:
     def planned(quick_form: dict[str, str], **overrides: str) -> Experiment:
         named = {key.replace("__", "."): value for key, value in overrides.items()}
-        return plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, named, {"a.yaml": quick_form})[0]
+        return plan_experiments([claim("tid-5a", "a.yaml")], first_seeds(1), scenarios, named, {"a.yaml": quick_form})[
+            0
+        ]
 
     whole, smaller = planned({}), planned({"timeline.run": "1s"})
     assert (whole.name, smaller.name) == ("small", "small-quick")
@@ -150,7 +154,7 @@ def test_a_smaller_form_is_an_experiment_of_its_own_whose_fields_the_user_can_se
 
 def test_a_verdict_from_a_smaller_form_is_provisional(scenarios: Path, tmp_path: Path) -> None:
     forms = {"a.yaml": {"timeline.run": "1s"}}
-    experiments = plan_experiments(CLAIMS.measurable, 1, scenarios, quick_forms=forms)
+    experiments = plan_experiments(CLAIMS.measurable, first_seeds(1), scenarios, quick_forms=forms)
     store = open_store(tmp_path)
     runs = planned_runs(experiments, "simulated", store)
     assert not any(found.from_quick_form for found in judgements(runs)), "nothing was run"
@@ -165,14 +169,14 @@ def test_a_verdict_from_a_smaller_form_is_provisional(scenarios: Path, tmp_path:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("seed", r"--set seed: .*`--seeds` sets their number"),
+        ("seed", r"--set seed: .*`--seeds` sets their number, or names them"),
         ("vary.routing.publications", r"--set vary.routing.publications: .*claims compare the variants"),
         ("time_dilatoin", r"time_dilatoin"),
     ],
 )
 def test_fields_that_the_user_cannot_set(scenarios: Path, key: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        plan_experiments([claim("tid-5a", "a.yaml")], 1, scenarios, {key: "3"})
+        plan_experiments([claim("tid-5a", "a.yaml")], first_seeds(1), scenarios, {key: "3"})
 
 
 def test_claims_that_a_runtime_cannot_measure() -> None:
@@ -204,7 +208,7 @@ def test_the_shipped_claims_can_be_planned() -> None:
     asked = ["5a", "5b", "full", "5c", "5d", "5e", "t3", "match", "adv-flood", "p1", "p2"]
     chosen = chosen_claims(load_claims(), [f"tid-{name}" for name in asked])
     assert {measured.id for measured in chosen} == {f"tid-{name}" for name in [*asked, "5a-queue"]}
-    experiments = plan_experiments(chosen, 1)
+    experiments = plan_experiments(chosen, first_seeds(1))
     assert len(experiments) == 10
 
 
@@ -303,7 +307,7 @@ def test_a_claim_may_be_measured_in_several_scenarios(scenarios: Path) -> None:
     several = msgspec.structs.replace(
         several, measured_by=msgspec.structs.replace(several.measured_by, also=("b.yaml",))
     )
-    small, large = plan_experiments([several, claim("y", "b.yaml")], 2, scenarios)
+    small, large = plan_experiments([several, claim("y", "b.yaml")], first_seeds(2), scenarios)
     assert ([measured.id for measured in small.claims], [measured.id for measured in large.claims]) == (
         ["x"],
         ["x", "y"],
@@ -322,8 +326,10 @@ def test_scenarios_that_a_claim_is_about_alike_have_seeds_of_their_own(scenarios
     single = claim("x", "a.yaml")
     assert single.measured_by is not None
     several = msgspec.structs.replace(single, measured_by=msgspec.structs.replace(single.measured_by, also=("b.yaml",)))
-    small, large = plan_experiments([several], 2, scenarios)
+    small, large = plan_experiments([several], first_seeds(2), scenarios)
     assert (small.seeds, large.seeds) == ((1, 2), (3, 4))
+    small, large = plan_experiments([several], range(20, 23), scenarios)
+    assert (small.seeds, large.seeds) == ((20, 21, 22), (23, 24, 25))
 
 
 def test_all_of_octopias_claims_are_measured_with_one_set_of_assumptions() -> None:

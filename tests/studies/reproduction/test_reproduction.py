@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from analysis.claims import Claim, ClaimKind, ClaimVerdict, Measurement, Recipe, judge
+from analysis.claims.standing import Fit
 from studies.cells.attempt import Keep
 from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.scheduler import run_cells
@@ -23,8 +24,9 @@ from studies.reproduction import (
     plan_experiments,
     planned_runs,
 )
+from studies.reproduction.plan import first_seeds
 from studies.reproduction.results import stored_runs
-from studies.reproduction.sentences import closing_lines, explanation, reported, rows, table, violated
+from studies.reproduction.sentences import closing_lines, reported, rows, table, violated
 from tests.studies.cells.recording_board import RecordingBoard
 
 SCENARIO = """\
@@ -40,7 +42,7 @@ vary: {routing.publications: [fixed, dynamic]}
 
 
 def claim(id: str, kind: ClaimKind, measure: str, published: float | None = None, *parts: str) -> Claim:
-    recipe = Recipe(scenario="tiny.yaml", measure=measure, parts=parts, explanation="because")
+    recipe = Recipe(scenario="tiny.yaml", measure=measure, parts=parts)
     return Claim(id=id, paper="tid", kind=kind, what=f"statement {id}", published=published, measured_by=recipe)
 
 
@@ -59,7 +61,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
     """Two seeds of the tiny scenario, run in two processes."""
     directory = tmp_path_factory.mktemp("reproduction")
     (directory / "tiny.yaml").write_text(SCENARIO)
-    (experiment,) = plan_experiments(CLAIMS, 2, directory)
+    (experiment,) = plan_experiments(CLAIMS, first_seeds(2), directory)
     store, board = open_store(directory / "out"), RecordingBoard()
     options = ExecutorOptions(runtime="simulated", retries=0, keep=Keep.NONE, jobs=2)
     cells = [ReproductionCell.of(experiment, seed, "simulated") for seed in experiment.seeds]
@@ -101,11 +103,11 @@ def test_a_result_is_of_its_very_experiment_and_runtime(reproduced: Reproduced, 
     assert store.result(ReproductionCell.of(experiment, 3, "simulated")) is None
     assert store.result(ReproductionCell.of(experiment, 1, "container")) is None
     (tmp_path / "tiny.yaml").write_text(SCENARIO)
-    other = plan_experiments([claim("x-delay", ClaimKind.RATIO, "relative delay", -0.5)], 2, tmp_path)[0]
+    other = plan_experiments([claim("x-delay", ClaimKind.RATIO, "relative delay", -0.5)], first_seeds(2), tmp_path)[0]
     assert store.result(ReproductionCell.of(other, 1, "simulated")) is None
     changed = msgspec.structs.replace(CLAIMS[0].measured_by, measure="overload")  # type: ignore[type-var]
     remeasured = msgspec.structs.replace(CLAIMS[0], measured_by=changed)
-    assert plan_experiments([remeasured], 2, tmp_path)[0].fingerprint != other.fingerprint
+    assert plan_experiments([remeasured], first_seeds(2), tmp_path)[0].fingerprint != other.fingerprint
 
 
 def test_stored_runs_are_those_of_all_seeds(reproduced: Reproduced) -> None:
@@ -116,17 +118,19 @@ def test_stored_runs_are_those_of_all_seeds(reproduced: Reproduced) -> None:
 
 def test_rows_for_people() -> None:
     ratio = judge(CLAIMS[0], [Measurement(values=(-0.1,)), Measurement(values=(-0.12,))])
-    assert list(rows(ratio)) == [("x-delay", "statement x-delay", "-90.0%", "-11.0% [-23.7%, +1.7%]", "differs")]
+    assert list(rows(ratio)) == [("x-delay", "statement x-delay", "-90.0%", "-11.0% [-23.7%, +1.7%]", "differs", "")]
     single = judge(CLAIMS[1], [Measurement(values=(0.3,))])
-    assert list(rows(single)) == [("x-match", "statement x-match", "0.3", "0.3 [one seed]", "same direction")]
+    assert list(rows(single)) == [
+        ("x-match", "statement x-match", "0.3", "0.3 [one seed]", "within a factor of two", "")
+    ]
     holds = judge(CLAIMS[2], [Measurement(values=(0.0,), checked=1234)])
-    assert list(rows(holds)) == [("x-once", "statement x-once", "never", "0 of 1,234", "reproduced")]
+    assert list(rows(holds)) == [("x-once", "statement x-once", "never", "0 of 1,234", "reproduced", "")]
     order = claim("x-order", ClaimKind.ORDER, "overload", None, "fixed overloads", "dynamic does not")
     both = judge(order, [Measurement(values=(0.2, None)), Measurement(values=(0.2, None))])
     assert list(rows(both)) == [
-        ("x-order", "statement x-order", "", "", "not measured"),
-        ("", "  fixed overloads", "holds", "+20.0% [+20.0%, +20.0%]", "reproduced"),
-        ("", "  dynamic does not", "holds", "-", "not measured"),
+        ("x-order", "statement x-order", "", "", "not measured", ""),
+        ("", "  fixed overloads", "holds", "+20.0% [+20.0%, +20.0%]", "reproduced", ""),
+        ("", "  dynamic does not", "holds", "-", "not measured", ""),
     ]
     assert table([ratio, single, holds, both]).row_count == 6
     provisional = msgspec.structs.replace(single, from_quick_form=True)
@@ -145,21 +149,33 @@ def test_tiny_differences_are_not_rounded_to_zero() -> None:
     assert next(rows(none))[2:4] == ("+0.1%", "+0.0% [one seed]")
 
 
-def test_reasons_are_given_where_a_claim_is_not_reproduced() -> None:
-    assert explanation(judge(CLAIMS[0], [Measurement(values=(0.1,))])) == "because"
-    assert explanation(judge(CLAIMS[2], [Measurement(values=(0.0,), checked=1)])) == ""
-    assert explanation(judge(CLAIMS[0], [])) == "No run measured it."
-    alone = msgspec.structs.replace(CLAIMS[0], measured_by=Recipe(scenario="x", measure="x", runtimes=("simulated",)))
-    assert explanation(judge(alone, [])) == "No run on the simulator measured it."
-    refuted = judge(CLAIMS[2], [Measurement(values=(2.0,), checked=9, example="B2 received a twice")])
-    assert explanation(refuted) == "B2 received a twice"
-    assert violated([refuted], [])
+def test_marks_name_smaller_and_changed_runs() -> None:
+    judgement = judge(CLAIMS[1], [Measurement(values=(0.3,))])
+    smaller = msgspec.structs.replace(judgement, smaller="60 of 1,000 servers")
+    changed = msgspec.structs.replace(smaller, changed="timeline.run=9s")
+    assert [next(rows(found))[0] for found in (judgement, smaller, changed)] == ["x-match", "x-match<", "x-match<!"]
+    assert list(closing_lines([judgement], [])) == ["1 within a factor of two"]
+    assert list(closing_lines([changed], []))[1:] == [
+        "< on a smaller scale than the paper's experiment",
+        "! with fields that --set changed, so not in the scenario that belongs to the claim",
+    ]
+    assert reported(changed).changed == "timeline.run=9s"
+
+
+def test_claims_that_do_not_count_are_counted_apart() -> None:
+    fit = Fit(scenarios=("tiny.yaml",), parameters={"brokers.service_time": "1ms"}, to=("x-match",))
+    fitted = msgspec.structs.replace(CLAIMS[1], fits=(fit,))
+    judgement = judge(fitted, [Measurement(values=(0.3,))])
+    assert next(rows(judgement))[-1] == "calibrated"
+    assert list(closing_lines([judgement, judge(CLAIMS[0], [])], [])) == ["1 not measured, 1 calibrated"]
+    assert (reported(judgement).standing, reported(judgement).parts[0].standing) == ("calibrated", "calibrated")
 
 
 def test_json_for_scripts() -> None:
     judgement = judge(CLAIMS[0], [Measurement(values=(-0.1,)), Measurement(values=(-0.12,))])
     written = json.loads(msgspec.json.encode(reported(judgement)))
-    assert (written["claim"], written["verdict"], written["explanation"]) == ("x-delay", "differs", "because")
+    assert (written["claim"], written["verdict"], written["standing"]) == ("x-delay", "differs", "tested")
+    assert written["remarks"] == ["the mean is 79 points from the published difference, and chance is not ruled out."]
     (part,) = written["parts"]
     assert (part["published"], part["measured"], part["seeds"]) == (-0.9, pytest.approx(-0.11), 2)
     assert part["interval"] == [pytest.approx(-0.237, abs=1e-3), pytest.approx(0.017, abs=1e-3)]

@@ -11,6 +11,7 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from emulation.run.directory import RunOutcome
 from studies.reproduction import ReproductionCell, ReproductionResult, plan_experiments
+from studies.reproduction.plan import first_seeds
 from studies.reproduction.twin import BesideTwin, twin_lines
 from tests.studies.reproduction.tiny import TINY
 
@@ -19,7 +20,7 @@ def cell(directory: Path, more: str = "") -> ReproductionCell:
     (directory / "tiny.yaml").write_text(TINY + more)
     recipe = Recipe(scenario="tiny.yaml", measure="received twice")
     claim = Claim(id="x", paper="tid", kind=ClaimKind.PROPERTY, what="x", measured_by=recipe)
-    (experiment,) = plan_experiments([claim], 1, directory, {})
+    (experiment,) = plan_experiments([claim], first_seeds(1), directory, {})
     return ReproductionCell.of(experiment, 1, "container")
 
 

@@ -26,7 +26,7 @@ def measured(cell: ReproductionCell, value: float) -> ReproductionResult:
     return ReproductionResult(
         scenario=cell.experiment.name, seed=cell.seed, runtime=cell.runtime, fingerprint=cell.fingerprint,
         measurements={claim.id: Measurement(values=(value,)) for claim in cell.experiment.claims},
-        delivery=["correct"], fidelity="VALID",
+        delivery=["correct"], fidelity="VALID", program=cell.experiment.program,
     )  # fmt: skip
 
 

@@ -1,0 +1,100 @@
+"""The digest of the program behind a result: of all code that simulates a scenario and measures its claims.
+
+It covers the packages that decide what a simulated run logs and what is counted in it (`_DECIDING`), and of these the
+modules that the simulator, the judge, the scenario's protocols and the measures import; neither comments nor
+docstrings. So a change of another protocol, of the emulation's checks, of the report or of a command leaves the digest
+as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_ALWAYS = (
+    "emulation.simulation.run",
+    "analysis.judging.delay_stage",
+    "analysis.judging.oracle",
+    "analysis.judging.publication_stage",
+    "analysis.judging.publisher_stage",
+    "analysis.claims.measured_run",
+)
+"""Modules that each reproduction runs."""
+_DECIDING = (
+    "broker_service.",
+    "topology.",
+    "scenario.",
+    "emulation.simulation.",
+    "analysis.judging.",
+    "analysis.reading.",
+    "analysis.claims.measured_run",
+    "analysis.claims.papers.",
+)
+_REGISTRY = "broker_service.routing.registry"
+"""Imports every protocol's package when the protocol is looked up, so that its imports say nothing about a scenario."""
+
+
+def program_digest(protocols: Iterable[str], measures: Iterable[str]) -> str:
+    """The digest of the program that runs these protocols; `measures` are names of modules."""
+    packages = (f"broker_service.routing.{protocol.replace('-', '_')}" for protocol in protocols)
+    needed = _needed([*_ALWAYS, *packages, *measures])
+    parts = [f"{name} {_code(name)}" for name in sorted(needed)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _needed(roots: Iterable[str]) -> set[str]:
+    """The modules among those that decide on results that are loaded with these ones."""
+    needed: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        if name not in needed and name.startswith(_DECIDING) and _file(name) is not None:
+            needed.add(name)
+            waiting += [*_imports(name), name.rpartition(".")[0]]
+    return needed
+
+
+@cache
+def _imports(name: str) -> tuple[str, ...]:
+    """The names that a module imports, modules or not."""
+    return () if name == _REGISTRY else tuple(_imported(_tree(name)))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@cache
+def _code(name: str) -> str:
+    """A digest of a module's code without its docstrings."""
+    tree = _tree(name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [inner for inner in node.body if not _is_text(inner)]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """True for a docstring, also one below a constant."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _tree(name: str) -> ast.Module:
+    file = _file(name)
+    return ast.parse("" if file is None else file.read_bytes())
+
+
+@cache
+def _file(name: str) -> Path | None:
+    """The source of a module of this project; None for others, and for a name that is no module."""
+    path = ROOT.joinpath(*name.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
