@@ -58,6 +58,11 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """Text for people: what was measured, where it was worst, and what it means."""
 
 
+def check_on(host: str, name: str) -> str:
+    """The name of a check of one of several hosts that shared a run."""
+    return f"{name} ({host})"
+
+
 class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One probe of one direction of a link, from `a` to `b`. Delays in seconds, rates in bit/s, loss as a share; all in
     the scenario's time."""

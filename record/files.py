@@ -28,7 +28,8 @@ JOURNAL = "journal.jsonl"
 """The changes of the run to the host, each recorded before it is made."""
 FIDELITY = "fidelity.json"
 PROCESSORS = "processors.jsonl"
-"""The times for which processes ran and waited for a processor; see `record.processors`."""
+"""The times for which processes ran and waited for a processor; see `record.processors`. Of several hosts, each has a
+file of its own (`processors_of`)."""
 RESULTS = "results"
 """The folder of the tables."""
 SUMMARY = "summary.json"
@@ -69,6 +70,16 @@ def is_log(name: str) -> bool:
 def node_of(log: str) -> str:
     """The name of the broker or the driver that wrote a log, from the name of the file."""
     return log.removesuffix(_LOG_SUFFIX)
+
+
+def processors_of(host: str) -> str:
+    """The name of the file `PROCESSORS` of one of several hosts."""
+    return on_host(node_of(PROCESSORS), host) + _LOG_SUFFIX
+
+
+def on_host(node: str, host: str) -> str:
+    """The name of a node of which each of several hosts has one; `host` is empty where one host has all of a run."""
+    return f"{node}@{host}" if host else node
 
 
 def open_log(log: Path) -> BufferedReader:

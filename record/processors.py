@@ -4,7 +4,8 @@
    Quotas and what the host took have blocks of their own, which are there only where there is something to tell.
 2. An interval belongs to one node, which is a broker, a driver or the relay. Its times are the sums over the node's
    threads, so that they can be longer than the interval; intervals without any are left out.
-3. The kernel counts a wait when it ends. One that is longer than its interval began before it. A thread that its quota
+3. On several hosts, each has a file of its own, with times of its own clock and one relay.
+4. The kernel counts a wait when it ends. One that is longer than its interval began before it. A thread that its quota
    holds back could run, so that the kernel counts it as waiting as well.
 
 Source: schedstat of a thread (kernel documentation, scheduler/sched-stats).
@@ -16,6 +17,8 @@ import msgspec
 
 RELAY = "relay"
 """The node that stands for the relay of the userspace link driver."""
+NOT_SAMPLED = "waits for a processor"
+"""The check of `fidelity.json` that states why a host did not sample its processors; none where it did."""
 INTERVAL = 5
 """Number of integers that describe an interval."""
 HELD_BACK = HOST_INTERVAL = 4

@@ -23,6 +23,7 @@ from analysis.auditing.processor_waits import processor_waits
 from analysis.auditing.program_audit import program_audit
 from analysis.auditing.service_audit import service_audit
 from analysis.auditing.unplanned import unplanned
+from analysis.auditing.unsampled_hosts import unsampled_hosts
 from record.fidelity import Check
 
 Audit = Callable[[Evidence], Iterable[Check]]
@@ -39,6 +40,7 @@ AUDITS: Sequence[Audit] = (
     service_audit,
     processor_waits,
     processor_counts,
+    unsampled_hosts,
     budget_audit,
 )
 """In the order in which reports show their checks."""

@@ -19,14 +19,13 @@ from msgspec import UNSET
 from analysis.auditing.cost_audit import costs_at_rest
 from analysis.auditing.evidence import BudgetRows, Evidence
 from analysis.auditing.finding import none_allowed, unmeasured
+from analysis.auditing.hops.asked import SUBSCRIBERS
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime, DelayParts
 from analysis.tables.summary import DelayBudget
 from record.fidelity import Check
 from record.time_units import MILLISECOND
 
 NAME = "budget of delays, by its tables"
-_NOTIFIED = "subscribers"
-"""The driver of clients that do not publish."""
 _LATE = 0.1
 """Milliseconds of the mean delay by which a simulated driver must not be late."""
 _ROUNDING = 1e-6
@@ -110,7 +109,7 @@ def _late(rows: BudgetRows, evidence: Evidence) -> Iterator[str]:
     """Drivers that publish late in virtual time, in which nothing can hold them up."""
     brokers = {broker.id for broker in evidence.overlay.brokers}
     for row in rows.at_nodes if evidence.modelled else ():
-        if row.node not in brokers and row.node != _NOTIFIED and row.unexplained_ms > _LATE:
+        if row.node not in brokers and row.node != SUBSCRIBERS and row.unexplained_ms > _LATE:
             yield f"{row.node} published late, by {row.unexplained_ms:.3f} ms of the mean delay, in virtual time"
 
 

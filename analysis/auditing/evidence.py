@@ -66,5 +66,9 @@ class Evidence:
     host_speed: HostSpeed | UnsetType = UNSET
     processors: NodeTimes = field(default_factory=dict)
     """The times for which nodes waited for a processor; empty where they were not sampled."""
+    hosts: Sequence[str] = ()
+    """The hosts that shared the run; none where one host had all of it."""
+    unsampled: Mapping[str, str] = field(default_factory=dict)
+    """Hosts on which no node was sampled, with the reason that each states; empty for one that states none."""
     clock_error: int = 0
     """The largest possible error of times between hosts, in nanoseconds."""

@@ -2,8 +2,8 @@
 
 A broker logs once a second how long its process ran. The sampler reads the same of the threads that it found to be the
 broker's, from outside: where it has more, it took threads of others for the broker's, and their waits as well; where it
-has much less, it missed threads, and their waits are in no budget. Threads that live for less than its search interval
-may be missed.
+has much less, it missed threads, or it counted at other times, and what it missed is in no budget. Threads that live
+for less than its search interval may be missed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from analysis.auditing.finding import none_allowed, unmeasured
 from analysis.reading.gauges import LoadedBroker
 from analysis.run_files.processor_times import ProcessorTimes
 from record.fidelity import Check
+from record.manifest import PhaseName
 from record.time_units import MILLISECOND, SECOND
 
 NAME = "processor times of brokers, by their own counts"
@@ -51,15 +52,16 @@ def processor_counts(evidence: Evidence) -> Iterable[Check]:
 
 
 def _counts(broker: str, times: ProcessorTimes, evidence: Evidence) -> tuple[int, int] | None:
-    """The nanoseconds for which a broker ran by its own count, and by the sampler at the same time; None for a broker
-    that logged nothing while it was sampled."""
+    """The nanoseconds for which a broker ran in the run phase, by its own count and by the sampler; None for a node
+    that logged none."""
     shown = evidence.logs.traffic.loads.by_key.get(LoadedBroker(evidence.number, broker))
-    if shown is None or times.running is None or not len(times.ends):
+    run = evidence.variant.phase(PhaseName.RUN)
+    if shown is None or run is None or times.running is None:
         return None
     rows = np.frombuffer(shown, dtype=np.int64).reshape(-1, 4)
     rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
     former, latter = rows[:-1], rows[1:]
-    both = (former[:, 0] == latter[:, 0]) & (former[:, 1] >= times.begins[0]) & (latter[:, 1] <= times.ends[-1])
+    both = (former[:, 0] == latter[:, 0]) & (former[:, 1] >= run.start) & (latter[:, 1] <= run.end)
     if not both.any():
         return None
     own = int((latter[both, 2] - former[both, 2]).sum())

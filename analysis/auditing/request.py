@@ -30,6 +30,7 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
     """The request of one variant. Times are the scenario's."""
     variant = run.manifest.variants[number]
     service = service_time_of(run.manifest, variant)
+    sampled = run.sampled.get(variant.name)
     return AskedVariant(
         links=_links(run.overlays[variant.name]),
         time_dilation=variant.time_dilation,
@@ -37,8 +38,9 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
         service_mean=0.0 if service is None else service.mean * SECOND,
         costs=costs_of(run.manifest, variant),
         struck=_struck(number, run, logs),
-        processors=run.processor_times(variant.name),
-        stolen=run.sampled[variant.name].stolen if variant.name in run.sampled else None,
+        processors={} if run.unsampled_hosts(variant.name) else run.processor_times(variant.name),
+        stolen=None if sampled is None else sampled.stolen,
+        hosts={} if sampled is None else sampled.hosts,
     )
 
 

@@ -21,7 +21,6 @@ from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn,
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import NOBODY
 from analysis.tables.totals import Rows, Sum, Tally
-from record.processors import RELAY
 from record.time_units import SECOND
 from topology.link_properties import JitterDistribution, LinkProperties
 
@@ -33,6 +32,8 @@ _ENDLESS = 1e18
 _TIMES_COUNTED = 4
 """Stretches of one stay at a node that may each count a wait which touches them: that before the turn, that after
 writing, that while sending, and all others together."""
+_BY_RELAY = 2
+"""Stretches of a passage over a link that may each count a wait of a relay which touches them."""
 
 
 class WaySums(msgspec.Struct):
@@ -65,15 +66,13 @@ class WaySumStage:
     variants: Sequence[AskedVariant]
     nodes: Sequence[str]
     """Brokers and drivers, by number."""
-    subscribers: int
-    """The driver of clients that are notified, by number."""
 
     def __call__(self, parts: pa.Table) -> WayTally:
         tally = WayTally()
         for number, asked in enumerate(self.variants):
             arrivals, notices, published = _ways_of(number, parts)
             if asked.whole_log and len(notices):
-                _Followed(asked, self.nodes, arrivals, notices, published).add(tally.ways.of(number), self.subscribers)
+                _Followed(asked, self.nodes, arrivals, notices, published).add(tally.ways.of(number))
         return tally
 
 
@@ -123,12 +122,13 @@ class _Followed:
         self._waited, self._passages = (np.zeros(len(notices), dtype=np.int64) for _ in range(2))
         self._known = np.ones(len(notices), dtype=np.bool_)
 
-    def add(self, sums: WaySums, subscribers: int) -> None:
+    def add(self, sums: WaySums) -> None:
         """Adds the ways over links that the overlay had at the start."""
         notices = self._notices
         self._wait(self._publishers, np.arange(len(notices)))
-        self._wait(np.full(len(notices), subscribers), np.arange(len(notices)))
         followed, at = np.arange(len(notices)), notices[:, NoticeColumn.ARRIVAL]
+        for broker, own in _places(self._arrivals[at, ArrivalColumn.BROKER]):
+            self._wait_for(self._asked.subscribers_of(self._nodes[broker]), own, _TIMES_COUNTED)
         while len(followed):
             here = self._arrivals[at]
             self._wait(here[:, ArrivalColumn.BROKER], followed)
@@ -147,10 +147,14 @@ class _Followed:
     def _wait(self, nodes: Numbers, ways: Numbers) -> None:
         """Counts what each node can have added to a way by waiting."""
         for number, places in _places(nodes):
-            times = self._asked.processors.get(self._nodes[number]) if number != NOBODY else None
-            if times is not None:
-                own = ways[places]
-                self._waited[own] += _TIMES_COUNTED * times.waited_at_most(self._begin[own], self._end[own])
+            if number != NOBODY:
+                self._wait_for(self._nodes[number], ways[places], _TIMES_COUNTED)
+
+    def _wait_for(self, node: str, ways: Numbers, stretches: int) -> None:
+        """Counts what one node can have added to ways in so many stretches of each."""
+        times = self._asked.processors.get(node)
+        if times is not None:
+            self._waited[ways] += stretches * times.waited_at_most(self._begin[ways], self._end[ways])
 
     def _pass(self, sent: Numbers, received: Numbers, ways: Numbers) -> None:
         """Counts what each link can have taken."""
@@ -159,6 +163,8 @@ class _Followed:
         code = sent[:, ArrivalColumn.BROKER] * len(self._nodes) + received[:, ArrivalColumn.BROKER]
         for number, own in _places(code):
             source, target = (self._nodes[node] for node in divmod(number, len(self._nodes)))
+            for relay in {self._asked.relay_of(source), self._asked.relay_of(target)}:
+                self._wait_for(relay, ways[own], _BY_RELAY)
             link = self._asked.links.get((source, target))
             if link is None:  # it appeared later
                 self._known[ways[own]] = False
@@ -171,9 +177,6 @@ class _Followed:
             self._least[ways[own]] += least
             self._most[ways[own]] += passed
         self._passages[ways] += 1
-        relay = self._asked.processors.get(RELAY)
-        if relay is not None:
-            self._waited[ways] += 2 * relay.waited_at_most(self._begin[ways], self._end[ways])
 
 
 def _places(numbers: Numbers) -> Iterator[tuple[int, Numbers]]:

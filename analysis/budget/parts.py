@@ -46,12 +46,16 @@ class PassageColumn(IntEnum):
     BY_SENDER = 7
     """The sender's share of the contention."""
     BY_RELAY = 8
-    """The relay's; what is left is the receiver's."""
-    REST_OF_SENDER = 9
+    """The relay's of the sender's host."""
+    BY_FAR_RELAY = 9
+    """The relay's of the receiver's host, if that is another; what is left is the receiver's."""
+    REST_OF_SENDER = 10
     """The sender's share of the unexplained."""
-    REST_OF_RELAY = 10
-    """The relay's; what is left is the receiver's."""
-    PARTS = 11
+    REST_OF_RELAY = 11
+    """The relay's of the sender's host."""
+    REST_OF_FAR_RELAY = 12
+    """The relay's of the receiver's host, if that is another; what is left is the receiver's."""
+    PARTS = 13
     """The first of the parts."""
 
 

@@ -20,8 +20,9 @@ none, so they count up to the time that is to be explained. No time is counted t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from analysis.auditing.hops.asked import AskedVariant, untouched
 from analysis.auditing.hops.table import HopTable, Numbers
 from analysis.budget.links import Range, ranges_of
+from analysis.budget.numbered_nodes import NumberedNodes
 from analysis.budget.parts import PASSAGE, Part, PassageColumn
 from analysis.budget.records import Records, costs_of, earlier_turns, matched
 from analysis.budget.replay.hops import Passed, without_passage
@@ -41,7 +43,6 @@ from analysis.judging.journeys.notified_ways import WAYS
 from analysis.reading.event_table import NOBODY
 from analysis.reading.publication_events import UNKNOWN
 from broker_service.messages import Kind
-from record.processors import RELAY
 from record.time_units import MILLISECOND
 
 _PUBLISH = Kind.PUBLISH.word
@@ -99,9 +100,11 @@ def _rows_of(
     over_links = np.flatnonzero(wanted & (received.peer != NOBODY))
     departures, arrivals = matched(sent.take(choice), received.take(over_links), len(nodes))
     departed, arrived = np.flatnonzero(choice)[departures], over_links[arrivals]
+    numbered = NumberedNodes(nodes, variant.asked)
     cut = _Cut(
         variant,
-        Waits(variant.asked.processors, (*nodes, RELAY), variant.asked.time_dilation),
+        Waits(variant.asked.processors, numbered.names, variant.asked.time_dilation),
+        numbered.relays(sent.node[departed], received.node[arrived]),
         sent.take(departed),
         sent.free_before()[departed],
         ranges.take(departed),
@@ -110,7 +113,7 @@ def _rows_of(
         cost[arrived],
         _struck(sent.take(departed), received.time[arrived], variant.asked, nodes),
     )
-    passed, hops = cut.rows(len(nodes))
+    passed, hops = cut.rows()
     rows = np.concatenate((passed[publications[arrived]], clients))
     rows[:, PassageColumn.VARIANT] = number
     if not variant.replayed:
@@ -136,6 +139,8 @@ class _Cut:
 
     variant: BudgetedVariant
     waits: Waits
+    relays: Sequence[Numbers]
+    """The relays on the way, in its order."""
     sent: Records
     free: Numbers
     """The time at which the message ahead had been written; `UNKNOWN` for none."""
@@ -146,8 +151,8 @@ class _Cut:
     cost: Numbers
     struck: NDArray[np.bool_]
 
-    def rows(self, relay: int) -> tuple[Numbers, Numbers]:
-        """The rows, without the variant's number, and the hops for a replay. `relay` is the relay's number."""
+    def rows(self) -> tuple[Numbers, Numbers]:
+        """The rows, without the variant's number, and the hops for a replay."""
         sent, received, waits = self.sent, self.received, self.waits
         rows = np.zeros((len(sent), PASSAGE), dtype=np.int64)
         parts = rows[:, PassageColumn.PARTS :]
@@ -168,8 +173,8 @@ class _Cut:
         idle = waits.not_working(self.variant.service, received.node, due, begun, earlier)
         idle[self.struck] = 0
         parts[:, Part.WAITING_AT_BROKERS] = begun - due - earlier - idle
-        carried_late = np.minimum(idle, waits.of(at_most, np.full(len(sent), relay), written, begun))
-        idle = idle - carried_late
+        carried_late = self._by_relays(idle, partial(waits.of, at_most), begun)
+        idle = idle - sum(carried_late)
         # 5: service, work and platform as at rest, and what is beyond
         own = turn - begun
         parts[:, Part.WORK] = self.cost
@@ -187,13 +192,14 @@ class _Cut:
         left = excess - by_receiver
         after_writing = np.minimum(left, waits.of(at_most, sent.node, written, np.minimum(written + left, turn)))
         left -= after_writing
-        by_relay = np.minimum(left, waits.of(at_most, np.full(len(sent), relay), written, turn))
-        parts[:, Part.CONTENTION] = by_sender + earlier + by_receiver + after_writing + by_relay + carried_late
-        parts[:, Part.UNEXPLAINED] = unexplained + idle + beyond - by_receiver - after_writing - by_relay
-        rest = left - by_relay + idle
+        read_late = self._by_relays(left, partial(waits.of, at_most), turn)
+        by_relays = [sum(late) for late in zip(carried_late, read_late, strict=True)]
+        parts[:, Part.CONTENTION] = by_sender + earlier + by_receiver + after_writing + sum(by_relays)
+        parts[:, Part.UNEXPLAINED] = unexplained + idle + beyond - by_receiver - after_writing - sum(read_late)
+        rest = left - sum(read_late) + idle
         rest -= np.minimum(rest, waits.stopped(received.node, due, turn))
         rest_of_sender = np.minimum(rest, waits.stopped(sent.node, written, np.minimum(written + rest, turn)))
-        rest_of_relay = np.minimum(rest - rest_of_sender, waits.stopped(np.full(len(sent), relay), written, turn))
+        rest_of_relays = self._by_relays(rest - rest_of_sender, waits.stopped, turn)
         for column, numbers in (
             (PassageColumn.MESSAGE, received.message),
             (PassageColumn.BROKER, received.node),
@@ -201,18 +207,19 @@ class _Cut:
             (PassageColumn.BEGIN, begin),
             (PassageColumn.SENDER, sent.node),
             (PassageColumn.BY_SENDER, by_sender + after_writing),
-            (PassageColumn.BY_RELAY, by_relay + carried_late),
+            *zip((PassageColumn.BY_RELAY, PassageColumn.BY_FAR_RELAY), by_relays, strict=False),
             (PassageColumn.REST_OF_SENDER, unexplained + rest_of_sender),
-            (PassageColumn.REST_OF_RELAY, rest_of_relay),
+            *zip((PassageColumn.REST_OF_RELAY, PassageColumn.REST_OF_FAR_RELAY), rest_of_relays, strict=False),
         ):
             rows[:, column] = numbers
         if not self.variant.replayed:
             return rows, np.empty((0, len(HopColumn)), dtype=np.int64)
-        beyond_own = parts[:, Part.PLATFORM] + beyond - by_receiver - after_writing - by_relay
+        beyond_own = parts[:, Part.PLATFORM] + beyond - by_receiver - after_writing - sum(read_late)
         beyond_own -= np.minimum(np.maximum(beyond_own, 0), waits.stopped(received.node, begun, turn))
         passed = Passed(
             variant=self.variant,
             waits=waits,
+            relays=self.relays,
             sent=sent,
             free=self.free,
             sending=sending,
@@ -225,7 +232,17 @@ class _Cut:
             faulty=faulty,
             struck=self.struck,
         )
-        return rows, passed.hops(relay)
+        return rows, passed.hops()
+
+    def _by_relays(
+        self, left: Numbers, look: Callable[[Numbers, Numbers, Numbers], Numbers], until: Numbers
+    ) -> list[Numbers]:
+        """The share of each relay in time that is left since writing, as far as it waited or was stopped."""
+        shares = []
+        for relay in self.relays:
+            shares.append(np.minimum(left, look(relay, self.sent.link_time, until)))
+            left = left - shares[-1]
+        return shares
 
     def _held_back(self, beyond: Numbers, begun: Numbers) -> Numbers:
         """The time that quotas of receiver and sender took of what nothing else at rest explains."""

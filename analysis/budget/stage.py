@@ -21,6 +21,7 @@ from analysis.auditing.hops.asked import untouched
 from analysis.auditing.hops.table import Numbers
 from analysis.budget.ends import Publishings, Stays, Tellings, from_publisher, inside_of_brokers, to_client
 from analysis.budget.joining import JoinedWays, joined
+from analysis.budget.numbered_nodes import NumberedNodes
 from analysis.budget.parts import PARTS, Part, PassageColumn
 from analysis.budget.replay.rows import REPLAY
 from analysis.budget.shares import Cut, NodeShare, NodeTotals
@@ -30,15 +31,20 @@ from analysis.budget.waits import Waits
 from analysis.engines.arrays import keyed_lists, row_of
 from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, PublishingColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
-from analysis.reading.event_table import NOBODY, Truths
+from analysis.reading.event_table import Truths
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS
-from record.processors import RELAY
 from record.time_units import MILLISECOND, SECOND
 
 BUDGETED = pa.schema([*BudgetTally().schema(), ("replayed", pa.list_(pa.struct(list(REPLAY))))])
 """The results for a bucket: a tally, and parts of the replays of variants."""
-SUBSCRIBERS, CLIENTS = "subscribers", "clients"
-"""The driver of clients that do not publish, and what stands for a driver that is not known."""
+CLIENTS = "clients"
+"""The node that stands for a driver which is not known."""
+_SHARES = (
+    (PassageColumn.BY_SENDER, PassageColumn.REST_OF_SENDER),
+    (PassageColumn.BY_RELAY, PassageColumn.REST_OF_RELAY),
+    (PassageColumn.BY_FAR_RELAY, PassageColumn.REST_OF_FAR_RELAY),
+)
+"""The contention and the unexplained of nodes on a passage but its receiver, in the order of the way."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,6 @@ class BudgetStage:
         )
         return pa.table([*tally.table().columns, row_of(rows)], schema=BUDGETED)
 
-    @property
-    def subscribers(self) -> int:
-        """The driver of clients that are notified, by number."""
-        return self.nodes.index(SUBSCRIBERS) if SUBSCRIBERS in self.nodes else NOBODY
-
     def _add(self, number: int, variant: BudgetedVariant, ways: JoinedWays, tally: BudgetTally) -> _Parts | None:
         """Adds the parts of one variant's delays, and returns them; None where no way is known."""
         levels = _levels(ways.arrivals[:, ArrivalColumn.BEFORE])
@@ -78,9 +79,10 @@ class BudgetStage:
             tally.unknown.add(Unknown(number, unknown))
         if not known.any():
             return None
-        names = (*self.nodes, RELAY, CLIENTS)
+        numbered = NumberedNodes(self.nodes, variant.asked)
+        names = (*numbered.names, CLIENTS)
         totals = NodeTotals(len(names))
-        cut = _Budget(variant, ways, levels, ways.notices[known], self, totals).parts()
+        cut = _Budget(variant, ways, levels, ways.notices[known], numbered, totals).parts()
         found = cut.parts
         add_nodes(tally, number, names, totals.sums)
         intended = ways.made(ways.notices[known], PublishingColumn.INTENDED)
@@ -117,7 +119,7 @@ class _Budget:
     ways: JoinedWays
     levels: Sequence[Numbers]
     notices: Numbers
-    stage: BudgetStage
+    nodes: NumberedNodes
     totals: NodeTotals
     """Filled by `parts`."""
 
@@ -125,7 +127,7 @@ class _Budget:
         """The parts of each notification."""
         arrivals, before = self.ways.arrivals, self.ways.arrivals[:, ArrivalColumn.BEFORE]
         asked = self.variant.asked
-        waits = Waits(asked.processors, (*self.stage.nodes, RELAY), asked.time_dilation)
+        waits = Waits(asked.processors, self.nodes.names, asked.time_dilation)
         ended = self.notices[:, NoticeColumn.ARRIVAL]
         weights = np.bincount(ended, minlength=len(arrivals))
         for level in reversed(self.levels[1:]):
@@ -136,7 +138,7 @@ class _Budget:
         sums[first] = made.parts
         self.totals.add(made, weights[first])
         onward = np.flatnonzero((before != NO_ARRIVAL) & (weights > 0))
-        passed = _passed(self.ways.passages[onward], len(self.stage.nodes))
+        passed = self._passed(self.ways.passages[onward])
         stays = self._stays(before[onward], self.ways.passages[onward, PassageColumn.BEGIN])
         stayed = inside_of_brokers(stays, self._struck(stays.broker, stays.turn, stays.end), self.variant, waits)
         for cut in (passed, stayed):
@@ -165,7 +167,7 @@ class _Budget:
 
     def _tellings(self) -> Tellings:
         last = self._stays(self.notices[:, NoticeColumn.ARRIVAL], self.notices[:, NoticeColumn.NOTIFIED])
-        drivers = np.full(len(self.notices), self.stage.subscribers)
+        drivers = self.nodes.subscribers(last.broker)
         struck = self._struck(last.broker, last.turn, last.end)
         return Tellings(last, self.notices[:, NoticeColumn.LEFT], drivers, struck)
 
@@ -192,37 +194,25 @@ class _Budget:
 
     def _struck(self, brokers: Numbers, begin: Numbers, end: Numbers) -> Truths:
         struck = np.zeros(len(brokers), dtype=np.bool_)
-        for number, node in enumerate(self.stage.nodes):
+        for number, node in enumerate(self.nodes.names):
             times = self.variant.asked.struck.get(node)
             if times:
                 own = brokers == number
                 struck[own] = ~untouched(begin[own], end[own], times)
         return struck
 
-
-def _passed(passages: Numbers, relay: int) -> Cut:
-    """Passages over links, which were cut where the receivers' messages were at hand. `relay` is the relay's number."""
-    parts = passages[:, PassageColumn.PARTS :]
-    sender, by_sender, rest_of_sender, by_relay, rest_of_relay = (
-        passages[:, column]
-        for column in (
-            PassageColumn.SENDER,
-            PassageColumn.BY_SENDER,
-            PassageColumn.REST_OF_SENDER,
-            PassageColumn.BY_RELAY,
-            PassageColumn.REST_OF_RELAY,
-        )
-    )
-    by_receiver = parts[:, Part.CONTENTION] - by_sender - by_relay
-    rest = parts[:, Part.UNEXPLAINED] - rest_of_sender - rest_of_relay
-    return Cut(
-        parts,
-        [
-            NodeShare(sender, by_sender, rest_of_sender),
-            NodeShare(np.full(len(passages), relay), by_relay, rest_of_relay),
-            NodeShare(passages[:, PassageColumn.BROKER], by_receiver, rest),
-        ],
-    )
+    def _passed(self, passages: Numbers) -> Cut:
+        """Passages over links, which were cut where the receivers' messages were at hand."""
+        parts = passages[:, PassageColumn.PARTS :]
+        sender, receiver = passages[:, PassageColumn.SENDER], passages[:, PassageColumn.BROKER]
+        nodes = [sender, *self.nodes.relays(sender, receiver)]
+        shares = [
+            NodeShare(node, passages[:, contention], passages[:, unexplained])
+            for node, (contention, unexplained) in zip(nodes, _SHARES, strict=False)
+        ]
+        by_receiver = parts[:, Part.CONTENTION] - sum(share.contention for share in shares)
+        rest = parts[:, Part.UNEXPLAINED] - sum(share.unexplained for share in shares)
+        return Cut(parts, [*shares, NodeShare(receiver, by_receiver, rest)])
 
 
 def _known(ways: JoinedWays, levels: Sequence[Numbers]) -> Truths:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
+from analysis.auditing.finding import shown
 from analysis.tables.budget import Budget
 from analysis.tables.summary import Delay
 from record.fidelity import FidelityVerdict, ProcessorUse
@@ -35,6 +36,8 @@ class JudgedDelays:
     simulated: bool
     processors: ProcessorUse | None
     """The use of the host's processors; None where it was not measured."""
+    unsampled: Sequence[str] = ()
+    """The hosts, of several, on which waits for processors were not counted."""
 
     def figures(self) -> list[FigureVerdict]:
         """A verdict on each figure; none without notifications."""
@@ -81,13 +84,17 @@ class JudgedDelays:
             measured = budget.parts.delay_ms if figure is Figure.MEAN else value
             return Contention.known(measured - getattr(replayed, f"{figure}_ms"))
         parts = budget.parts
-        why = _NO_WAITS if parts.contention_ms is None else _NO_REPLAY
+        why = self._no_waits if parts.contention_ms is None else _NO_REPLAY
         if figure is not Figure.MEAN:
             return Contention(0.0, value, why)
         least = parts.contention_ms or 0.0
         hidden = parts.unexplained_absolute_ms if parts.contention_ms is None else 0.0
         # Contention makes a backlog besides, which is a part of the waiting at brokers.
         return Contention(least, least + hidden + parts.waiting_at_brokers_ms, why)
+
+    @property
+    def _no_waits(self) -> str:
+        return f"{_NO_WAITS}{f' on {shown(self.unsampled)}' if self.unsampled else ''}"
 
     def _unexplained(self, figure: Figure, value: float) -> float | None:
         if self.delay.budget is UNSET:

@@ -147,6 +147,8 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
         at_rest=run.manifest.at_rest,
         host_speed=run.manifest.host_speed,
         processors=run.processor_times(variant.name),
+        hosts=[host.name for host in run.manifest.hosts],
+        unsampled=run.unsampled_hosts(variant.name),
         modelled=run.manifest.links.name == MODELLED.name,
         program=run.manifest.program or None,
         service_time=service_time_of(run.manifest, variant),
@@ -166,6 +168,7 @@ def _delay(run: RunDirectory, number: int, findings: Findings) -> Delay:
         by_delay=[row for row in findings.budget.by_delay() if row.variant == variant.name],
         simulated=run.manifest.links.name == MODELLED.name,
         processors=None if fidelity is None else fidelity.processors,
+        unsampled=list(run.unsampled_hosts(variant.name)),
     )
     return msgspec.structs.replace(measured, figures=judged.figures())
 

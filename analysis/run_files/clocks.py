@@ -10,6 +10,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from record.log import TraceRecord
 from record.manifest import ClockOffset
 
@@ -44,6 +47,13 @@ class HostClock:
         following = offsets[after]
         passed = (time - before.at) / (following.at - before.at)
         return before.offset + round((following.offset - before.offset) * passed)
+
+    def offsets_at(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """`offset` of many times."""
+        at, offsets = np.array([(sample.at, sample.offset) for sample in self.offsets], dtype=np.int64).T
+        # Differences are exact as floating-point numbers, and nanoseconds since a boot long ago are not.
+        between = np.interp(times - at[0], at - at[0], offsets - offsets[0])
+        return np.asarray(offsets[0] + np.rint(between).astype(np.int64))
 
     def bring_to_run_time(self, records: Iterable[TraceRecord]) -> None:
         """Converts all times of the records in place; durations stay."""

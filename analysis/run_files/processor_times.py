@@ -7,7 +7,7 @@ it lasts is taken to have begun so much earlier.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.run_files.clocks import HostClock
 from record.errors import RunDirectoryError
-from record.files import LONGEST_LINE, PROCESSORS, open_file
+from record.files import LONGEST_LINE, PROCESSORS, on_host, open_file, processors_of
+from record.manifest import HostRecord
 from record.processors import (
     HELD_BACK,
     HOST_INTERVAL,
     INTERVAL,
+    RELAY,
     HostBlock,
     ProcessorBlock,
     ProcessorLine,
@@ -94,30 +97,38 @@ NodeTimes = Mapping[str, ProcessorTimes]
 
 @dataclass(frozen=True, slots=True)
 class SampledVariant:
-    """Counts of the sampler in one variant."""
+    """Counts of the samplers in one variant."""
 
     nodes: NodeTimes
+    """The relay of one of several hosts is called `relay@HOST`, as its drivers are."""
     stolen: ProcessorTimes
-    """The times for which the hypervisor stole processors, as waits of the host; sums over processors."""
+    """The times for which the hypervisor stole processors, as waits of the hosts; sums over processors."""
+    hosts: Mapping[str, str]
+    """The host on which each node was sampled; empty where one host had all of the run."""
 
 
-def read_processor_times(directory: Path, dilations: Mapping[str, float]) -> Mapping[str, SampledVariant]:
-    """The times of each variant, in the scenario's time; none of a run that was not sampled.
+def read_processor_times(
+    directory: Path, dilations: Mapping[str, float], hosts: Sequence[HostRecord] = ()
+) -> Mapping[str, SampledVariant]:
+    """The times of each variant, in the scenario's time by the run's clock; none of a run that was not sampled.
 
-    `dilations` are those of variants that ran slower than their scenario. Raises `RunDirectoryError`.
+    `dilations` are those of variants that ran slower than their scenario; `hosts` shared the run. Raises
+    `RunDirectoryError`.
     """
-    file = directory / PROCESSORS
-    if not file.exists():
-        return {}
-    try:
-        return _read(file, dilations)
-    except OSError as error:
-        raise RunDirectoryError(f"{file}: {error.strerror}") from error
+    found: dict[str, _Blocks] = defaultdict(_Blocks)
+    for host in hosts or [HostRecord(name="")]:
+        file = directory / (processors_of(host.name) if host.name else PROCESSORS)
+        try:
+            if file.exists():
+                _read(file, host, found)
+        except OSError as error:
+            raise RunDirectoryError(f"{file}: {error.strerror}") from error
+    return {variant: blocks.sampled(dilations.get(variant, 1.0)) for variant, blocks in found.items()}
 
 
 @dataclass(slots=True)
 class _Blocks:
-    """The blocks of one variant, as columns of nanoseconds."""
+    """The blocks of one variant, as columns of nanoseconds of the run's clock."""
 
     nodes: dict[str, list[Numbers]] = field(default_factory=lambda: defaultdict(list))
     """Begin, end, waiting and running of each node."""
@@ -125,20 +136,26 @@ class _Blocks:
     """Begin, end, and held back."""
     host: list[Numbers] = field(default_factory=list)
     """Begin, end, stolen, and held back."""
+    hosts: dict[str, str] = field(default_factory=dict)
+    """The host of each node, if that is one of several."""
 
-    def add(self, block: ProcessorBlock | QuotaBlock | HostBlock) -> None:
+    def add(self, block: ProcessorBlock | QuotaBlock | HostBlock, host: HostRecord) -> None:
         if isinstance(block, HostBlock):
-            self.host.append(
-                _columns(np.array(block.intervals, dtype=np.int64).reshape(-1, HOST_INTERVAL), block.start)
-            )
+            rows = np.array(block.intervals, dtype=np.int64).reshape(-1, HOST_INTERVAL)
+            self.host.append(_columns(rows, block.start, host))
             return
         of_nodes, length = (self.nodes, INTERVAL) if isinstance(block, ProcessorBlock) else (self.quotas, HELD_BACK)
         rows = np.array(block.intervals, dtype=np.int64).reshape(-1, length)
         order = np.argsort(rows[:, _NODE], kind="stable")
         numbers, first = np.unique(rows[order, _NODE], return_index=True)
-        columns = _columns(rows[:, _BEGIN:], block.start)
+        columns = _columns(rows[:, _BEGIN:], block.start, host)
         for number, own in zip(numbers.tolist(), np.split(order, first[1:]), strict=True):
-            of_nodes[block.nodes[number]].append(columns[own])
+            node = block.nodes[number]
+            if node == RELAY:
+                node = on_host(RELAY, host.name)
+            of_nodes[node].append(columns[own])
+            if host.name:
+                self.hosts[node] = host.name
 
     def sampled(self, dilation: float) -> SampledVariant:
         nodes = {node: ProcessorTimes.of(*_joined(blocks, dilation)) for node, blocks in self.nodes.items()}
@@ -146,11 +163,11 @@ class _Blocks:
             if node in nodes:
                 nodes[node] = replace(nodes[node], held_back=ProcessorTimes.of(*_joined(blocks, dilation)))
         begin, end, stolen, _ = _joined([np.empty((0, HOST_INTERVAL), dtype=np.int64), *self.host], dilation)
-        return SampledVariant(nodes, ProcessorTimes.of(begin, end, stolen))
+        return SampledVariant(nodes, ProcessorTimes.of(begin, end, stolen), self.hosts)
 
 
-def _read(file: Path, dilations: Mapping[str, float]) -> Mapping[str, SampledVariant]:
-    found: dict[str, _Blocks] = defaultdict(_Blocks)
+def _read(file: Path, host: HostRecord, found: Mapping[str, _Blocks]) -> None:
+    """Adds the blocks of a host's file to those of their variants."""
     decoder = msgspec.json.Decoder(ProcessorLine)
     with open_file(file) as lines:
         for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), 1):
@@ -159,16 +176,17 @@ def _read(file: Path, dilations: Mapping[str, float]) -> Mapping[str, SampledVar
             try:
                 block = decoder.decode(line)
                 if not isinstance(block, ProcessorSampling):
-                    found[block.variant].add(block)
+                    found[block.variant].add(block, host)
             except (msgspec.DecodeError, ValueError, IndexError) as error:
                 raise RunDirectoryError(f"{file}:{number}: {error}") from error
-    return {variant: blocks.sampled(dilations.get(variant, 1.0)) for variant, blocks in found.items()}
 
 
-def _columns(rows: Numbers, start: int) -> Numbers:
+def _columns(rows: Numbers, start: int, host: HostRecord) -> Numbers:
     """Rows of begin, end and times, in nanoseconds of the run's clock."""
     columns = rows * _MICROSECOND
     columns[:, :2] += start
+    if host.offsets:
+        columns[:, :2] += HostClock(host.offsets).offsets_at(columns[:, :2])
     return columns
 
 

@@ -18,9 +18,10 @@ from analysis.run_files.logs import Dilations, scenario_time
 from analysis.run_files.processor_times import NodeTimes, SampledVariant, read_processor_times
 from analysis.run_files.soundness import require_sound_manifest, require_this_format
 from record.errors import RunDirectoryError
-from record.fidelity import Fidelity
+from record.fidelity import Fidelity, check_on
 from record.files import FIDELITY, LOGS, MANIFEST, RESULTS, TOPOLOGY, node_of, read_file
 from record.manifest import Manifest, PhaseName, PhaseRecord, VariantRecord
+from record.processors import NOT_SAMPLED
 from topology.files import load
 from topology.link_properties import BrokerId, OverlayError
 from topology.mobility import Trajectory
@@ -102,15 +103,24 @@ class RunDirectory:
 
     @cached_property
     def sampled(self) -> Mapping[str, SampledVariant]:
-        """Counts of the sampler of processors, by variant; none of variants that were not sampled.
+        """Counts of the samplers of processors, by variant; none of variants that were not sampled.
 
         Raises `RunDirectoryError`.
         """
-        return read_processor_times(self.path, self.dilations)
+        return read_processor_times(self.path, self.dilations, self.manifest.hosts)
 
     def processor_times(self, variant: str) -> NodeTimes:
         """The times for which nodes waited for a processor; none of a variant that was not sampled."""
         return self.sampled[variant].nodes if variant in self.sampled else {}
+
+    def unsampled_hosts(self, variant: str) -> Mapping[str, str]:
+        """The hosts, of several, on which no node of a variant was sampled, with the reason that each states; empty for
+        one that states none."""
+        there = set(self.sampled[variant].hosts.values()) if variant in self.sampled else set()
+        judged = None if self.fidelity is None else self.fidelity.of(variant)
+        stated = {} if judged is None else {check.name: check.detail for check in judged.checks}
+        missing = (host.name for host in self.manifest.hosts if host.name not in there)
+        return {host: stated.get(check_on(host, NOT_SAMPLED), "") for host in missing}
 
     @cached_property
     def log_files(self) -> tuple[LogFile, ...]:

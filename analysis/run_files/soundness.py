@@ -10,13 +10,14 @@ import math
 import os
 import stat
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 
 from record.errors import RunDirectoryError
 from record.files import MANIFEST, log_files, open_log
-from record.manifest import FORMAT, Manifest, VariantRecord
+from record.manifest import FORMAT, HostRecord, Manifest, VariantRecord
 
 LONGEST_DILATION = 1000.0
 """The largest time dilation that a scenario may ask for."""
@@ -53,6 +54,11 @@ def _wrong_fields(manifest: Manifest) -> Iterable[str]:
     for variant in manifest.variants:
         for field, fault in _wrong_values(variant):
             yield f"variants: {variant.name!r}: {field}: {fault}"
+    if len({host.name for host in manifest.hosts}) < len(manifest.hosts):
+        yield "hosts: two have the same name"
+    for host in manifest.hosts:
+        for field, fault in _wrong_of_host(host):
+            yield f"hosts: {host.name!r}: {field}: {fault}"
 
 
 def _wrong_values(variant: VariantRecord) -> Iterable[tuple[str, str]]:
@@ -70,8 +76,22 @@ def _wrong_values(variant: VariantRecord) -> Iterable[tuple[str, str]]:
         ("underlay", variant.underlay),
         ("movements", variant.movements),
     ):
-        if isinstance(file, str) and (file in {"", ".", ".."} or Path(file).name != file):
+        if isinstance(file, str) and not _names_file(file):
             yield field, f"{file!r} is not the name of a file in the run directory"
+
+
+def _wrong_of_host(host: HostRecord) -> Iterable[tuple[str, str]]:
+    if not _names_file(host.name):
+        yield "name", "no file of the run directory can have it in its name"
+    if any(abs(time) > LATEST_TIME for found in host.offsets for time in (found.at, found.offset, found.error)):
+        yield "offsets", f"one is of more than {LATEST_TIME} ns"
+    if any(former.at > latter.at for former, latter in pairwise(host.offsets)):
+        yield "offsets", "they are not in order of time"
+
+
+def _names_file(name: str) -> bool:
+    """True for the name of a file in a directory, and false for a path that leads elsewhere."""
+    return name not in {"", ".", ".."} and Path(name).name == name
 
 
 def readable_logs(logs: Path) -> Sequence[Path]:

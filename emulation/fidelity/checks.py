@@ -20,6 +20,7 @@ from emulation.runtimes.interface import Ending
 from emulation.verification.findings import Finding, Question
 from record.fidelity import Check, FidelityVerdict, LinkCheck, ProcessorUse, VariantFidelity, worst
 from record.figures import JUDGED_LATER
+from record.processors import NOT_SAMPLED
 
 _SHOWN = 3
 """Examples that a detail names at most."""
@@ -119,11 +120,7 @@ def _processor_times(why_not: str) -> list[Check]:
     if not why_not:
         return []
     detail = f"not measured: {why_not}"
-    return [
-        Check(
-            name="waits for a processor", value=None, unit="s", limit=None, verdict=FidelityVerdict.VALID, detail=detail
-        )
-    ]
+    return [Check(name=NOT_SAMPLED, value=None, unit="s", limit=None, verdict=FidelityVerdict.VALID, detail=detail)]
 
 
 def judge_modelled(measured: Measurements) -> VariantFidelity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +17,9 @@ from emulation.multi_host.signals import SIGNALS
 from emulation.run import RunOutcome
 from record import fidelity, manifest
 from record.errors import HostError
-from record.fidelity import Check, Fidelity, FidelityVerdict, Sample, VariantFidelity, worst
+from record.fidelity import Check, Fidelity, FidelityVerdict, Sample, VariantFidelity, check_on, worst
 from record.figures import JUDGED_LATER
-from record.files import LOGS, log_file, log_files
+from record.files import LOGS, PROCESSORS, log_file, log_files, processors_of
 from record.manifest import HostRecord, Manifest, PhaseName, PhaseRecord, VariantRecord
 
 HOSTS = "hosts"
@@ -86,7 +87,7 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest, defect:
 
 
 def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord:
-    """Moves a host's logs to the run's; returns the record of the host for the run's manifest."""
+    """Moves a host's logs and its file of processors to the run's; returns the host's record for the run's manifest."""
     (host,) = record.hosts
     for log in log_files(own / LOGS):
         # A broker may run on several hosts, in variants with different overlays.
@@ -96,6 +97,8 @@ def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord
         log.rename(target)
         host.logs.append(target.name)
     (own / LOGS).rmdir()
+    with contextlib.suppress(FileNotFoundError):  # the host states why it did not sample, or the analysis misses it
+        (own / PROCESSORS).rename(paths.directory / processors_of(name))
     return host
 
 
@@ -165,7 +168,7 @@ def join_verdicts(verdicts: Mapping[str, Fidelity], hosts: Sequence[HostRecord])
 
 def _join(shares: Mapping[str, VariantFidelity], name: str, clocks: Check) -> VariantFidelity:
     checks = [
-        msgspec.structs.replace(check, name=f"{check.name} ({host})")
+        msgspec.structs.replace(check, name=check_on(host, check.name))
         for host, share in shares.items()
         for check in share.checks
         if check != JUDGED_LATER

@@ -248,8 +248,8 @@ class HostDeployment:
             self._context.announce("\n    ".join([f"{self._plan.name}: {ending}", *ending.last_lines]))
 
     def _sample_processors(self) -> None:
-        """Samples processors until brokers stop, on a kernel that can tell and where one host has all brokers."""
-        reason = no_sampling(self._share.suffix)
+        """Samples processors until brokers stop, on a kernel that can tell."""
+        reason = no_sampling()
         self._measured.no_processor_times = reason
         if reason:
             return

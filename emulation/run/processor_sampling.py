@@ -27,13 +27,8 @@ _END_WITHIN = 5.0
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
 
-def no_sampling(suffix: str, proc: Path = Path("/proc")) -> str:
-    """The reason why processors cannot be sampled here; empty where they can.
-
-    `suffix` is what a host of several adds to the names of its logs.
-    """
-    if suffix:
-        return "brokers are on several hosts, whose samples are not brought together"
+def no_sampling(proc: Path = Path("/proc")) -> str:
+    """The reason why processors cannot be sampled here; empty where they can."""
     try:
         ran = (proc / "self" / "schedstat").read_text(encoding="ascii").split()[0]
     except (OSError, IndexError):

@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 
 from analysis.auditing.hops.table import Numbers
 from analysis.run_files.processor_times import NodeTimes, ProcessorTimes
+from record.files import on_host
+from record.processors import RELAY
 from topology.link_properties import LinkProperties
 
 Times = Sequence[tuple[int, int]]
 """Begins and ends, in nanoseconds."""
+SUBSCRIBERS = "subscribers"
+"""The driver of clients that do not publish."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +56,19 @@ class AskedVariant:
     """Times of faults, and a while after, by broker, and by `A->B` for directions."""
 
     processors: NodeTimes = field(default_factory=dict)
-    """Times for which nodes waited for a processor, by node, where they were sampled."""
+    """Times for which nodes waited for a processor, by node, where all hosts of the run were sampled."""
     stolen: ProcessorTimes | None = None
     """Times for which the hypervisor stole processors, where they were sampled."""
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    """The host of each node, where several hosts shared the run."""
+
+    def relay_of(self, broker: str) -> str:
+        """The relay through which a broker's frames go."""
+        return on_host(RELAY, self.hosts.get(broker, ""))
+
+    def subscribers_of(self, broker: str) -> str:
+        """The driver of a broker's clients that do not publish."""
+        return on_host(SUBSCRIBERS, self.hosts.get(broker, ""))
 
     def struck_on_link(self, source: str, target: str) -> Times:
         """The times of faults on a direction or on a broker at its ends; both directions of a link carry TCP."""

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.table import Numbers
 from analysis.run_files.processor_times import ProcessorTimes
-from record.processors import RELAY
 from record.time_units import MILLISECOND
 
 _CLOSE = MILLISECOND
@@ -41,7 +40,8 @@ def waits_of(source: str, target: str, written: Numbers, arrived: Numbers, asked
     at_most = np.zeros(len(written), dtype=np.int64)
     nearby = np.zeros(len(written), dtype=np.int64)
     departures, arrivals = (written, written + close), (arrived - close, arrived)
-    for node, spans in ((source, (departures,)), (RELAY, (departures, arrivals)), (target, (arrivals,))):
+    relays = dict.fromkeys((asked.relay_of(source), asked.relay_of(target)), (departures, arrivals))
+    for node, spans in {source: (departures,), **relays, target: (arrivals,)}.items():
         times = asked.processors.get(node)
         if times is None:
             continue

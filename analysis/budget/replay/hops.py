@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,8 @@ class Passed:
 
     variant: BudgetedVariant
     waits: Waits
+    relays: Sequence[Numbers]
+    """The relays on the way."""
     sent: Records
     free: Numbers
     """The time at which the message ahead had been written; `UNKNOWN` for none."""
@@ -45,8 +48,8 @@ class Passed:
     struck: Truths
     """True where there was one."""
 
-    def hops(self, relay: int) -> Numbers:
-        """The rows of `HopColumn`. `relay` is the relay's number."""
+    def hops(self) -> Numbers:
+        """The rows of `HopColumn`."""
         sent, received, variant = self.sent, self.received, self.variant
         ran = self.waits.ran(received.node, self.begun, received.time)
         beyond = np.minimum(self.beyond, ran)
@@ -62,7 +65,7 @@ class Passed:
             (HopColumn.LEAVING, self._leaving(kept, waited)),
             (HopColumn.SENDING, self.sending),
             (HopColumn.SERIALISED, np.rint(self.ranges.serialised)),
-            (HopColumn.TRAVELLING, self._travelling(relay, waited)),
+            (HopColumn.TRAVELLING, self._travelling(waited)),
             (HopColumn.DUE, self.due),
             (HopColumn.READY, ready + self.faulty),
             (HopColumn.OWN, own),
@@ -84,7 +87,7 @@ class Passed:
         pace = round(_PACE / self.variant.asked.time_dilation)
         return np.where(self.struck, kept, np.minimum(kept - waited, pace))
 
-    def _travelling(self, relay: int, waited: Numbers) -> Numbers:
+    def _travelling(self, waited: Numbers) -> Numbers:
         """Delay and jitter. Where waiting for a processor may have made the jitter longer, it is less by that.
 
         A message travels until its whole frame is through, but not with what came while it `waited` for the sender.
@@ -94,7 +97,8 @@ class Passed:
         late = np.maximum(times - np.rint(self.ranges.delay).astype(np.int64), 0)
         begin = arrived - late
         on_the_way = self.waits.of(at_most, self.received.node, begin, arrived)
-        on_the_way += self.waits.of(at_most, np.full(len(late), relay), begin, arrived)
+        for relay in self.relays:
+            on_the_way += self.waits.of(at_most, relay, begin, arrived)
         times -= np.minimum(late, on_the_way)
         return times + np.where(waited > 0, 0, np.rint(self.ranges.behind)).astype(np.int64)
 

@@ -13,12 +13,14 @@ from msgspec.structs import replace
 from analysis.auditing.budget_audit import budget_audit
 from analysis.auditing.evidence import BudgetRows, Evidence
 from analysis.auditing.processor_counts import processor_counts
+from analysis.auditing.unsampled_hosts import unsampled_hosts
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze, summarise
 from analysis.reading.gauges import LoadedBroker
 from analysis.run_files.processor_times import ProcessorTimes
 from analysis.tables.budget import DelayParts
 from record.fidelity import Check, FidelityVerdict
+from record.manifest import PhaseName
 from record.time_units import SECOND
 from tests.analysis.auditing.edited import CALM, run_of
 
@@ -102,13 +104,16 @@ def test_a_budget_that_does_not_add_up_is_named(honest: Evidence, change: Change
     assert sentence in found(budget_audit(with_fields(honest, budget=change(honest.budget))))
 
 
-def sampled(evidence: Evidence, factor: float) -> Evidence:
-    """The evidence on a run whose sampler has that much of what B2 counts itself, which is 3 s in 6 s."""
-    gauges = [number for second in range(7) for number in (1, second * SECOND, second * SECOND // 2, 0)]
+def sampled(evidence: Evidence, factor: float, late: int = 0) -> Evidence:
+    """The evidence on a run whose sampler has that much of what B2 counts itself, which is 3 s in 6 s, by a clock that
+    is `late`."""
+    run = evidence.variant.phase(PhaseName.RUN)
+    assert run is not None
+    gauges = [number for second in range(7) for number in (1, run.start + second * SECOND, second * SECOND // 2, 0)]
     logs = evidence.logs
     logs.traffic.loads.by_key.clear()
     logs.traffic.loads.of(LoadedBroker(evidence.number, "B2")).extend(gauges)
-    ends = np.arange(1, 601, dtype=np.int64) * SECOND // 100
+    ends = run.start + late + np.arange(1, 601, dtype=np.int64) * SECOND // 100
     ran = np.full_like(ends, round(factor * SECOND / 200))
     times = ProcessorTimes.of(ends - SECOND // 100, ends, np.zeros_like(ends), ran)
     return with_fields(evidence, logs=logs, processors={"B2": times})
@@ -118,6 +123,23 @@ def sampled(evidence: Evidence, factor: float) -> Evidence:
 def test_processor_time_that_a_broker_does_not_count_is_named(honest: Evidence, factor: float, named: bool) -> None:
     sentence = found(processor_counts(sampled(honest, factor)))
     assert sentence.startswith(f"B2: {3 * factor:.2f} s by the sampler, 3.00 s by its own count") is named
+
+
+@pytest.mark.parametrize(("late", "seen"), [(-1000, 0.0), (3, 1.5), (1000, 0.0)])
+def test_a_host_whose_clock_is_not_corrected_is_named_by_its_brokers(honest: Evidence, late: int, seen: float) -> None:
+    """Its waits would be booked where nothing waited, and nowhere where messages did."""
+    sentence = found(processor_counts(sampled(honest, 1.0, late * SECOND)))
+    assert sentence.startswith(f"B2: {seen:.2f} s by the sampler, 3.00 s by its own count")
+
+
+def test_a_host_whose_file_is_missing_is_named_and_one_that_cannot_count_is_not_judged(honest: Evidence) -> None:
+    (check,) = unsampled_hosts(with_fields(honest, hosts=["h1", "h2"]))
+    assert (check.value, check.detail) == (0, "all 2 hosts were sampled")
+    for unsampled in ({"h2": ""}, {"h1": "no schedstat", "h2": ""}):
+        assert found(unsampled_hosts(with_fields(honest, hosts=["h1", "h2"], unsampled=unsampled))).startswith("h2: ")
+    (check,) = unsampled_hosts(with_fields(honest, hosts=["h1", "h2"], unsampled={"h2": "no schedstat"}))
+    assert (check.value, check.detail) == (None, "not measured: h2: no schedstat")
+    assert list(unsampled_hosts(honest)) == [], "one host had all of the run"
 
 
 def test_a_run_that_was_not_sampled_is_not_judged(honest: Evidence) -> None:

@@ -46,10 +46,14 @@ def read(records: Sequence[TraceRecord], variants: Sequence[str], brokers: Seque
 
 
 def budget_of(
-    reader: ShareReader, variants: Sequence[BudgetedVariant], brokers: Sequence[str], buckets: int = 2
+    reader: ShareReader,
+    variants: Sequence[BudgetedVariant],
+    brokers: Sequence[str],
+    buckets: int = 2,
+    drivers: Sequence[str] = (PUBLISHERS, SUBSCRIBERS),
 ) -> BudgetTally:
     """The budget of the records that were read."""
-    return budget_and_replay(reader, variants, brokers, buckets)[0]
+    return budget_and_replay(reader, variants, brokers, buckets, drivers)[0]
 
 
 def replay_of(reader: ShareReader, variants: Sequence[BudgetedVariant], brokers: Sequence[str]) -> ReplayTally:
@@ -58,9 +62,13 @@ def replay_of(reader: ShareReader, variants: Sequence[BudgetedVariant], brokers:
 
 
 def budget_and_replay(
-    reader: ShareReader, variants: Sequence[BudgetedVariant], brokers: Sequence[str], buckets: int
+    reader: ShareReader,
+    variants: Sequence[BudgetedVariant],
+    brokers: Sequence[str],
+    buckets: int,
+    drivers: Sequence[str] = (PUBLISHERS, SUBSCRIBERS),
 ) -> tuple[BudgetTally, ReplayTally]:
-    nodes = (*brokers, PUBLISHERS, SUBSCRIBERS)
+    nodes = (*brokers, *drivers)
     table = EventTable.of(reader.events.blocks())
     of_node = {name: number for number, name in enumerate(nodes)}
     ways = ways_of(table, Journeys(table, [100] * len(variants)), of_node, buckets)

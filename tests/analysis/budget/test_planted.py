@@ -70,6 +70,39 @@ def test_waiting_for_a_processor_is_contention_at_the_node_that_waited(place: st
     assert abs(sums.unexplained) <= 0.1 * sum(HELD_UP)
 
 
+@pytest.mark.parametrize(
+    ("place", "node", "offset"),
+    [
+        ("publishing", "publishers@h1", 0),
+        ("sending", "relay@h1", 5 * MILLISECOND),
+        ("sending", "relay@h2", 5 * MILLISECOND),
+        ("notifying", "subscribers@h2", DELAY),
+    ],
+)
+def test_waiting_on_one_of_two_hosts_is_contention_there_and_nowhere_else(place: str, node: str, offset: int) -> None:
+    """A is on h1 and B on h2, so that frames go through two relays, one after the other."""
+    drivers = {PUBLISHERS: "publishers@h1", SUBSCRIBERS: "subscribers@h2"}
+    records = line(Delays(**{place: HELD_UP}))
+    for record in records:
+        record.node = drivers.get(record.node, record.node)
+    hosts = {"A": "h1", "relay@h1": "h1", "B": "h2", "relay@h2": "h2"}
+    of_variant = asked({node: waits(ends(offset, HELD_UP))}, hosts=hosts)
+    tally = budget_of(read(records, ["base"], BROKERS), [of_variant], BROKERS, drivers=[*drivers.values()])
+    assert total(tally).contention == pytest.approx(sum(HELD_UP), rel=0.1)
+    assert {name: sums.contention for name, sums in by_node(tally).items() if sums.contention} == {
+        node: total(tally).contention
+    }
+
+
+def test_a_message_that_two_relays_hold_up_counts_for_each_what_it_waited() -> None:
+    half = [wait // 2 for wait in HELD_UP]
+    processors = {"relay@h1": waits(ends(5 * MILLISECOND, half)), "relay@h2": waits(ends(DELAY, half))}
+    of_variant = asked(processors, hosts={"A": "h1", "relay@h1": "h1", "B": "h2", "relay@h2": "h2"})
+    tally = budget_of(read(line(Delays(sending=HELD_UP)), ["base"], BROKERS), [of_variant], BROKERS)
+    for relay in processors:
+        assert by_node(tally)[relay].contention == pytest.approx(sum(half), rel=0.1)
+
+
 def test_waits_of_both_ends_at_the_same_time_count_once() -> None:
     waited = waits(ends(DELAY, HELD_UP))
     both = planted(Delays(arriving=HELD_UP), {"A": waited, "B": waited})

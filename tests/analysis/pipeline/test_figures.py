@@ -114,6 +114,14 @@ def test_without_a_replay_the_mean_is_judged_by_its_bounds(
     assert figures[Figure.MEAN].check.verdict is (DEGRADED if mean is None else mean)
 
 
+def test_hosts_on_which_nobody_counted_are_named() -> None:
+    delays = JudgedDelays(
+        variant=VariantRecord(name="base"), delay=delay(parts(contention=None)), by_delay=(), simulated=False,
+        processors=IDLE, unsampled=["h2", "h3"],
+    )  # fmt: skip
+    assert delays.figures()[-1].reason.endswith("nobody counted how long processes waited for a processor on h2, h3")
+
+
 @pytest.mark.parametrize(("known", "unknown"), [(1000, 0), (999, 0), (998, 1), (994, 2), (949, 3)])
 def test_a_percentile_needs_the_ways_of_nearly_all_that_took_longer(known: int, unknown: int) -> None:
     found = judged(delay(parts(), replayed(notifications=known), known=known))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,6 +47,8 @@ def test_an_even_drift_is_undone_exactly(start: int, drift: int, ats: list[int],
     first, *_, last = ordered = sorted(ats)
     clock = HostClock([sample(at, true_offset(at)) for at in ordered])
     assert abs(clock.offset(time) - true_offset(min(max(time, first), last))) <= 2
+    (of_column,) = clock.offsets_at(np.array([time]))
+    assert abs(of_column - clock.offset(time)) <= 1
 
 
 def test_times_are_corrected_and_durations_are_not() -> None:

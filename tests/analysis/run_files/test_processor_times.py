@@ -11,7 +11,8 @@ import pytest
 from analysis.run_files.processor_times import ProcessorTimes, read_processor_times
 from record.errors import RunDirectoryError
 from record.files import PROCESSORS
-from record.processors import HostBlock, ProcessorBlock, ProcessorLine, ProcessorSampling, QuotaBlock
+from record.manifest import ClockOffset, HostRecord
+from record.processors import RELAY, HostBlock, ProcessorBlock, ProcessorLine, ProcessorSampling, QuotaBlock
 
 
 def numbers(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -34,9 +35,9 @@ def test_waiting_is_spread_over_its_interval() -> None:
     assert TIMES.waited_in(numbers(20, 100, 111, 290), numbers(100, 105, 270, 300)).tolist() == [0, 2.5, 0, 10]
 
 
-def write(directory: Path, *lines: ProcessorLine) -> None:
+def write(directory: Path, *lines: ProcessorLine, file: str = PROCESSORS) -> None:
     content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
-    (directory / PROCESSORS).write_bytes(content + b'{"type":"intervals","var')
+    (directory / file).write_bytes(content + b'{"type":"intervals","var')
 
 
 def test_blocks_are_read_by_variant_and_node_in_the_scenarios_time(tmp_path: Path) -> None:
@@ -67,6 +68,26 @@ def test_quotas_and_steal_are_read_beside_the_waits(tmp_path: Path) -> None:
         "B2": 8_000,
     }
     assert (found.stolen.waited, found.stolen.ends[-1]) == (70_000, 1_400_000)
+
+
+def test_each_host_has_a_relay_and_a_clock_of_its_own(tmp_path: Path) -> None:
+    for host, broker in (("h1", "B1"), ("h2", "B2")):
+        write(
+            tmp_path,
+            ProcessorBlock("base", 5_000_000, [broker, RELAY], [0, 0, 10, 4, 6, 1, 0, 10, 8, 2]),
+            HostBlock("base", 5_000_000, [0, 200, 70, 0]),
+            file=f"processors@{host}.jsonl",
+        )
+    hosts = [HostRecord(name="h1"), HostRecord(name="h2", offsets=[ClockOffset(at=0, offset=-4_000_000, error=1)])]
+    found = read_processor_times(tmp_path, {"base": 2.0}, hosts)["base"]
+    assert {node: (times.waited, times.ends.tolist()) for node, times in found.nodes.items()} == {
+        "B1": (2_000, [2_505_000]),
+        "relay@h1": (4_000, [2_505_000]),
+        "B2": (2_000, [505_000]),
+        "relay@h2": (4_000, [505_000]),
+    }
+    assert found.hosts == {"B1": "h1", "relay@h1": "h1", "B2": "h2", "relay@h2": "h2"}
+    assert found.stolen.ends.tolist() == [600_000, 2_600_000]
 
 
 def test_a_run_without_samples_has_none(tmp_path: Path) -> None:

@@ -99,6 +99,16 @@ def test_a_host_that_ended_before_it_knew_the_runs_clock_is_named(paths: RunPath
         gather(paths, MEMBERS, manifest.Manifest(run_id="run"))
 
 
+def test_each_host_hands_in_its_own_file_of_processors(paths: RunPaths, tmp_path: Path) -> None:
+    for number, name in enumerate(("h1", "h2")):
+        processors = f"of {name}" if name == "h2" else None
+        hand_in(paths, number, manifest.Manifest(run_id=name, hosts=[host(name)]), tmp_path, processors)
+    gather(paths, MEMBERS, manifest.Manifest(run_id="run"))
+    assert [(file.name, file.read_text()) for file in paths.directory.glob("processors*")] == [
+        ("processors@h2.jsonl", "of h2")
+    ]
+
+
 def test_rows_that_remain_on_any_host_remain_in_the_run(paths: RunPaths, tmp_path: Path) -> None:
     for number, (name, remaining) in enumerate((("h1", {"B1": ["a row"]}), ("h2", {}))):
         variant = VariantRecord(name="base", remaining_state=remaining)

@@ -6,12 +6,19 @@ import json
 import signal
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec import UNSET
 
-from analysis.tables.summary import BROKER_DEFECT, violated
+from analysis.auditing import processor_counts, unsampled_hosts
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from analysis.run_files.run_directory import open_run
+from analysis.tables.summary import BROKER_DEFECT, Summary, violated
 from emulation.multi_host.product import pack
 from record import manifest
 from record.exit_codes import ExitCode
+from record.fidelity import Check, FidelityVerdict
 from record.time_units import SECOND
 from tests.emulation.multi_host.laboratory import CLOCKS, LabHost, Laboratory, copy_product
 from tests.waiting import await_true
@@ -115,6 +122,34 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Labo
     for host in laboratory.hosts:
         assert left_on(host) == []
     assert not list(run.glob("hosts/*/share.tar.gz")) and not (run / "ansible").exists()
+    contention_is_known_on_all_hosts_or_one_is_named(run)
+
+
+def contention_is_known_on_all_hosts_or_one_is_named(run: Path) -> None:
+    sampled = open_run(run).sampled["base"]
+    assert {node: host for node, host in sampled.hosts.items() if node.startswith("relay")} in (
+        {},  # other link drivers have none
+        {f"relay@{host}": host for host in ("h1", "h2", "h3")},
+    )
+    assert {f"B{number}": sampled.hosts[f"B{number}"] for number in range(1, 7)} == {
+        "B1": "h1", "B2": "h1", "B3": "h2", "B4": "h2", "B5": "h3", "B6": "h3",
+    }  # fmt: skip
+    summary = msgspec.json.decode((run / "summary.json").read_bytes(), type=Summary)
+    by_name = audited(summary)
+    assert by_name[unsampled_hosts.NAME].detail == "all 3 hosts were sampled"
+    assert by_name[processor_counts.NAME].value == 0, by_name[processor_counts.NAME].detail
+    budget = summary.variants[0].delay.budget
+    assert budget is not UNSET and budget.parts.contention_ms is not None
+
+    (run / "processors@h2.jsonl").unlink()
+    summary = analyze(run, PlainEngine())
+    missing = audited(summary)[unsampled_hosts.NAME]
+    assert missing.verdict is FidelityVerdict.INVALID and missing.detail.startswith("h2: ")
+    assert summary.variants[0].delay.figures[0].contention_ms is None
+
+
+def audited(summary: Summary) -> dict[str, Check]:
+    return {check.name: check for check in summary.variants[0].audit}
 
 
 def test_a_brokers_defect_on_one_host_ends_the_run_on_the_other(laboratory: Laboratory, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ class Shared:
     """A deployment on the first of two hosts."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
-        self.overlay, self.others = Overlay(), Others()
+        self.overlay, self.others, self.sampler = Overlay(), Others(), MagicMock()
         self.drivers: Any = MagicMock(ready=True, status=DriverStatus(done=True))
         for name, stand_in in (
             ("EmulatedNetwork", MagicMock()),
@@ -120,6 +120,9 @@ class Shared:
             ("Drivers", MagicMock(return_value=MagicMock(__enter__=lambda _: self.drivers))),
             ("host_configs", MagicMock()),
             ("write_driver_inputs", MagicMock(return_value=[])),
+            ("no_sampling", MagicMock(return_value="")),
+            ("sampling_request", MagicMock()),
+            ("ProcessorSampler", self.sampler),
         ):
             monkeypatch.setattr(host_deployment, name, stand_in)
         self.plan: VariantPlan = make_plan(load_text(SCENARIO, "shared.yaml")).variants[0]
@@ -150,6 +153,14 @@ def started(shared: Shared) -> Shared:
     shared.deployment.start()
     shared.others.stages.clear()
     return shared
+
+
+def test_one_of_several_hosts_samples_its_own_processors_until_its_brokers_stop(started: Shared) -> None:
+    sampler = started.sampler.return_value
+    assert sampler.__enter__.called and not sampler.__exit__.called
+    assert started.measured.no_processor_times == ""
+    started.deployment.stop()
+    assert sampler.__exit__.called
 
 
 def test_a_defect_ends_the_wait_for_other_hosts(started: Shared) -> None:
