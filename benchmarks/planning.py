@@ -28,8 +28,8 @@ from analysis.pipeline import analyze
 from analysis.tables.summary import VariantSummary
 from benchmarks.targets import Bound, Judgement, Target, conclude, console
 from emulation.host.reference_loops import loop_times
+from emulation.host.room import this_host
 from emulation.planning.calibration import load_calibration
-from emulation.planning.carrying import this_host
 from emulation.planning.plan import make_plan
 from emulation.prediction.predict import VariantPrediction, predict
 from emulation.run import emulate

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.support.simulated_run import BUSY, CYCLIC_30
 from benchmarks.targets import Bound, Judgement, Target, conclude
-from emulation.planning.carrying import Host, this_host
+from emulation.host.room import Host, this_host
 from emulation.planning.plan import Plan, make_plan
 from emulation.simulation.memory import at_a_time
 from emulation.simulation.run import simulate

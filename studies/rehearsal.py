@@ -1,8 +1,9 @@
-"""Rehearsals on this host, which choose the time dilation of runs whose scenario leaves it to them (`auto`).
+"""Rehearsals on the hosts of a run, which choose the time dilation where its scenario leaves it to them (`auto`).
 
 1. The planner (`emulation.prediction`) says which variant needs the largest factor, and which one that is.
-2. That variant is deployed as a run of its own: a few seconds of the planned load, without faults. Its logs are
-   analysed for the share of the delay for which notifications waited for processors, and thrown away.
+2. That variant is deployed as a run of its own, on the host or the hosts of the run: a few seconds of the planned load,
+   without faults. Its logs are analysed for the share of the delay for which notifications waited for processors, and
+   thrown away.
 3. The factor rises from the planner's until the share is small enough, in three rounds at most: a rehearsal that is
    overloaded cannot tell the factor that it needs.
 
@@ -16,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -24,8 +26,8 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.tables.summary import VariantSummary
 from emulation.host.reference_loops import loop_times
+from emulation.host.room import Host, this_host
 from emulation.planning.calibration import Calibration, load_calibration
-from emulation.planning.carrying import Host, this_host
 from emulation.planning.plan import Plan, VariantPlan, make_plan
 from emulation.prediction.predict import DILATIONS, MOST_CONTENTION, predict
 from emulation.run import RunOutcome, emulate
@@ -43,19 +45,24 @@ _MOST_STEP = 2.0
 """Factor by which the dilation rises at most from one round to the next."""
 
 
+Rehearse = Callable[[VariantPlan, float], float | None]
+"""Rehearses a variant at a dilation. Returns the share of the delays for which notifications waited for processors, and
+None where that is not known; raises `Interrupted` when the user ends it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rehearsing:
-    """The host of rehearsals, and the way to run on it."""
+    """The place of rehearsals, and the way to run there."""
 
     calibration: Calibration
     host: Host
-    deploy: Callable[[Plan, Path], RunOutcome]
-    """Runs a plan, with its run directory below the given one."""
+    """The room of the host, or of several together, by which the planner chooses the first factor."""
+    rehearse: Rehearse
     say: Callable[[str], None]
     """Shows the user a line about each step."""
 
     def choose(self, plans: Sequence[Plan]) -> ChosenDilation:
-        """The dilation for all variants of plans that are to be compared.
+        """The dilation for all variants of plans that are to be compared, of which the user is told.
 
         Raises `UserError`s, and `Interrupted` when the user ends a rehearsal.
         """
@@ -63,14 +70,18 @@ class Rehearsing:
         factor, rounds = planned, list[DilationRehearsal]()
         while True:
             self.say(f"rehearsing {variant.name} at a dilation of {factor:g}; its logs are thrown away")
-            rounds.append(self._rehearsed(variant, factor))
-            share = rounds[-1].contention
+            begin = time.monotonic()
+            share = self.rehearse(variant, factor)
+            seconds = round(time.monotonic() - begin, 1)
+            rounds.append(DilationRehearsal(dilation=factor, contention=share, seconds=seconds))
             kept = share is not None and share <= MOST_CONTENTION
             if not kept and share is not None:
                 factor = next_factor(factor, share)
             if kept or share is None or len(rounds) == MOST_ROUNDS:
                 break
-        return ChosenDilation(factor=factor, variant=variant.name, planned=planned, rehearsals=rounds, kept=kept)
+        chosen = ChosenDilation(factor=factor, variant=variant.name, planned=planned, rehearsals=rounds, kept=kept)
+        self.say(f"time_dilation: {chosen.in_words()}")
+        return chosen
 
     def _heaviest(self, plans: Sequence[Plan]) -> tuple[VariantPlan, float]:
         """The variant that needs the largest factor, and that factor by the planner."""
@@ -83,39 +94,39 @@ class Rehearsing:
         factor, _, variant = max(needs, key=lambda need: need[:2])
         return variant, factor
 
-    def _rehearsed(self, variant: VariantPlan, factor: float) -> DilationRehearsal:
-        """Rehearses a variant, and leaves nothing behind."""
-        begin = time.monotonic()
+
+def deployed(deploy: Callable[[Plan, Path], RunOutcome]) -> Rehearse:
+    """Rehearsals by runs of their own, of which nothing is left behind.
+
+    `deploy` runs a plan, with its run directory below the given one.
+    """
+
+    def rehearse(variant: VariantPlan, factor: float) -> float | None:
         with tempfile.TemporaryDirectory(prefix="rehearsal-") as name:
             directory = Path(name)
             directory.chmod(0o755)  # brokers without root enter it
-            outcome = self.deploy(make_plan(rehearsed_scenario(variant.scenario, factor)), directory)
+            outcome = deploy(make_plan(rehearsed_scenario(variant.scenario, factor)), directory)
             if outcome.interrupted:
                 raise Interrupted
             (summary,) = analyze(outcome.directory, PlainEngine()).variants
-        seconds = round(time.monotonic() - begin, 1)
-        return DilationRehearsal(dilation=factor, contention=contention_share(summary), seconds=seconds)
+        return contention_share(summary)
+
+    return rehearse
 
 
-def choose_dilation(
-    plans: Sequence[Plan], rungs: Rungs, console: Console, calibration: Calibration | None = None
-) -> ChosenDilation:
-    """The dilation for all variants of plans that are to be compared, by rehearsals on this host's rungs,
-    of which the planner's are by `calibration`, the shipped one by default.
-
-    Raises as `Rehearsing.choose`.
-    """
-
-    def say(line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
+def rehearsing_here(rungs: Rungs, console: Console, calibration: Calibration | None = None) -> Rehearsing:
+    """Rehearsals on this host's rungs; those of the planner are by `calibration`, the shipped one by default."""
 
     def deploy(plan: Plan, directory: Path) -> RunOutcome:
         return emulate(plan, rungs, directory, console, do_nothing, calibration=calibration)
 
     costs = (calibration or load_calibration()).on(loop_times())
-    chosen = Rehearsing(costs, this_host(), deploy, say).choose(plans)
-    say(f"time_dilation: {chosen.in_words()}")
-    return chosen
+    return Rehearsing(costs, this_host(), deployed(deploy), sayer(console))
+
+
+def sayer(console: Console) -> Callable[[str], None]:
+    """A function that shows lines on a console as they are."""
+    return partial(console.print, markup=False, soft_wrap=True)
 
 
 def next_factor(factor: float, share: float) -> float:

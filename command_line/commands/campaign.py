@@ -16,7 +16,7 @@ from analysis.tables.summary import violated
 from command_line.commands.campaign_shrink import shrink_failures
 from emulation.ansible import Inventory, read_inventory
 from emulation.run.interrupt import Interrupted
-from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED, Simulated, choose
+from emulation.runtimes.ladder import AUTO, RUNTIMES, SIMULATED
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.fidelity import FidelityVerdict
@@ -34,8 +34,8 @@ from studies.cells.board import ConsoleBoard, RemainingTime
 from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.failures import failed_code, failure_lines
 from studies.cells.scheduler import run_cells
+from studies.dilations import rehearsing_for
 from studies.junit import require_writable, write_junit
-from studies.rehearsal import choose_dilation
 
 _WIDTH_IN_FILES = 150
 _AROUND = 15.0
@@ -80,7 +80,7 @@ def run_campaign(request: CampaignRequest) -> ExitCode:
             directory.start_afresh()
         directory.open(campaign, planned, request.file)
         try:
-            options = replace(options, dilation=dilation_of_all(console, options, directory, planned))
+            chosen = _dilated(chosen, dilation_of_all(console, options, directory, planned))
         except Interrupted:
             console.print("interrupted while a rehearsal chose the time dilation; no cell was run")
             return ExitCode.INTERRUPTED
@@ -194,22 +194,21 @@ def dilation_of_all(
 
     A cell of each combination of factors is predicted, because seeds and faults change its load little.
     """
-    if directory.dilation is not UNSET or options.runtime == SIMULATED:
+    if directory.dilation is not UNSET:
         return directory.dilation
     typical = [cell.plan() for cell in {cell.factors: cell for cell in reversed(planned)}.values()]
     if not any(plan.scenario.time_dilation == TIME_DILATION_AUTO for plan in typical):
         return UNSET
-    rungs = choose(options.runtime, AUTO, lambda line: console.print(line, markup=False, soft_wrap=True))
-    if isinstance(rungs, Simulated):
+    if (rehearsing := rehearsing_for(options, console)) is None:
         return UNSET
-    if options.inventory is not None:
-        raise BadInputError(
-            "time_dilation: `auto` is chosen by rehearsals on this host, and --inventory names others; write a factor, "
-            "such as the one that `brokerlab check` predicts"
-        )
-    chosen = choose_dilation(typical, rungs, console)
+    chosen = rehearsing.choose(typical)
     directory.keep_dilation(chosen)
     return chosen
+
+
+def _dilated(cells: Sequence[CampaignCell], dilation: ChosenDilation | UnsetType) -> list[CampaignCell]:
+    """The cells with the dilation that was chosen for all, if one was."""
+    return [cell if dilation is UNSET else replace(cell, dilation=dilation) for cell in cells]
 
 
 def _remaining(

@@ -10,9 +10,10 @@ from pathlib import Path
 from rich.console import Console
 
 from emulation.host.reference_loops import loop_times
+from emulation.host.room import Host, this_host
 from emulation.network.model import LinkDriver
 from emulation.planning.calibration import load_calibration
-from emulation.planning.carrying import Host, require_carried, this_host
+from emulation.planning.carrying import require_carried
 from emulation.planning.plan import Plan, make_plan
 from emulation.prediction.predict import MOST_CONTENTION, VariantPrediction, predict
 from record.errors import HostError

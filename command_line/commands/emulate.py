@@ -27,8 +27,8 @@ from command_line.commands.verdicts import (
     print_verdicts,
     write_verdicts,
 )
+from emulation.host.room import this_host
 from emulation.planning.calibration import Calibration, load_calibration
-from emulation.planning.carrying import this_host
 from emulation.planning.dilation import with_dilation
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import RunOutcome, emulate
@@ -38,13 +38,14 @@ from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
 from emulation.simulation.run import simulate
 from emulation.simulation.twin import twin_plan
 from emulation.upkeep.clean import clean
+from record.callbacks import do_nothing
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from record.manifest import MODELLED, RungChoice
 from scenario.loading import load
 from scenario.model import AUTO
 from studies.junit import require_writable
-from studies.rehearsal import choose_dilation
+from studies.rehearsal import Rehearsing, deployed, rehearsing_here, sayer
 
 MakeTwin = Callable[[Path, Engine, EventTable, Console], bool]
 """Makes the twin of a run that was analysed, by `make_twin`."""
@@ -111,7 +112,7 @@ def run_scenario(request: EmulationRequest) -> ExitCode:
 def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> Callable[[Plan], RunOutcome]:
     """The function that runs a plan on the requested runtime. Raises `UserError`s for an impossible one."""
     if request.hosts is not None:
-        return _runner_on_hosts(request.hosts, request, console)
+        return _runner_on_hosts(request.hosts, request, costs, console)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
     if isinstance(rungs, Simulated):
         if request.twin:
@@ -123,8 +124,11 @@ def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> 
     return partial(_emulate, rungs, request, costs, console)
 
 
-def _runner_on_hosts(inventory: Path, request: EmulationRequest, console: Console) -> Callable[[Plan], RunOutcome]:
+def _runner_on_hosts(
+    inventory: Path, request: EmulationRequest, costs: Calibration, console: Console
+) -> Callable[[Plan], RunOutcome]:
     """Loads Ansible only where it is used."""
+    from command_line.commands.hosts import room_of  # noqa: PLC0415
     from emulation.multi_host.inventory import read_hosts  # noqa: PLC0415
     from emulation.multi_host.run import HostsRequest, emulate_on_hosts  # noqa: PLC0415
 
@@ -135,10 +139,17 @@ def _runner_on_hosts(inventory: Path, request: EmulationRequest, console: Consol
     with tempfile.TemporaryDirectory(prefix="inventory-") as private:
         hosts = read_hosts(inventory, Path(private))
 
+    def deploy(plan: Plan, directory: Path, when_over: Callable[[], None] = do_nothing) -> RunOutcome:
+        wanted = HostsRequest(plan, hosts, request.runtime, request.links, directory)
+        return emulate_on_hosts(wanted, console, when_over)
+
     def run(plan: Plan) -> RunOutcome:
+        if plan.scenario.time_dilation == AUTO:
+            fewest = min(len(variant.overlay.brokers) for variant in plan.variants)
+            rehearsing = Rehearsing(costs, room_of(inventory, fewest), deployed(deploy), sayer(console))
+            plan = with_dilation(plan, rehearsing.choose([plan]))
         console.print(f"run      {plan.run_id}", markup=False, soft_wrap=True)
-        wanted = HostsRequest(plan, hosts, request.runtime, request.links, request.out)
-        return emulate_on_hosts(wanted, console, request.engine.begin)
+        return deploy(plan, request.out, request.engine.begin)
 
     return run
 
@@ -148,7 +159,7 @@ def _emulate(rungs: Rungs, request: EmulationRequest, costs: Calibration, consol
     if cleaned.anything:
         console.print(str(cleaned), markup=False)
     if plan.scenario.time_dilation == AUTO:
-        plan = with_dilation(plan, choose_dilation([plan], rungs, console, costs))
+        plan = with_dilation(plan, rehearsing_here(rungs, console, costs).choose([plan]))
     _announce(console, plan, rungs.runtime, rungs.links)
     return emulate(plan, rungs, request.out, console, request.engine.begin, calibration=costs)
 

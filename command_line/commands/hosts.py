@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from emulation.ansible import PlayCancelledError, Played, TaskResult, play
+from emulation.host.room import Host, shared_by
 from emulation.multi_host.check import Facts
 from emulation.multi_host.connection import connections
 from emulation.multi_host.inventory import Hosts, read_hosts
 from emulation.multi_host.product import pack
 from emulation.multi_host.run import check_variables, clean_variables, examined
-from emulation.run.interrupt import Interrupt
+from emulation.run.interrupt import Interrupt, Interrupted
 from emulation.upkeep.clean import clean
 from record.exit_codes import ExitCode
 
@@ -86,6 +87,19 @@ def check_hosts(inventory: Path) -> ExitCode:
     """`brokerlab hosts check`."""
     with _stage(inventory) as stage:
         return _check(stage)
+
+
+def room_of(inventory: Path, most: int) -> Host:
+    """The room of the hosts that share an overlay, of which at most so many take part.
+
+    Raises `UserError`s, and `Interrupted` where the user ended it.
+    """
+    with _stage(inventory) as stage:
+        try:
+            facts = examined(stage.play("check.yml", check_variables(stage.hosts, stage.hosts.members)))
+        except PlayCancelledError as error:
+            raise Interrupted from error
+        return shared_by([facts[member.name].room for member in stage.hosts.members[:most]])
 
 
 def clean_hosts(inventory: Path) -> ExitCode:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -16,15 +17,18 @@ from rich.text import Text
 
 from analysis.claims import Claim, Claims, JudgedClaim, judge, load_claims
 from analysis.claims.quick_forms import load_quick_forms
+from emulation.run.interrupt import Interrupted
 from emulation.run.progress import duration
 from emulation.runtimes.ladder import RUNTIMES
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
+from scenario.model import AUTO
 from studies.cells.attempt import CellFailure
 from studies.cells.board import ConsoleBoard, RemainingTime
 from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.failures import failed_code, failure_lines
 from studies.cells.scheduler import run_cells
+from studies.dilations import rehearsing_for
 from studies.reproduction import (
     MeasuredExperiment,
     ReproductionCell,
@@ -137,6 +141,11 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
         changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
         runtime = f"{request.options.runtime} on {request.options.location}"
         console.print(f"{runtime}{changed}", markup=False, soft_wrap=True)
+        try:
+            needed = _dilated(reproduction, request.options, needed, console)
+        except Interrupted:
+            console.print("interrupted while a rehearsal chose a time dilation; nothing more was run")
+            return ExitCode.INTERRUPTED
         if _run(reproduction, request.options, needed, console):
             return _conclude(reproduction, len(needed), time.monotonic() - began, show, console)
         console.print(
@@ -155,6 +164,22 @@ def _needed(reproduction: Reproduction, request: ReproductionRequest) -> list[Re
     for cell in needed:
         store.forget(cell)
     return needed
+
+
+def _dilated(
+    reproduction: Reproduction, options: ExecutorOptions, needed: Sequence[ReproductionCell], console: Console
+) -> list[ReproductionCell]:
+    """The cells, those of a scenario that leaves its time dilation to rehearsals with the one for all of its runs."""
+    chosen = {run.scenario: run.dilation for _, runs in reproduction.runs for run in (made.result for made in runs)}
+    for cell in needed:
+        name = cell.experiment.name
+        if cell.experiment.resolved["time_dilation"] != AUTO or chosen.get(name, UNSET) is not UNSET:
+            continue
+        rehearsing = rehearsing_for(options, console)
+        if rehearsing is None:
+            break
+        chosen[name] = rehearsing.choose([cell.plan()])
+    return [replace(cell, dilation=chosen.get(cell.experiment.name, UNSET)) for cell in needed]
 
 
 def _run(

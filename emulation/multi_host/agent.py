@@ -33,6 +33,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from msgspec import UNSET
 from rich.console import Console
 
 from emulation.host.journal import Resource
@@ -43,6 +44,7 @@ from emulation.multi_host.placement import Placement, place_brokers
 from emulation.multi_host.signals import SIGNALS, Signals
 from emulation.network.host_tunnels import HostTunnels, Peer, ResponderProcess, require_route
 from emulation.network.probing.echo import Clock, FarHost
+from emulation.planning.dilation import with_dilation
 from emulation.planning.plan import Plan, VariantPlan, make_plan
 from emulation.run import RunOutcome, emulate, host_share
 from emulation.run.context import HostRunContext
@@ -83,6 +85,8 @@ class Agent:
     def _plan(self) -> Plan:
         """The plan of the whole run, under this host's id of the run."""
         plan = make_plan(Scenario.model_validate(self._share.scenario, context={"directory": self._directory}))
+        if self._share.dilation is not UNSET:
+            plan = with_dilation(plan, self._share.dilation)
         return replace(plan, run_id=self._share.share_id, created=datetime.fromisoformat(self._share.created))
 
     @contextmanager

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 import msgspec
 
 from emulation.host.docker_host import docker_client, find_image
+from emulation.host.room import Host, this_host
 from emulation.network.drivers import usable_drivers
 from emulation.network.host_tunnels import require_route
 from emulation.network.model import NetworkError
-from emulation.planning.carrying import Host, this_host
 from emulation.runtimes.ladder import AUTO
 from record.errors import BadInputError, HostError
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from record.errors import BadInputError
+from record.manifest import ChosenDilation
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +37,8 @@ class ShareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """All hosts of the run. The clock of the first one is the run's clock."""
     scenario: dict[str, Any]
     """The scenario of its file with overrides applied."""
+    dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
+    """The time dilation of all variants, where rehearsals chose it."""
     runtime: str
     links: str
     vxlan_port: int

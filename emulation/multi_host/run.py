@@ -280,6 +280,7 @@ class HostsRun:
                 host=member.name,
                 members=self._members,
                 scenario=scenario,
+                dilation=plan.dilation,
                 runtime=runtime,
                 links=links,
                 vxlan_port=hosts.vxlan_port,

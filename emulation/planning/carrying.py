@@ -9,11 +9,9 @@ add or remove the link. `python -m benchmarks.motion` measures the rate at which
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 
+from emulation.host.room import Host
 from emulation.network.model import LinkDriver
 from emulation.planning.plan import VariantPlan
 from record.errors import HostError
@@ -28,34 +26,6 @@ BROKER_MEMORY = 32_000_000
 """Bytes that a broker adds to a host's: its share of what brokers have in common included, and its sandbox."""
 RUN_MEMORY = 350_000_000
 """Bytes of emulator, relay, drivers and Docker."""
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """The room that a host has."""
-
-    processors: int
-    memory: int
-    """Bytes that new processes may use."""
-
-
-def this_host(proc: Path = Path("/proc"), container: Path = Path("/sys/fs/cgroup")) -> Host:
-    """The room now on this host (proc(5), MemAvailable), and in the container that this process may run in."""
-    facts = dict(line.split(":") for line in (proc / "meminfo").read_text(encoding="ascii").splitlines())
-    memory = int(facts["MemAvailable"].split()[0]) << 10
-    if (inside := _memory_in(container)) is not None:
-        memory = min(memory, inside)
-    return Host(len(os.sched_getaffinity(0)), memory)
-
-
-def _memory_in(container: Path) -> int | None:
-    """Bytes below the limit of a control group (version 2); None where there is no limit."""
-    try:
-        limit, used, facts = ((container / f"memory.{name}").read_text() for name in ("max", "current", "stat"))
-        files = dict(line.split() for line in facts.splitlines())["inactive_file"]  # given up when memory is short
-        return int(limit) - int(used) + int(files)
-    except (OSError, KeyError, ValueError):
-        return None
 
 
 def memory_of(brokers: int) -> int:

@@ -174,8 +174,8 @@ class Plan:
         """Raises `BadInputError` where the time dilation is left to rehearsals, and none was chosen."""
         if self.scenario.time_dilation == AUTO and self.dilation is msgspec.UNSET:
             raise BadInputError(
-                "time_dilation: `auto` is for `brokerlab emulate` and `brokerlab campaign` on one host; write a "
-                "factor here, such as the one that `brokerlab check` predicts"
+                "time_dilation: `auto` is for the commands emulate, campaign and reproduce, which rehearse first; "
+                "write a factor here, such as the one that `brokerlab check` predicts"
             )
 
     def require_possible(self, runtime: str) -> None:

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from emulation.host.room import Host
 from emulation.planning.calibration import Calibration, HostCosts
-from emulation.planning.carrying import Host, memory_of
+from emulation.planning.carrying import memory_of
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.prediction.contention import lateness, mean_lateness
 from emulation.prediction.rehearsal import Rehearsal, rehearse

@@ -18,10 +18,11 @@ from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
 from emulation.host.reference_loops import loop_times
 from emulation.host.registry import register, unregister
+from emulation.host.room import this_host
 from emulation.host.run_paths import RunPaths
 from emulation.network.model import NetworkError
 from emulation.planning.calibration import Calibration, charged_costs, load_calibration
-from emulation.planning.carrying import require_carried, this_host
+from emulation.planning.carrying import require_carried
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import HostRunContext, open_log
 from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest

@@ -7,7 +7,7 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from emulation.planning.carrying import Host
+from emulation.host.room import Host
 from emulation.planning.plan import VariantPlan
 
 _THRESHOLDS = 100_000, 50, 100

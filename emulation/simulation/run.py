@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from emulation.fidelity import Measurements, judge_modelled
+from emulation.host.room import Host
 from emulation.host.run_paths import RunPaths
 from emulation.planning.calibration import Calibration, charged_costs, load_calibration
-from emulation.planning.carrying import Host
 from emulation.planning.plan import Plan, VariantPlan
 from emulation.run.context import RunContext, open_log
 from emulation.run.directory import RunOutcome, conclude, full_disk_in_words, save_overlays, write_manifest

@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from emulation.host.docker_host import docker_client, find_image
+from emulation.host.room import this_host
 from emulation.runtimes.process import closed_to_brokers
 from record.errors import HostError
 from record.manifest import MODELLED, RungChoice
@@ -299,21 +300,14 @@ def _pressure() -> HostFinding:
 
 def _size() -> tuple[HostFinding, ...]:
     """CPUs, memory and disk compared with the requirements of the quickstart."""
-    memory = _available_memory()
-    disk = shutil.disk_usage(Path.cwd()).free
-    cpus = len(os.sched_getaffinity(0))
+    room, disk = this_host(), shutil.disk_usage(Path.cwd()).free
+    memory, cpus = room.memory, room.processors
     cost = "large overlays will be judged DEGRADED or INVALID"
     return (
         _enough("CPUs", cpus, _ENOUGH_CPUS, f"{cpus} ({platform.machine()}, Python {platform.python_version()})", cost),
         _enough("memory", memory, _ENOUGH_MEMORY, f"{memory / (1 << 30):.1f} GiB available", cost),
         _enough("disk", disk, _ENOUGH_DISK, f"{disk / (1 << 30):.1f} GiB free here", "long runs may fill it"),
     )
-
-
-def _available_memory() -> int:
-    """Bytes that are available to new processes (proc(5), MemAvailable)."""
-    facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-    return int(facts["MemAvailable"].split()[0]) << 10
 
 
 def _enough(subject: str, there: int, wanted: int, found: str, cost: str) -> HostFinding:

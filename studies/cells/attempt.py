@@ -17,7 +17,6 @@ from emulation.runtimes.ladder import SIMULATED
 from record.errors import UserError
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity
-from record.manifest import ChosenDilation
 from record.slower_run import others_took_much
 from studies.cells.cell import AnyCell, CellResult, Result, Result_co
 
@@ -62,8 +61,6 @@ class CellRequest:
     cell: AnyCell
     runtime: str
     keep: Keep
-    dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
-    """The time dilation of all cells, where rehearsals chose it."""
     study: str = ""
     """Identifies the directory of the cells; the same after it was resumed. Empty for simulated cells, as the next."""
     command: str = ""

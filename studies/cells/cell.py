@@ -15,6 +15,7 @@ from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import RunOutcome
 from emulation.simulation.run import simulate
 from record.files import replace_file
+from record.manifest import ChosenDilation
 from scenario.loading import load_text
 from scenario.yaml_files.source import as_yaml, parse
 
@@ -63,6 +64,8 @@ class Cell(ABC, Generic[Result_co]):
     """The whole resolved scenario, with seed and faults, as YAML in the form of JSON."""
     cost: float = 1.0
     """The time that the cell takes in comparison with others of the study, in any unit."""
+    dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
+    """The time dilation, where the scenario leaves it to rehearsals and they chose one."""
 
     @property
     def fingerprint(self) -> str:

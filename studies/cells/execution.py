@@ -67,8 +67,8 @@ def _run(request: CellRequest, rungs: Rungs | Simulated, directory: Path, consol
     if isinstance(rungs, Simulated):
         directory.mkdir(parents=True, exist_ok=True)
         return request.cell.simulate(plan, directory)
-    if request.dilation is not UNSET:
-        plan = with_dilation(plan, request.dilation)
+    if request.cell.dilation is not UNSET:
+        plan = with_dilation(plan, request.cell.dilation)
     clean(None if rungs.docker is None else rungs.docker.client)
     return emulate(plan, rungs, directory, console, do_nothing)
 

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import UNSET, UnsetType
+
 from analysis.claims import Claim, Measurement
 from analysis.claims.figures import DrawnFigure, draw
 from analysis.claims.measured_run import MeasuredRun, open_measured
@@ -16,6 +18,7 @@ from emulation.planning.plan import Plan
 from emulation.run.directory import RunOutcome
 from emulation.runtimes.ladder import SIMULATED
 from emulation.simulation.run import simulate
+from record.manifest import ChosenDilation
 from scenario.yaml_files.source import as_yaml
 from studies.cells import Cell, CellResult
 from studies.reproduction.plan import Experiment
@@ -36,6 +39,8 @@ class ReproductionResult(CellResult, frozen=True, kw_only=True):
     """Digest of the code behind it (`program_digest`); empty for a result of a version without it."""
     twin: tuple[BesideTwin, ...] = ()
     """Variants on real brokers beside their simulated twins; empty for a simulated run."""
+    dilation: ChosenDilation | UnsetType = UNSET
+    """The time dilation of all runs of the scenario, where rehearsals chose it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +88,7 @@ class ReproductionCell(Cell[ReproductionResult]):
             fidelity=summary.fidelity,
             program=self.experiment.program,
             twin=() if runtime == SIMULATED else beside_twin(self.plan(), outcome.directory),
+            dilation=UNSET if runtime == SIMULATED else self.dilation,
         )
 
 

@@ -160,6 +160,8 @@ def closing_lines(judgements: Sequence[JudgedClaim], results: Sequence[Reproduct
     doubtful = {f"{run.scenario}, seed {run.seed} ({run.fidelity})" for run in results if run.fidelity != "VALID"}
     if doubtful:
         yield f"the emulation did not meet the scenario in these runs, so they may mislead: {_some(doubtful)}"
+    chosen = {run.scenario: run.dilation for run in results if run.dilation is not msgspec.UNSET}
+    yield from (f"time dilation of {name} {dilation.in_words()}" for name, dilation in chosen.items())
     yield from twin_lines([(f"{run.scenario}, seed {run.seed}", run.twin) for run in results])
 
 

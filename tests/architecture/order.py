@@ -89,7 +89,7 @@ ROOMS: Mapping[str, Floors] = {
     "studies": _floors(
         "calibration junit rehearsal",
         "cells",
-        "reproduction",
+        "dilations reproduction",
         "conformance fitting verdict_cases",
         "campaign",
     ),

@@ -11,8 +11,8 @@ import pytest
 
 from analysis.tables.budget import DelayParts
 from analysis.tables.summary import Delay, DelayBudget, VariantSummary
+from emulation.host.room import Host
 from emulation.planning.calibration import Calibration
-from emulation.planning.carrying import Host
 from emulation.planning.dilation import with_dilation
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import RunOutcome
@@ -21,7 +21,15 @@ from emulation.simulation.run import simulate
 from record import manifest
 from scenario.loading import load_text
 from studies import rehearsal
-from studies.rehearsal import MOST_ROUNDS, REHEARSED, Rehearsing, contention_share, next_factor, rehearsed_scenario
+from studies.rehearsal import (
+    MOST_ROUNDS,
+    REHEARSED,
+    Rehearsing,
+    contention_share,
+    deployed,
+    next_factor,
+    rehearsed_scenario,
+)
 
 SCENARIO = """
 name: pair
@@ -51,7 +59,7 @@ class Stage:
         self.lines: list[str] = []
         self.interrupted = False
         costs = Calibration(frame=frame, work={"publish": 1})
-        self.rehearsing = Rehearsing(costs, Host(1, 1 << 30), self._deploy, self.lines.append)
+        self.rehearsing = Rehearsing(costs, Host(1, 1 << 30), deployed(self._deploy), self.lines.append)
 
     def _deploy(self, plan: Plan, directory: Path) -> RunOutcome:
         self.deployed.append(plan)

@@ -255,7 +255,6 @@ class HostExecutor:
             cell=cell,
             runtime=self._options.runtime,
             keep=self._options.keep,
-            dilation=self._options.dilation,
         )
         owner = this_process()
         return {

@@ -7,12 +7,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from msgspec import UNSET, UnsetType
-
 from emulation.ansible import Inventory, local_inventory
 from emulation.runtimes.ladder import SIMULATED
 from record.errors import BadInputError
-from record.manifest import ChosenDilation
 from studies.cells.attempt import AnyAttempt, CellFailure, Keep
 from studies.cells.cell import AnyCell
 
@@ -58,9 +55,6 @@ class ExecutorOptions:
     """Simulations in parallel on this host; None means one for each CPU."""
     master: str | None = None
     """The URL of a Spark master, for simulated cells; None means no Spark."""
-
-    dilation: ChosenDilation | UnsetType = UNSET
-    """The time dilation of all cells; not set where their scenarios state it."""
 
     def __post_init__(self) -> None:
         if self.master is not None and self.runtime != SIMULATED:

@@ -9,7 +9,7 @@ import pytest
 
 from command_line.commands import check
 from command_line.commands.check import CheckRequest, check_scenario
-from emulation.planning.carrying import Host
+from emulation.host.room import Host
 from record.errors import UserError
 from record.exit_codes import ExitCode
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from emulation.host.room import Host
 from emulation.multi_host.check import Facts, common
 from emulation.multi_host.inventory import read_hosts
 from emulation.multi_host.run import require_times_only
-from emulation.planning.carrying import Host
 from record.errors import BadInputError, HostError
 from scenario.faults import Counter, CountReached, FaultSchedule
 from scenario.faults.planning import ScheduledFault

@@ -12,18 +12,22 @@ import msgspec
 import pytest
 
 from emulation.ansible import Inventory, PlayCancelledError, Played, PlayError, TaskFailure, TaskResult
+from emulation.host.room import Host
 from emulation.host.run_paths import RunPaths
 from emulation.multi_host import run
+from emulation.multi_host.agent import Agent
 from emulation.multi_host.check import Facts
 from emulation.multi_host.gather import HOSTS
 from emulation.multi_host.inventory import Hosts
 from emulation.multi_host.model import read_share_request
 from emulation.multi_host.run import HostsRequest, HostsRun
-from emulation.planning.carrying import Host
+from emulation.planning.dilation import with_dilation
 from emulation.planning.plan import make_plan
 from emulation.run.interrupt import Interrupt
+from record import manifest
+from record.errors import HostError
 from record.exit_codes import ExitCode
-from record.manifest import HostRecord, Manifest
+from record.manifest import ChosenDilation, HostRecord, Manifest
 from scenario.loading import load_text
 from tests.emulation.multi_host.shares import MEMBERS, hand_in
 
@@ -85,10 +89,14 @@ def paths(tmp_path: Path) -> RunPaths:
     return paths
 
 
-def hosts_run(plays: Plays, monkeypatch: pytest.MonkeyPatch) -> tuple[HostsRun, list[str]]:
+def hosts_run(
+    plays: Plays, monkeypatch: pytest.MonkeyPatch, scenario: str = SCENARIO, chosen: ChosenDilation | None = None
+) -> tuple[HostsRun, list[str]]:
     """The run, and the lines that it prints."""
     monkeypatch.setattr(run, "play", plays)
-    plan = make_plan(load_text(SCENARIO, "two.yaml"))
+    plan = make_plan(load_text(scenario, "two.yaml"))
+    if chosen is not None:
+        plan = with_dilation(plan, chosen)
     hosts = Hosts(Inventory({}, ("h1", "h2")), MEMBERS, vxlan_port=1, echo_port=2)
     request = HostsRequest(plan, hosts, "process", "userspace", plays.paths.directory)
     progress = MagicMock()
@@ -107,6 +115,31 @@ def test_a_brokers_defect_on_one_host_is_the_outcome_of_all(
     assert not outcome.interrupted
     assert f"h2: {DEFECT}" in lines
     assert plays.played == ["begin.yml", "run.yml", "end.yml"]
+
+
+def test_a_host_that_is_too_small_for_its_share_is_named_and_the_others_do_not_help(
+    paths: RunPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts, _ = hosts_run(Plays(ExitCode.HOST, tmp_path, paths), monkeypatch)
+    rooms = {"h1": Host(64, 1 << 40), "h2": Host(1, 300_000_000)}
+    facts = {name: msgspec.structs.replace(FACTS, room=room) for name, room in rooms.items()}
+    monkeypatch.setattr(run, "examined", lambda _: facts)
+    with pytest.raises(HostError, match=r"^1 brokers take about 0\.4 GB of memory, and h2 has 0\.3 GB left"):
+        hosts.execute(lambda: None)
+
+
+def test_hosts_run_with_the_dilation_that_was_chosen(
+    paths: RunPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = ChosenDilation(factor=3.0, variant="base", planned=2.0, kept=True)
+    text = f"{SCENARIO}time_dilation: auto\n"
+    hosts, _ = hosts_run(Plays(ExitCode.BROKER_DEFECT, tmp_path, paths), monkeypatch, text, chosen)
+    hosts.execute(lambda: None)
+    assert manifest.read(paths.directory).dilation == chosen
+    for member in MEMBERS:
+        share = read_share_request(paths.directory / HOSTS / member.name / "share.json")
+        plan = Agent(share, paths.directory, MagicMock())._plan()
+        assert plan.dilation == chosen and [variant.scenario.dilation for variant in plan.variants] == [3.0]
 
 
 def test_another_failure_of_a_host_ends_the_run_on_all_with_its_message(

@@ -10,9 +10,10 @@ from unittest import mock
 import pytest
 from rich.console import Console
 
+from emulation.host.room import Host
 from emulation.network.model import LinkDriver
 from emulation.planning import carrying
-from emulation.planning.carrying import MOST_CHANGES_A_SECOND, Host, memory_of, require_carried, this_host
+from emulation.planning.carrying import MOST_CHANGES_A_SECOND, memory_of, require_carried
 from emulation.run import emulate
 from emulation.runtimes.ladder import Rungs
 from record.errors import HostError
@@ -70,13 +71,3 @@ def test_a_run_is_refused_before_its_directory_is_made(tmp_path: Path, monkeypat
     with pytest.raises(HostError, match="enough for 0"):
         emulate(planned(tmp_path), rungs, tmp_path / "runs", Console(file=StringIO()), mock.Mock())
     assert not (tmp_path / "runs").exists()
-
-
-def test_the_room_of_this_host_is_read_off_the_kernel(tmp_path: Path) -> None:
-    (tmp_path / "meminfo").write_text("MemTotal:  100 kB\nMemAvailable:  64 kB\n")
-    assert this_host(tmp_path, tmp_path / "none").memory == 64 << 10
-    for name, text in (("max", "40000\n"), ("current", "30000\n"), ("stat", "anon 5\ninactive_file 2000\n")):
-        (tmp_path / f"memory.{name}").write_text(text)
-    assert this_host(tmp_path, tmp_path).memory == 12_000
-    (tmp_path / "memory.max").write_text("max\n")
-    assert this_host(tmp_path, tmp_path).memory == 64 << 10

@@ -43,7 +43,10 @@ def planned(more: str = "") -> Plan:
 
 
 def test_a_run_whose_dilation_nobody_chose_is_refused_before_it_begins(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"^time_dilation: `auto` is for `brokerlab emulate`.*`brokerlab check`"):
+    with pytest.raises(
+        BadInputError,
+        match=r"^time_dilation: `auto` is for the commands emulate, campaign and reproduce.*`brokerlab check`",
+    ):
         emulate(planned(), RUNGS, tmp_path / "runs", Console(file=StringIO()), mock.Mock())
     assert not (tmp_path / "runs").exists()
 

@@ -6,8 +6,9 @@ from unittest import mock
 
 import pytest
 
+from emulation.host.room import Host
 from emulation.planning.calibration import Calibration, HostCosts, load_calibration
-from emulation.planning.carrying import Host, memory_of
+from emulation.planning.carrying import memory_of
 from emulation.planning.plan import Plan, make_plan
 from emulation.prediction.predict import MOST_CONTENTION, WAKING, VariantPrediction, predict
 from emulation.prediction.rehearsal import rehearse

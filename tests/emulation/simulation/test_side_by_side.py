@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from emulation.fidelity import Measurements
+from emulation.host.room import Host
 from emulation.host.worker_processes import WorkFailedError
-from emulation.planning.carrying import Host
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.context import RunContext
 from emulation.run.directory import RunOutcome

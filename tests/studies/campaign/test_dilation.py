@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from unittest.mock import Mock
@@ -10,7 +11,6 @@ import pytest
 from msgspec import UNSET
 from rich.console import Console
 
-from command_line.commands import campaign as command
 from command_line.commands.campaign import dilation_of_all
 from emulation.ansible import Inventory
 from emulation.planning.plan import Plan
@@ -20,6 +20,7 @@ from emulation.simulation.run import simulate
 from record import manifest
 from record.errors import BadInputError
 from record.manifest import ChosenDilation, RungChoice
+from studies import dilations
 from studies.campaign import Campaign, CampaignCell, cells, load_campaign
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.matrix import summarise
@@ -27,6 +28,7 @@ from studies.campaign.sentences import closing_lines
 from studies.cells import execution
 from studies.cells.attempt import CellRequest, Keep
 from studies.cells.executors.interface import ExecutorOptions
+from studies.rehearsal import Rehearsing
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
 
 CHOSEN = ChosenDilation(factor=4.0, variant="base", planned=4.0, kept=True)
@@ -39,8 +41,8 @@ CONSOLE = Console(file=StringIO())
 def rehearsed(monkeypatch: pytest.MonkeyPatch) -> Mock:
     """The choice by rehearsals, which are left out."""
     choice = Mock(return_value=CHOSEN)
-    monkeypatch.setattr(command, "choose_dilation", choice)
-    monkeypatch.setattr(command, "choose", lambda *_: RUNGS)
+    monkeypatch.setattr(Rehearsing, "choose", choice)
+    monkeypatch.setattr(dilations, "choose", lambda *_: RUNGS)
     return choice
 
 
@@ -60,7 +62,7 @@ def options(runtime: str = "process", inventory: Inventory | None = None) -> Exe
 def test_it_is_chosen_once_of_all_factors_and_kept_for_a_resumed_campaign(tmp_path: Path, rehearsed: Mock) -> None:
     _, made, directory = planned(tmp_path)
     assert dilation_of_all(CONSOLE, options(), directory, made) == CHOSEN
-    (plans, _, _), _ = rehearsed.call_args
+    (plans,), _ = rehearsed.call_args
     assert {plan.scenario.routing.options["publications"] for plan in plans} == {"fixed", "dynamic"}
     assert len(plans) == 2, "seeds and faults change the load little"
     assert dilation_of_all(CONSOLE, options(), CampaignDirectory(directory.path), made) == CHOSEN
@@ -76,10 +78,10 @@ def test_it_is_not_chosen_for_simulated_cells_nor_where_it_is_stated(tmp_path: P
     rehearsed.assert_not_called()
 
 
-def test_other_hosts_need_a_number(tmp_path: Path, rehearsed: Mock) -> None:
+def test_cells_on_other_hosts_get_the_one_that_is_chosen_there(tmp_path: Path, rehearsed: Mock) -> None:
     _, made, directory = planned(tmp_path)
-    with pytest.raises(BadInputError, match=r"^time_dilation: `auto` .*--inventory names others; write a factor"):
-        dilation_of_all(CONSOLE, options(inventory=Inventory({}, ("h1",))), directory, made)
+    there = options(inventory=Inventory({}, ("h1", "h2")))
+    assert dilation_of_all(CONSOLE, there, directory, made) == CHOSEN == CampaignDirectory(directory.path).dilation
 
 
 def test_every_cell_runs_with_it_and_its_manifest_states_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +93,7 @@ def test_every_cell_runs_with_it_and_its_manifest_states_it(tmp_path: Path, monk
     monkeypatch.setattr(execution, "clean", Mock())
     monkeypatch.setattr(execution, "emulate", emulated)
     _, made, _ = planned(tmp_path)
-    request = CellRequest(cell=made[0], runtime="process", keep=Keep.ALL, dilation=CHOSEN)
+    request = CellRequest(cell=replace(made[0], dilation=CHOSEN), runtime="process", keep=Keep.ALL)
     attempt = execution.run_cell(CellRequest.decode(request.encode()), tmp_path / "work", CONSOLE)
     record = manifest.read(tmp_path / "work" / str(attempt.run))
     assert record.dilation == CHOSEN and [variant.time_dilation for variant in record.variants] == [4.0]

@@ -23,7 +23,7 @@ _DECODER = msgspec.json.Decoder(TraceRecord)
 _WORK = frozenset({Event.RECEIVED, Event.MATCHED})
 
 
-def _cell(measure: str, directory: Path, scenario: str = TINY) -> ReproductionCell:
+def cell_of(measure: str, directory: Path, scenario: str = TINY) -> ReproductionCell:
     directory.mkdir(exist_ok=True)
     (directory / "tiny.yaml").write_text(scenario)
     recipe = Recipe(scenario="tiny.yaml", measure=measure)
@@ -33,7 +33,7 @@ def _cell(measure: str, directory: Path, scenario: str = TINY) -> ReproductionCe
 
 
 def _records(measure: str, directory: Path) -> list[TraceRecord]:
-    cell = _cell(measure, directory)
+    cell = cell_of(measure, directory)
     outcome = cell.simulate(cell.plan(), directory)
     files = sorted(log_files(outcome.directory / LOGS))
     return [record for file in files for record in _DECODER.decode_lines(file.read_bytes())]
@@ -56,7 +56,7 @@ def test_timed_measures_exist(name: str) -> None:
 
 def test_another_process_measures_the_same_without_the_scenarios_file(tmp_path: Path) -> None:
     varied = f"{TINY}vary: {{topology.brokers: [4, 3], routing.publications: [fixed, dynamic]}}\n"
-    cell = _cell("received twice", tmp_path, varied)
+    cell = cell_of("received twice", tmp_path, varied)
     here = run_here(cell, tmp_path / "here")
     assert here.measurements["x"].checked > 0
     (tmp_path / "tiny.yaml").unlink()

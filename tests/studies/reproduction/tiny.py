@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET, UnsetType
+
 from analysis.claims import Measurement
+from record.manifest import ChosenDilation
 from studies.cells.attempt import Attempt
 from studies.reproduction import Experiment, ReproductionCell, ReproductionResult, ResultStore
 
@@ -21,12 +24,12 @@ def attempt(result: ReproductionResult, cpu_seconds: float = 1.0) -> Attempt[Rep
     return Attempt(host="here", began="2026-01-31T12:00:00+00:00", seconds=1.0, cpu_seconds=cpu_seconds, result=result)
 
 
-def measured(cell: ReproductionCell, value: float) -> ReproductionResult:
+def measured(cell: ReproductionCell, value: float, dilation: ChosenDilation | UnsetType = UNSET) -> ReproductionResult:
     """The result of a cell that measured this value for each of its claims."""
     return ReproductionResult(
         scenario=cell.experiment.name, seed=cell.seed, runtime=cell.runtime, fingerprint=cell.fingerprint,
         measurements={claim.id: Measurement(values=(value,)) for claim in cell.experiment.claims},
-        delivery=["correct"], fidelity="VALID", program=cell.experiment.program,
+        delivery=["correct"], fidelity="VALID", program=cell.experiment.program, dilation=dilation,
     )  # fmt: skip
 
 

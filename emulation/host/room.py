@@ -1,0 +1,44 @@
+"""The room of hosts: the processors that a run may use, and the memory that is left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The room that a host has."""
+
+    processors: int
+    memory: int
+    """Bytes that new processes may use."""
+
+
+def this_host(proc: Path = Path("/proc"), container: Path = Path("/sys/fs/cgroup")) -> Host:
+    """The room now on this host (proc(5), MemAvailable), and in the container that this process may run in."""
+    facts = dict(line.split(":") for line in (proc / "meminfo").read_text(encoding="ascii").splitlines())
+    memory = int(facts["MemAvailable"].split()[0]) << 10
+    if (inside := _memory_in(container)) is not None:
+        memory = min(memory, inside)
+    return Host(len(os.sched_getaffinity(0)), memory)
+
+
+def shared_by(hosts: Sequence[Host]) -> Host:
+    """The room of several hosts for an overlay that they share.
+
+    All get as many brokers, so each counts as much as the smallest one: what the others have more stays unused.
+    """
+    return Host(len(hosts) * min(host.processors for host in hosts), len(hosts) * min(host.memory for host in hosts))
+
+
+def _memory_in(container: Path) -> int | None:
+    """Bytes below the limit of a control group (version 2); None where there is no limit."""
+    try:
+        limit, used, facts = ((container / f"memory.{name}").read_text() for name in ("max", "current", "stat"))
+        files = dict(line.split() for line in facts.splitlines())["inactive_file"]  # given up when memory is short
+        return int(limit) - int(used) + int(files)
+    except (OSError, KeyError, ValueError):
+        return None

@@ -1,0 +1,21 @@
+"""The room of hosts, as the kernel states it, and of several that share an overlay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emulation.host.room import Host, shared_by, this_host
+
+
+def test_the_room_of_this_host_is_read_off_the_kernel(tmp_path: Path) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal:  100 kB\nMemAvailable:  64 kB\n")
+    assert this_host(tmp_path, tmp_path / "none").memory == 64 << 10
+    for name, text in (("max", "40000\n"), ("current", "30000\n"), ("stat", "anon 5\ninactive_file 2000\n")):
+        (tmp_path / f"memory.{name}").write_text(text)
+    assert this_host(tmp_path, tmp_path).memory == 12_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert this_host(tmp_path, tmp_path).memory == 64 << 10
+
+
+def test_hosts_that_share_an_overlay_count_as_much_as_the_smallest_each() -> None:
+    assert shared_by([Host(2, 100), Host(8, 50), Host(16, 400)]) == Host(6, 150)
