@@ -27,8 +27,8 @@ import msgspec
 from benchmarks.support.growth import Growth
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from benchmarks.throughput import JUDGED, OVERLAYS, run_trial
-from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
+from broker_service.core.broker import Broker
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import BrokerId, ClientRequest, Message, Operation

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from broker_service.disturbance import Disturbance
 from record.sample import PublicationSample
 from record.service_time import ServiceTime
 
@@ -81,6 +80,30 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             value = getattr(self, name)
             if not isinstance(value, bool) and not 0 < value < math.inf:
                 raise ValueError(f"{name}: must be more than 0, not {value}")
+
+
+class Disturbance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Disturbance of the messages on a link: chances of each to be lost, repeated or held back, at most one of them."""
+
+    lose: float = 0.0
+    """Share that is lost, 0 to 1, as are the other two."""
+    repeat: float = 0.0
+    """Share of the messages that comes twice."""
+    hold: float = 0.0
+    """Share that is held back, so that later messages overtake it."""
+    held_for: float = 0.0
+    """Seconds for which a message is held back."""
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for shares that are none or exceed 1 together, and for a hold without its time."""
+        shares = (self.lose, self.repeat, self.hold)
+        if not all(0.0 <= share <= 1.0 for share in shares) or sum(shares) > 1.0:
+            raise ValueError("lose, repeat and hold are shares from 0 to 1, and 1 together at most")
+        if not 0.0 <= self.held_for < float("inf") or (self.hold and not self.held_for):
+            raise ValueError("messages are held back for a time above 0")
+
+    def __bool__(self) -> bool:
+        return bool(self.lose or self.repeat or self.hold)
 
 
 class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

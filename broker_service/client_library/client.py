@@ -106,8 +106,9 @@ class Session:
 
     def __init__(self, address: str, limits: SessionLimits | None = None) -> None:
         """`address` is one that the broker listens on: `unix:/path` or `host:port`."""
-        self._transport = ClientSession(address, self._on_event, limits)
-        self._transport.on_down = self._on_down
+        self.transport = ClientSession(address, self._on_event, limits)
+        """The session as its logical clients share it."""
+        self.transport.on_down = self._on_down
         self.malformed = 0
         """Notifications whose content could not be read. Each was dropped, because brokers pass content on unread and
         so any publisher's neighbour could end the sessions of others by it."""
@@ -116,13 +117,13 @@ class Session:
 
     async def __aenter__(self) -> Self:
         """Connects. Raises `ConnectError` when no broker answers."""
-        await self._transport.open()
+        await self.transport.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._transport.close()
+        await self.transport.close()
         for client in self._clients.values():
             client.end()
         for answer in self._answers.values():
@@ -131,12 +132,12 @@ class Session:
     @property
     def connections(self) -> int:
         """Streams opened so far."""
-        return self._transport.connections
+        return self.transport.connections
 
     @property
     def announces_starts(self) -> bool:
         """True when the broker announces starts of subscriptions."""
-        return self._transport.announces_starts
+        return self.transport.announces_starts
 
     async def client(self, id: ClientId) -> Client:
         """Attaches a logical client. Names are unique among all clients of a broker: the latest to attach owns one."""
@@ -146,16 +147,12 @@ class Session:
 
     async def perform(self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"") -> None:
         """Carries out an operation other than a publication. Raises `RejectedError` or `TooLargeError`."""
-        number = self._transport.submit(client, operation, id, body)
+        number = self.transport.submit(client, operation, id, body)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
             await answer
         finally:
             del self._answers[number]
-
-    def publish(self, client: ClientId, id: str, body: bytes) -> None:
-        """Hands an encoded publication over. Raises `TooLargeError` or `SessionFullError`."""
-        self._transport.submit(client, Operation.PUBLISH, id, body)
 
     def _note_malformed(self, event: ClientEvent, error: ContentError) -> None:
         if not self.malformed:
@@ -283,7 +280,7 @@ class Client:
 
         Raises `TooLargeError`, or `SessionFullError` when too much waits to be sent already.
         """
-        self._session.publish(self.id, id, encode_publication(publication))
+        self._session.transport.submit(self.id, Operation.PUBLISH, id, encode_publication(publication))
 
     def notify(self, notification: Notification | Detection) -> None:
         """Adds a notification to those that iteration yields."""

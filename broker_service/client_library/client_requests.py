@@ -19,6 +19,7 @@ from typing import Final
 
 import msgspec
 
+from broker_service.core.progress import REPEATABLE
 from broker_service.language.model import shortened
 from broker_service.messages import (
     MOST_IN_DOUBT,
@@ -31,7 +32,6 @@ from broker_service.messages import (
     Welcome,
     answer,
 )
-from broker_service.sessions.progress import REPEATABLE
 from broker_service.transport.wire import LONGEST_NAME
 from record.callbacks import do_nothing
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from broker_service.broker import Broker
-from broker_service.config import LinkConfig
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance, LinkConfig
+from broker_service.core.broker import Broker
 from broker_service.generated import broker_pb2 as pb
 from broker_service.grpc_shell.link_ports import LinkPorts
 from broker_service.grpc_shell.listening import CannotListenError

@@ -11,8 +11,8 @@ import ipaddress
 import logging
 import time
 
-from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.core.broker import Broker
 from broker_service.grpc_shell.link_stream import LinkStream
 from broker_service.grpc_shell.service import Service
 from broker_service.links.backoff import phase_of

@@ -11,8 +11,8 @@ import functools
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
-from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
+from broker_service.core.broker import Broker
 from broker_service.grpc_shell.link_port import LinkPort, largest_link_frame
 from broker_service.grpc_shell.listening import bind
 from broker_service.grpc_shell.service import Service

@@ -26,10 +26,10 @@ from typing import Any, NoReturn
 import msgspec
 import uvloop
 
-from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, load
+from broker_service.core.broker import Broker
+from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
 from broker_service.errors import BrokerDefectError
-from broker_service.gauges import BufferGauges, LoadGauge, QueueGauges
 from broker_service.grpc_shell.control import Control
 from broker_service.grpc_shell.health import HEALTH
 from broker_service.grpc_shell.link_ports import LinkPorts
@@ -38,9 +38,9 @@ from broker_service.grpc_shell.refusals import RefusalLog
 from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.session import LinkViolationError, RefusedError
-from broker_service.process_gauges import SECOND, Ticker, resident_memory
 from broker_service.routing.interface import SetTimer
 from broker_service.storage import FileStorage
+from broker_service.tracing.process_gauges import SECOND, Ticker, resident_memory
 from broker_service.tracing.sampled_trace import long_waits, recorder_of
 from broker_service.tracing.trace_writer import FileTrace, NullTrace
 from broker_service.transport.duplex import StreamClosedError

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service import Handler, LongWaits, ServiceQueue, ServiceTotals, Work, single_messages
+from broker_service.service.service_queue import Handler, LongWaits, ServiceQueue, ServiceTotals, Work, single_messages
+from broker_service.service.turns import Turns
 from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.transport.due_writes import DueWrites
-from broker_service.turns import Turns
 from record.service_time import ServiceTime
 
 
@@ -72,10 +72,11 @@ class Service:
     def submit(self, handler: Handler, messages: Sequence[Any], size: int = 0) -> None:
         """Has messages of a sender handled, which came in together in `size` bytes; each sender has one `handler`."""
         queue = self._queue
-        if queue.immediate:
+        if queue.work is None and not queue.pieces:  # handled at once, without the queue
             self._at_once += len(messages)
             self._turns.submit(handler, messages, size)
-            self._schedule_turn()
+            if self._turns.waiting:
+                self._schedule_turn()
             return
         rests = queue.next_done is None
         queue.submit(self._clock(), handler, messages, size)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from broker_service.broker import Broker
 from broker_service.config import Limits
+from broker_service.core.broker import Broker
 from broker_service.grpc_shell.service import Service
 from broker_service.links.backlog import LOOK_AFTER, LOOKS, has_backlog
 from broker_service.messages import ACKNOWLEDGE_WITHIN, ACKNOWLEDGED_AT_ONCE, ClientRequest, Operation
-from broker_service.service import Handler
+from broker_service.service.service_queue import Handler
 from broker_service.transport.duplex import Duplex
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import Stream

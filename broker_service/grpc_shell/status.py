@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from broker_service.broker import Broker
+from broker_service.core.broker import Broker
 from broker_service.generated import broker_pb2 as pb
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId

@@ -23,6 +23,7 @@ from h2.errors import ErrorCodes
 from h2.exceptions import FrameTooLargeError, ProtocolError
 from h2.settings import SettingCodes
 
+from broker_service.service.turns import SLICE_TIME
 from broker_service.transport.allowance import (
     DATA_COST,
     LEAST_MESSAGE,
@@ -49,7 +50,6 @@ from broker_service.transport.frames import (
 )
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import STREAM_WINDOW, RpcStream
-from broker_service.turns import SLICE_TIME
 
 _CONNECTION_WINDOW = 1 << 30
 """Bytes that may be in flight on all streams of a connection, so that one that is not read does not stop the others."""

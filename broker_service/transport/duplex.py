@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 
 from broker_service.links.pacing import Pace
+from broker_service.service.turns import SLICE_TIME
 from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.stream import Stream
-from broker_service.turns import SLICE_TIME
 from record.callbacks import do_nothing
 from record.time_units import SECOND
 
@@ -200,7 +200,7 @@ class Duplex:
                 self._send(frames)
         except Exception as error:
             self._finish(error)
-        if self.idle:
+        if self._writable and not self._woken:
             self._rested.set()
 
     def _send(self, frames: Sequence[bytes]) -> None:

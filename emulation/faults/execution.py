@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from broker_service.tracing.trace import Trace
 from emulation.faults.injector import Action
 from emulation.live_overlay.contract import LiveOverlay

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from broker_service.config import BrokerConfig, Limits, LinkConfig
-from broker_service.disturbance import Disturbance
+from broker_service.config import BrokerConfig, Disturbance, Limits, LinkConfig
 from broker_service.routing import read_options
 from record.sample import PublicationSample
 from record.service_time import ServiceTime

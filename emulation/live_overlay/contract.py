@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from broker_service.grpc_shell.status import BrokerStatus
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties

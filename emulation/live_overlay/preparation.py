@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from broker_service.language import Advertisement, Subscription
 from broker_service.routing import read_options
-from broker_service.routing.options import MOST_PREPARED, ProtocolOptions
-from broker_service.routing.preparation import PlannedLink, PlannedMesh, Preparation
+from broker_service.routing.options import MOST_PREPARED, PlannedLink, PlannedMesh, Preparation, ProtocolOptions
 from record.errors import BadInputError
 from topology.link_properties import BrokerId
 from topology.model import MeshLinks, Overlay

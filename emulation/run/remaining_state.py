@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from broker_service.broker import MATCHING_INDEX
+from broker_service.core.broker import MATCHING_INDEX
 from emulation.live_overlay import Tables
 
 _ROWS = 5

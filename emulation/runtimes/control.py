@@ -12,8 +12,7 @@ import grpc
 import msgspec
 from google.protobuf.message import Message
 
-from broker_service.config import LinkConfig
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance, LinkConfig
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.grpc_shell.status import BrokerStatus, decode_status

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay import (
     BrokerConfigs,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
-from broker_service.gauges import BufferGauges, LoadGauge, QueueGauges
+from broker_service.core.broker import Broker
+from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.links.on_demand import MeshPlace

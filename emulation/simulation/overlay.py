@@ -7,9 +7,9 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from broker_service.broker import Broker
 from broker_service.client_library.client_requests import SessionLimits
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
+from broker_service.core.broker import Broker
 from broker_service.grpc_shell.status import status_of
 from broker_service.messages import ClientEvent, ClientRequest
 from broker_service.tracing.trace import Trace

@@ -1,4 +1,4 @@
-"""A simulated broker's own work: its service queue (`broker_service.service`), driven in virtual time.
+"""A simulated broker's own work: its service queue (`broker_service.service.service_queue`), driven in virtual time.
 
 A broker that is as fast as it can be handles a frame as a whole, at the cost that its calibration states; one with a
 set service time handles each message on its own, when the time of that is over.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_service.config import BrokerConfig
-from broker_service.service import (
+from broker_service.service.service_queue import (
     Handler,
     LongWaits,
     ServiceQueue,
@@ -55,7 +55,7 @@ class SimulatedServer:
     def submit(self, handler: Handler, messages: Sequence[Any]) -> None:
         """Has messages handled, which came in together."""
         queue, events = self._queue, self._events
-        if queue.work is None and queue.immediate:
+        if queue.work is None and not queue.pieces:
             handler(messages)
             return
         for done in queue.submit(events.now, handler, messages):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
+from broker_service.core.session import Session
 from broker_service.links.backoff import BackOff
 from broker_service.messages import (
     ACKNOWLEDGE_WITHIN,
@@ -16,7 +17,6 @@ from broker_service.messages import (
     ClientRequest,
     Operation,
 )
-from broker_service.sessions.session import Session
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.event_queue import EventQueue
 from record.callbacks import do_nothing

@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from record.faults import FaultKind
 from record.service_time import ServiceTime
 from record.time_units import SECOND

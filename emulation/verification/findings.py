@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, LinkDirection
 

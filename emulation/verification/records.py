@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from broker_service.disturber import HELD, LOST, REPEATED
+from broker_service.core.disturber import HELD, LOST, REPEATED
 from emulation.network.probing.tolerance import loss_interval
 from emulation.verification.findings import (
     Disturbing,

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from record.faults import FaultKind, HealKind
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, LinkDirection, LinkProperties

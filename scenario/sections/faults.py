@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag, WithJsonSchema, model_validator
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from record.faults import FaultKind
 from record.service_time import ServiceTime
 from scenario.faults.conditions import (

@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
+from broker_service.core.broker import Broker
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.links.frames import MessageFrame

@@ -18,10 +18,7 @@ LAYERS: Mapping[str, str] = {
     "broker_service.client_library": "client library",
     "broker_service.grpc_shell": "gRPC shell",
     "broker_service.links": "link",
-    "broker_service.actions": "broker core",
-    "broker_service.broker": "broker core",
-    "broker_service.clients": "broker core",
-    "broker_service.sessions": "broker core",
+    "broker_service.core": "broker core",
     "broker_service.routing": "router",
 }
 """Layer of a broker or client to which a function belongs, by the room it is in."""
@@ -58,15 +55,15 @@ class Process:
 
 
 _CLIENT, _SHELL, _LINKS = "broker_service.client_library", "broker_service.grpc_shell", "broker_service.links"
-_BROKER, _ROUTING = "broker_service.broker.Broker", "broker_service.routing"
-_ACTIONS, _TID = "broker_service.actions.ActionExecutor", f"{_ROUTING}.tid"
+_SESSIONS = "broker_service.core.client_sessions.ClientSessions"
+_BROKER, _ROUTING = "broker_service.core.broker.Broker", "broker_service.routing"
+_ACTIONS, _TID = "broker_service.core.actions.ActionExecutor", f"{_ROUTING}.tid"
 
 PUBLICATION: Sequence[Process] = (
     Process(
         "publisher's client",
         (
-            Step(f"{_CLIENT}.client.Client.publish", "encodes the content"),
-            Step(f"{_CLIENT}.client.Session.publish", "makes it an operation of this client", "submit"),
+            Step(f"{_CLIENT}.client.Client.publish", "encodes the content, makes it an operation", "submit"),
             Step(f"{_CLIENT}.client_session.ClientSession.submit", "queues it, wakes the stream", "wake"),
             Step(f"{_CLIENT}.client_session.ClientSession.take", "fills a frame", "encode_client_frames"),
         ),
@@ -77,17 +74,9 @@ PUBLICATION: Sequence[Process] = (
         (
             Step(f"{_SHELL}.session_stream.SessionStream.on_frame", "decodes the frame", "_submit"),
             Step(f"{_SHELL}.session_stream.SessionStream._handle", "calls the core when it is served"),
-            Step(
-                "broker_service.clients.client_sessions.ClientSessions.handle",
-                "takes the operations in order",
-                "carry_out",
-            ),
-            Step(
-                "broker_service.clients.client_operations.ClientOperations.carry_out",
-                "carries it out or rejects it",
-                "_operate",
-            ),
-            Step("broker_service.clients.publishing.Publishing.publish", "checks it against the advertisements"),
+            Step(f"{_SESSIONS}.handle", "takes the operations in order", "carry_out"),
+            Step(f"{_SESSIONS}.carry_out", "carries it out or rejects it"),
+            Step(f"{_SESSIONS}.publish", "checks it against the advertisements"),
             Step(f"{_TID}.router.TidRouter.publish", "calls the rules for publications"),
             Step(f"{_TID}.publications.Publications.publish", "the one match; next hops and clients", "Deliver"),
             Step(f"{_ACTIONS}.perform", "carries out the router's actions"),
@@ -108,7 +97,7 @@ PUBLICATION: Sequence[Process] = (
             Step(f"{_ROUTING}.common.dispatch.DispatchingRouter.receive", "calls the kind's receiver", "_receivers"),
             Step(f"{_TID}.publications.Publications.receive", "reads destinations, not the content", "Deliver"),
             Step(f"{_ACTIONS}._deliver", "makes an event for each session", "ClientEvent"),
-            Step("broker_service.sessions.session.Session.put", "queues the event", "on_waiting"),
+            Step("broker_service.core.session.Session.put", "queues the event", "on_waiting"),
             Step(f"{_SHELL}.session_stream.SessionStream.next_frames", "fills a frame", "encode_broker_frames"),
         ),
         "gRPC stream of the client: BrokerFrame",

@@ -70,7 +70,7 @@ def test_every_arrow_up_would_be_found_and_no_arrow_down() -> None:
     ids=str,
 )
 def test_an_arrow_up_among_arrows_down_is_found(arrow: Import) -> None:
-    assert arrows_up([Import("broker_service.broker", "record.log"), arrow]) == [arrow]
+    assert arrows_up([Import("broker_service.core.broker", "record.log"), arrow]) == [arrow]
 
 
 def test_a_room_without_a_floor_is_an_error() -> None:

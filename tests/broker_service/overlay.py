@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, Limits, LinkConfig
+from broker_service.core.broker import Broker
+from broker_service.core.session import Session
 from broker_service.language import Predicate, Publication, Value
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import encode_composite
@@ -17,7 +18,6 @@ from broker_service.language.notation import parse_composite
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import ClientRequest, Operation, Outcome
 from broker_service.routing.interface import TimerKey
-from broker_service.sessions.session import Session
 from record.log import Event, TraceRecord
 from tests.broker_service.manual_timers import ManualTimers
 

@@ -36,8 +36,7 @@ from broker_service.routing.interface import (
     Store,
     TimerKey,
 )
-from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation, ProtocolOptions
 from broker_service.routing.registry import PROTOCOLS, Protocol
 
 SCRIPTED = "scripted"

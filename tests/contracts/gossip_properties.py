@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 
 import networkx as nx
 
-from broker_service.broker import Broker
+from broker_service.core.broker import Broker
 from broker_service.errors import BrokerDefectError
 from emulation.simulation import SimulatedOverlay
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle

@@ -49,13 +49,13 @@ def test_the_command_and_the_analysis_call_the_stages() -> None:
 
 def test_a_function_that_is_not_there_is_found_out() -> None:
     with pytest.raises(LookupError, match=r"Broker\.fly: there is no fly"):
-        find_function("broker_service.broker.Broker.fly")
+        find_function("broker_service.core.broker.Broker.fly")
     with pytest.raises(LookupError, match="no such module"):
         find_function("attic.beam")
 
 
 def test_a_call_that_is_not_made_is_found_out() -> None:
-    assert "receive" not in names_in(find_function("broker_service.clients.publishing.Publishing.publish"))
+    assert "receive" not in names_in(find_function("broker_service.core.client_sessions.ClientSessions.publish"))
 
 
 @pytest.fixture(scope="module")

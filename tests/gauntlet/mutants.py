@@ -124,7 +124,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "detection",
         (
-            "broker_service.composites",
+            "broker_service.core.composites",
             *_of("broker_service.detection", "detector", "standing", "search", "plans", "matches", "slots", "kept"),
         ),
         (scenarios.COMPOSITES_SIMPLE, scenarios.COMPOSITES_WINDOW, scenarios.COMPOSITES_CBF),
@@ -132,10 +132,9 @@ TARGETS: Sequence[Target] = (
     Target(
         "links and sessions",
         (
-            "broker_service.actions",
+            "broker_service.core.actions",
             *_of("broker_service.links", "overlay_link", "retransmission", "session"),
-            *_of("broker_service.clients", "client_operations", "client_sessions", "declaring", "publishing"),
-            *_of("broker_service.sessions", "session", "progress", "publisher_gate"),
+            *_of("broker_service.core", "client_sessions", "declaring", "session", "progress", "publisher_gate"),
         ),
         _ANY_ROUTING,
     ),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Loss, Promises
 from scenario.faults.conditions import Disturbed

@@ -16,12 +16,12 @@ from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated
 
 from benchmarks.support.floods import FLOODS, HostileEnd, request
+from broker_service.service.turns import SLICE_TIME
 from broker_service.transport.allowance import BURST, JUSTIFIED, RATE, Allowance, CalmError
 from broker_service.transport.frames import data_header, window_update
 from broker_service.transport.length_prefix import prefixed
 from broker_service.transport.methods import LINK
 from broker_service.transport.server import RpcServer, ServedStream, ServerConnection, ServerLimits
-from broker_service.turns import SLICE_TIME
 from tests.broker_service.transport.test_connection import ListedSocket
 from tests.instructions import instructions
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from broker_service.core.neighbours_account import OVERHEAD, NeighboursAccount
 from broker_service.errors import NoRoomError
-from broker_service.neighbours_account import OVERHEAD, NeighboursAccount
 from tests.wire.hostile_headers import Attacked, attacked
 from tests.wire.test_work_a_byte import PROTOCOLS
 
@@ -21,13 +21,13 @@ def flooded(protocol: str, limit: int) -> tuple[int, set[str]]:
     there = attacked(protocol, 0)
     account, reasons = there.broker._account, set()
     account._most, account._part = limit, limit // 16
-    report = there.broker._report_dropped
+    report = there.broker._surroundings.report_dropped
 
     def noted(message: object, reason: str) -> None:
         reasons.add(reason)
         report(message, reason)  # type: ignore[arg-type]
 
-    there.broker._report_dropped = noted  # type: ignore[method-assign]
+    there.broker._surroundings.report_dropped = noted  # type: ignore[method-assign]
     most = 0
     for number in range(ROUNDS):
         for message in there.messages(20 + number):
@@ -52,8 +52,7 @@ def test_what_is_held_is_counted_now_and_then_and_room_that_comes_back_is_found(
         counts += 1
         return sizes
 
-    account = NeighboursAccount(160_000)
-    account.declared = declared
+    account = NeighboursAccount(160_000, declared)
     for _ in range(10_000):
         account.require_room(100)
     assert counts < 10_000 * (OVERHEAD + 800) / 140_000

@@ -7,8 +7,7 @@ from typing import ClassVar, Final, Literal
 
 from broker_service.messages import BrokerId
 from broker_service.routing.cbf.tree import cbf_tree, encode_neighbours
-from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation, ProtocolOptions
 from record.promises import Order, Promises
 
 _MOST_ON_THE_WAY: Final = 16

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from broker_service.messages import BrokerId
 from broker_service.routing.common.distances import ranked
 from broker_service.routing.common.spanning_tree import spanning_tree
-from broker_service.routing.preparation import PlannedLink, PlannedMesh
+from broker_service.routing.options import PlannedLink, PlannedMesh
 
 _UNLINKED: Final = np.iinfo(np.uint32).max
 

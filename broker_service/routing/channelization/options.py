@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from broker_service.messages import BrokerId
 from broker_service.routing.channelization.plan import plans
-from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation, ProtocolOptions
 from record.promises import Promises
 
 MOST_CHANNELS = 10_000

@@ -20,7 +20,7 @@ from broker_service.routing.channelization.event_space import EventSpace, event_
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.full_mesh import require_full_mesh, round_trips
 from broker_service.routing.common.spanning_tree import spanning_tree
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation
 
 
 class Partition(msgspec.Struct, frozen=True, array_like=True):

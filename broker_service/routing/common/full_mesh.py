@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker_service.messages import BrokerId
-from broker_service.routing.preparation import PlannedMesh, Preparation
+from broker_service.routing.options import PlannedMesh, Preparation
 
 
 def require_full_mesh(preparation: Preparation) -> None:

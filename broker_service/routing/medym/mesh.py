@@ -16,7 +16,7 @@ import numpy as np
 from broker_service.messages import BrokerId
 from broker_service.routing.common.distances import MOST_SERVERS, Distances
 from broker_service.routing.common.full_mesh import require_full_mesh, round_trips
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation
 
 
 class _Prepared(msgspec.Struct, frozen=True, array_like=True):

@@ -7,8 +7,7 @@ from typing import ClassVar, Final, Literal
 
 from broker_service.messages import BrokerId
 from broker_service.routing.medym.mesh import prepared_distances, prepared_servers
-from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation, ProtocolOptions
 
 CANDIDATES: Final = 16
 """Candidates of CloseMST and BalancedMST in the paper's tables, the constant `c`."""

@@ -151,7 +151,7 @@ async def test_a_session_that_breaks_says_everything_again(tmp_path: Path) -> No
             async with asyncio.timeout(WITHIN):
                 assert (await anext(subscriber)).id == "S:1"
             assert broken.connections >= 4
-            client = server.broker._clients["S"]
+            client = server.broker._actions.clients["S"]
             assert set(client.subscriptions) == {"kept", "pair", "after 1", "after 2", "after 3"}
             assert client.subscriptions["pair"].content == PAIR
             assert set(client.advertisements) == {"b"}
@@ -186,7 +186,7 @@ async def test_publications_are_acknowledged_without_events(tmp_path: Path) -> N
         async with Session(overlay.address("B1")) as session:
             publisher = await session.client("P")
             await publisher.advertise("a", QUOTES)
-            requests = session._transport._requests
+            requests = session.transport._requests
             acknowledged = calls_of(requests, "acknowledge")
             for number in range(3):
                 publisher.publish(f"P:{number}", quote(1))

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from broker_service.broker import Broker
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.config import BrokerConfig
+from broker_service.core.broker import Broker
+from broker_service.core.progress import REASON_FORGOTTEN, REASONS_KEPT, REPEATABLE
+from broker_service.core.session import Session
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import (
     ACKNOWLEDGED_AT_ONCE,
@@ -22,8 +24,6 @@ from broker_service.messages import (
     Outcome,
     Welcome,
 )
-from broker_service.sessions.progress import REASON_FORGOTTEN, REASONS_KEPT, REPEATABLE
-from broker_service.sessions.session import Session
 from tests.broker_service.loopback import QUOTES, STOCKS, quote
 from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.overlay import ListTrace

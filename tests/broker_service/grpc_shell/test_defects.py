@@ -59,5 +59,5 @@ async def test_a_defect_in_a_timer_reaches_whoever_stops_the_server(tmp_path: Pa
         with pytest.raises(BrokerDefectError, match="failed on the timer 't'"):
             async with overlay:
                 server = await overlay.start("B1", protocol=DEFECTIVE, options={"fails_in": "timer"})
-                server.broker.timers.set(SetTimer("t", 0.0))
+                server.broker._actions.timers.set(SetTimer("t", 0.0))
                 await asyncio.wait_for(asyncio.shield(server.defect), WITHIN)

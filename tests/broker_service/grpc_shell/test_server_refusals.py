@@ -17,6 +17,7 @@ from broker_service.generated import broker_pb2 as pb
 from broker_service.language.wire import encode_predicates
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
 from broker_service.messages import ClientRequest, Kind, Message, Operation, Outcome
+from broker_service.service.turns import SLICE_MESSAGES
 from broker_service.transport.channel import Call, dial
 from broker_service.transport.server import MOST_IDLE
 from broker_service.transport.status import RpcError, StatusCode
@@ -27,7 +28,6 @@ from broker_service.transport.wire import (
     encode_client_frames,
     encode_link_frame,
 )
-from broker_service.turns import SLICE_MESSAGES
 from record.service_time import ServiceTime
 from tests.broker_service import grpcio as rpc
 from tests.broker_service.loopback import (

@@ -29,8 +29,7 @@ from broker_service.routing.common.decoding import decode_subscription, encode_h
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send
 from broker_service.routing.matcher import Matcher
-from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation, ProtocolOptions
 
 _INTERVAL = 1.0
 """Seconds over which messages that leave are counted."""

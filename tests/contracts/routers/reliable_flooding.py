@@ -50,8 +50,7 @@ from broker_service.routing.interface import (
     TimerKey,
 )
 from broker_service.routing.matcher import Matcher
-from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation, ProtocolOptions
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Loss, Order, Promises
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from emulation.faults import Action, perform
 from emulation.faults.execution import carry_out, described
 from emulation.live_overlay import LiveOverlay

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance
 from emulation.faults import Action, FaultInjector
 from record.faults import FaultKind, HealKind
 from record.service_time import ServiceTime

@@ -43,7 +43,7 @@ def _append(name: str) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(
-    "name", ["Dockerfile", ".dockerignore", "constraints.txt", "broker_service/broker.py", "record/log.py"]
+    "name", ["Dockerfile", ".dockerignore", "constraints.txt", "broker_service/core/broker.py", "record/log.py"]
 )
 def test_another_input_is_another_image(tree: Path, name: str) -> None:
     before = image_reference()
@@ -53,7 +53,7 @@ def test_another_input_is_another_image(tree: Path, name: str) -> None:
 
 def test_a_renamed_module_is_another_image(tree: Path) -> None:
     before = image_reference()
-    (tree / "broker_service/broker.py").rename(tree / "broker_service/renamed.py")
+    (tree / "broker_service/core/broker.py").rename(tree / "broker_service/renamed.py")
     assert image_reference() != before
 
 

@@ -15,8 +15,7 @@ import grpc
 import pytest
 
 from broker_service.client_library.client_session import ClientSession
-from broker_service.config import Limits
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance, Limits
 from broker_service.generated import broker_pb2 as pb
 from broker_service.generated import broker_pb2_grpc
 from broker_service.language.model import Operator, Predicate

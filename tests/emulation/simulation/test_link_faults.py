@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_service.config import Limits
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance, Limits
 from broker_service.messages import Operation
 from record.log import Event
 from tests.emulation.simulation.faulty import B12, B21, Faulty

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.config import Limits
-from broker_service.disturbance import Disturbance
+from broker_service.config import Disturbance, Limits
 from broker_service.links.session import ACKNOWLEDGE_AFTER, MISSED_HEARTBEATS
 from broker_service.messages import Kind, Message
 from broker_service.routing.interface import Send

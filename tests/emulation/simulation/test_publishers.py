@@ -49,7 +49,7 @@ def test_other_sessions_go_on_and_order_within_one_is_kept(trial: Scripted) -> N
     trial.sessions["P"].submit("P", Operation.UNADVERTISE, "a1")
     trial.sessions["S"].submit("S", Operation.UNSUBSCRIBE, "s1")
     trial.overlay.pass_time(1.0)
-    client = trial.overlay.brokers["B1"]._clients
+    client = trial.overlay.brokers["B1"]._actions.clients
     assert set(client["P"].advertisements) == {"a1"}, "behind a publication that waits"
     assert set(client["S"].subscriptions) == set()
 

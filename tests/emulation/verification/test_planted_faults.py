@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from broker_service.disturber import Disturber
+from broker_service.core.disturber import Disturber
 from emulation.fidelity import thresholds
 from emulation.planning.plan import make_plan
 from emulation.simulation.links import Direction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker_service.composites import INTERNAL, Composites
+from broker_service.core.composites import INTERNAL, Composites
 from broker_service.detection import slots
 from broker_service.detection.detector import Detector
 from broker_service.detection.standing import Standing

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from broker_service.broker import Broker
+from broker_service.core.broker import Broker
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.retransmission import RetransmissionQueue
 from broker_service.messages import Kind

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from broker_service.actions import ActionExecutor
 from broker_service.client_library.client_requests import ClientRequests
-from broker_service.clients.client_operations import ClientOperations
-from broker_service.clients.declaring import Declarations
-from broker_service.clients.publishing import Publishing
+from broker_service.core.actions import ActionExecutor
+from broker_service.core.client_sessions import ClientSessions
+from broker_service.core.declaring import Declarations
+from broker_service.core.session import Session
 from broker_service.errors import RejectedError
 from broker_service.messages import Operation, Outcome
 from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.tid.router import TidRouter
-from broker_service.sessions.session import Session
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
 from tests.gauntlet import scenarios
@@ -92,7 +91,7 @@ def brokers_lose_publications_before_the_router() -> None:
             return
         original(self, client, request)
 
-    around(Publishing, "publish", publish)
+    around(ClientSessions, "publish", publish)
 
 
 @SESSIONS.row(scenarios.CBF, DUPLICATED)
@@ -105,7 +104,7 @@ def brokers_route_publications_twice() -> None:
             client.session.progress.last -= 1
             original(self, client, request)
 
-    around(Publishing, "publish", publish)
+    around(ClientSessions, "publish", publish)
 
 
 @SESSIONS.row(scenarios.TID_FIXED, _UNCONFIRMED)
@@ -114,7 +113,7 @@ def subscriptions_are_never_confirmed() -> None:
         if request.operation is not Operation.SUBSCRIBE:
             original(self, session, request)
 
-    around(ClientOperations, "_confirm", confirm)
+    around(ClientSessions, "_confirm", confirm)
 
 
 @SESSIONS.row(scenarios.TID_FIXED, _UNCONFIRMED)
@@ -137,8 +136,8 @@ def subscriptions_are_confirmed_so_late_that_little_is_owed() -> None:
                 _, confirmed, *arguments = held
                 confirmed(*arguments)
 
-    around(ClientOperations, "_confirm", confirm)
-    around(ClientOperations, "carry_out", carry_out)
+    around(ClientSessions, "_confirm", confirm)
+    around(ClientSessions, "carry_out", carry_out)
     plants.forgets_to_notify(TidRouter)
 
 
@@ -151,7 +150,7 @@ def subscriptions_are_neither_confirmed_nor_made() -> None:
             return
         original(self, session, request)
 
-    around(ClientOperations, "carry_out", carry_out)
+    around(ClientSessions, "carry_out", carry_out)
 
 
 @SESSIONS.row(scenarios.TID_FIXED, _UNCONFIRMED)
@@ -161,7 +160,7 @@ def advertisements_are_neither_confirmed_nor_made() -> None:
             return
         original(self, session, request)
 
-    around(ClientOperations, "carry_out", carry_out)
+    around(ClientSessions, "carry_out", carry_out)
 
 
 @SESSIONS.row(scenarios.CBF, LOST + "|" + _REFUSED)
@@ -203,7 +202,7 @@ def publications_are_rejected_for_no_reason() -> None:
             raise RejectedError("the broker is not in the mood")
         original(self, client, request)
 
-    around(Publishing, "publish", publish)
+    around(ClientSessions, "publish", publish)
 
 
 @SESSIONS.row(scenarios.CBF, SPURIOUS)

@@ -8,7 +8,7 @@ import networkx as nx
 
 from broker_service.messages import BrokerId
 from broker_service.routing.cbf.tree import cbf_tree
-from broker_service.routing.preparation import PlannedLink
+from broker_service.routing.options import PlannedLink
 from studies.conformance.model import Case, ClientStep
 from tests.properties.checks import BrokenError, ended
 from tests.properties.content import suits

@@ -28,7 +28,7 @@ from broker_service.messages import BrokerId
 from broker_service.routing.channelization import ChannelizationOptions, ChannelizationRouter
 from broker_service.routing.channelization import options as module
 from broker_service.routing.channelization.plan import plans
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation
 from studies.conformance.model import Case
 from tests.proof import tried
 from tests.properties.channelization import channelization_checks as checks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from broker_service.composites import COMPOSITE_SUBSCRIPTIONS, PARTIAL_MATCHES
+from broker_service.core.composites import COMPOSITE_SUBSCRIPTIONS, PARTIAL_MATCHES
 from broker_service.language.formatting import format_composite
 from broker_service.language.notation import parse_composite
 from studies.conformance.model import Case, Step

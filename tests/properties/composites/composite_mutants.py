@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from broker_service import broker, composites
-from broker_service.composites import Composites, RoutedPart
+from broker_service.core import actions, composites
+from broker_service.core.composites import Composites, RoutedPart
 from broker_service.detection import Detector
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.relations import matches
@@ -37,10 +37,8 @@ class KeepsFormerMatches(Composites):
         super().__init__(*arguments, **named)
         self._matched: dict[tuple[ClientId, str], list[Message]] = defaultdict(list)
 
-    def add(
-        self, client: ClientId, name: str, composite: CompositeSubscription, new_id: Callable[[], str]
-    ) -> Sequence[RoutedPart]:
-        parts = super().add(client, name, composite, new_id)
+    def add(self, client: ClientId, name: str, composite: CompositeSubscription) -> Sequence[RoutedPart]:
+        parts = super().add(client, name, composite)
         for message in self._matched[client, name]:
             content = decode_publication(message.body)
             list(super().arrive(message, [part.client for part in parts if matches(part.subscription, content)]))
@@ -57,11 +55,9 @@ class KeepsFormerMatches(Composites):
 class SharesInternalClients(Composites):
     """All composite subscriptions of a broker have the same internal clients."""
 
-    def add(
-        self, client: ClientId, name: str, composite: CompositeSubscription, new_id: Callable[[], str]
-    ) -> Sequence[RoutedPart]:
+    def add(self, client: ClientId, name: str, composite: CompositeSubscription) -> Sequence[RoutedPart]:
         self._numbered = 0
-        return super().add(client, name, composite, new_id)
+        return super().add(client, name, composite)
 
 
 class DeliversParts(Composites):
@@ -76,16 +72,14 @@ class DeliversParts(Composites):
 
 
 class RoutesTheFirstPartOnly(Composites):
-    def add(
-        self, client: ClientId, name: str, composite: CompositeSubscription, new_id: Callable[[], str]
-    ) -> Sequence[RoutedPart]:
-        return super().add(client, name, composite, new_id)[:1]
+    def add(self, client: ClientId, name: str, composite: CompositeSubscription) -> Sequence[RoutedPart]:
+        return super().add(client, name, composite)[:1]
 
 
 @contextmanager
 def in_place_of_composites(mutant: type[Composites]) -> Iterator[None]:
     """All brokers handle composite subscriptions in this way."""
-    with mock.patch.object(broker, "Composites", mutant):
+    with mock.patch.object(actions, "Composites", mutant):
         yield
 
 

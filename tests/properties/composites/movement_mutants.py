@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 from unittest import mock
 
-from broker_service.composites import INTERNAL
+from broker_service.core.composites import INTERNAL
 from broker_service.messages import BrokerId, ConstituentPublication, Message
 from broker_service.routing.interface import Action, Notify
 from broker_service.routing.tid.bindings import Bindings

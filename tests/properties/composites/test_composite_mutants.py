@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_service.composites import Composites
+from broker_service.core.composites import Composites
 from broker_service.detection import Detector
 from studies.conformance.model import Case
 from tests.broker_service.detection import broken_variants as broken

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from broker_service.actions import ActionExecutor
-from broker_service.clients.publishing import Publishing
+from broker_service.core.actions import ActionExecutor
+from broker_service.core.client_sessions import ClientSessions
+from broker_service.core.session import Client
 from broker_service.messages import ClientId, ClientRequest, Kind
 from broker_service.routing.cbf import CbfRouter
 from broker_service.routing.gryphon import GryphonRouter
@@ -17,7 +18,6 @@ from broker_service.routing.interface import Action, Actions, Deliver, Router, S
 from broker_service.routing.medym import MedymRouter
 from broker_service.routing.octopia import OctopiaRouter
 from broker_service.routing.tid import TidRouter
-from broker_service.sessions.session import Client
 from studies.conformance import PROTOCOLS, Case, CaseVerdict, SimulatedCaseRunner, read, run_case
 
 SHIPPED = Path(__file__).resolve().parents[2] / "conformance"
@@ -47,13 +47,13 @@ def fails(id: str, protocol: str) -> bool:
 
 @pytest.mark.parametrize("protocol", ROWS)
 def test_repeats_of_a_broken_session_are_routed_again(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish = Publishing.publish
+    publish = ClientSessions.publish
 
-    def forgetful(self: Publishing, client: Client, request: ClientRequest) -> None:
+    def forgetful(self: ClientSessions, client: Client, request: ClientRequest) -> None:
         client.session.progress.last = 0
         publish(self, client, request)
 
-    monkeypatch.setattr(Publishing, "publish", forgetful)
+    monkeypatch.setattr(ClientSessions, "publish", forgetful)
     assert fails("session-of-the-publisher-breaks-before-the-acknowledgement", protocol)
 
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from broker_service.actions import ActionExecutor
-from broker_service.broker import Broker
+from broker_service.core.actions import ActionExecutor
+from broker_service.core.broker import Broker
 from broker_service.messages import Message
 from broker_service.routing.interface import Actions, Send
 from broker_service.routing.registry import PROTOCOLS as ROUTERS

@@ -23,7 +23,7 @@ from itertools import combinations, product
 import msgspec
 
 from broker_service.messages import BrokerId
-from broker_service.routing.preparation import Preparation
+from broker_service.routing.options import Preparation
 
 NODE = "node"
 """The overlay attribute that names a broker's node."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.routing.cbf.tree import cbf_tree, decode_neighbours, encode_neighbours
-from broker_service.routing.preparation import PlannedLink
+from broker_service.routing.options import PlannedLink
 
 
 @st.composite

@@ -7,15 +7,15 @@ from itertools import combinations
 
 import pytest
 
-from broker_service.broker import Broker
 from broker_service.config import BrokerConfig, LinkConfig
+from broker_service.core.broker import Broker
 from broker_service.language import Operator, Predicate, Publication, Subscription
 from broker_service.language.wire import encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing.channelization.messages import ChannelHeader, LateInterest, Leg, encode_interest
 from broker_service.routing.channelization.options import ChannelizationOptions
 from broker_service.routing.channelization.plan import read_partition, read_plan
-from broker_service.routing.preparation import PlannedLink, Preparation
+from broker_service.routing.options import PlannedLink, Preparation
 from record.log import Event
 from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.overlay import ListTrace

@@ -9,7 +9,7 @@ import pytest
 
 from broker_service.routing import read_options
 from broker_service.routing.medym.mesh import prepared_mesh
-from broker_service.routing.preparation import PlannedLink, Preparation
+from broker_service.routing.options import PlannedLink, Preparation
 
 NAMES = ["C", "A", "B"]
 

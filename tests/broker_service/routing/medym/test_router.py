@@ -35,7 +35,7 @@ from broker_service.routing.medym.messages import (
     decode_control,
 )
 from broker_service.routing.medym.multicast.destination_lists import as_rerouted, destinations, encode_list, is_rerouted
-from broker_service.service import no_service
+from broker_service.service.service_queue import no_service
 from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 

@@ -35,7 +35,7 @@ def declared(overlay: CoreOverlay, what: str) -> dict[str, Any]:
     return {
         made.id: made.content
         for broker in overlay.brokers.values()
-        for client in broker._clients.values()
+        for client in broker._actions.clients.values()
         for made in getattr(client, what).values()
     }
 

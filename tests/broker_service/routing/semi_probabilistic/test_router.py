@@ -23,7 +23,7 @@ from broker_service.routing.interface import Action, Deliver, Recall, RouterCont
 from broker_service.routing.matcher import Comparisons, Matcher
 from broker_service.routing.semi_probabilistic import SemiProbabilisticOptions, SemiProbabilisticRouter
 from broker_service.routing.semi_probabilistic.messages import EventHeader, encode
-from broker_service.service import no_service
+from broker_service.service.service_queue import no_service
 from broker_service.tracing.trace import Recorder
 from record.log import Event
 from record.promises import Completeness

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import pytest
 
 from broker_service.routing.gryphon.overlay.routing_tree import tree_from
-from broker_service.routing.preparation import PlannedLink, Preparation
+from broker_service.routing.options import PlannedLink, Preparation
 
 
 def preparation(nodes: dict[str, str], pairs: list[tuple[str, str]]) -> Preparation:

@@ -1,0 +1,237 @@
+"""Execution of a router's actions: messages to links, notifications to client sessions, timers, stable storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from broker_service.core.composites import INTERNAL, Composites, UnitDetection, lost_detection
+from broker_service.core.publisher_gate import PublisherGate
+from broker_service.core.router_timers import RouterTimers
+from broker_service.core.session import Client, Session
+from broker_service.core.surroundings import Surroundings
+from broker_service.links.overlay_link import OverlayLink
+from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    AnnounceLoss,
+    AnnounceStart,
+    CancelTimer,
+    Cease,
+    Contribute,
+    Deliver,
+    Detect,
+    Erase,
+    HoldPublishers,
+    Notify,
+    Recall,
+    RecordPlacement,
+    ReleasePublishers,
+    Router,
+    Send,
+    SetTimer,
+    Store,
+    TimerKey,
+)
+from broker_service.storage import BoundedStorage
+from record.log import Event
+
+# Looked up once, because every message needs them.
+_DELIVERED: Final = Event.DELIVERED
+_NOTIFIED: Final = Outcome.NOTIFIED
+_STARTED: Final = Outcome.STARTED
+_DETECTION_WORD: Final = Kind.DETECTION.word
+_COMPOSE_WORD: Final = Kind.COMPOSE.word
+
+
+class ActionExecutor:
+    """Carries out the actions of one router on its broker's links, clients, timers, stable storage and publishers."""
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        router: Router,
+        links: Mapping[BrokerId, OverlayLink],
+        storage: BoundedStorage,
+    ) -> None:
+        self.router = router
+        self.clients: dict[ClientId, Client] = {}
+        """Clients that are attached to the broker."""
+        self.gate = PublisherGate()
+        self.timers = RouterTimers(surroundings.schedule, self._timer_ran_out)
+        self.composites = Composites(surroundings)
+        self.delivered = 0
+        """Notifications put into sessions."""
+        self._links = links
+        self._defects = surroundings.defects
+        self._comparisons = surroundings.comparisons
+        self._recorder = surroundings.recorder
+        self._performers: Mapping[type[Action], Callable[[Any], None]] = {
+            SetTimer: self.timers.set,
+            CancelTimer: lambda action: self.timers.cancel(action.key),
+            Recall: self._recall,
+            AnnounceStart: self._announce_start,
+            AnnounceLoss: self._announce_loss,
+            Store: lambda action: storage.store(action.key, action.value),
+            Erase: lambda action: storage.erase(action.key),
+            HoldPublishers: lambda action: self.gate.close(action.reason),
+            ReleasePublishers: lambda _: self.gate.open(),
+            Detect: self._detect,
+            Contribute: self._contribute,
+            Cease: self._cease,
+            RecordPlacement: self._record_placement,
+            Notify: self._notify_of_unit,
+        }
+        """Performers of all actions but `Send` and `Deliver`, to which most publications lead."""
+
+    def perform(self, actions: Actions) -> None:
+        """Performs actions, and logs the router's comparisons, which is not part of its work."""
+        if self._comparisons.pending:
+            self._comparisons.log()
+        for action in actions:
+            if isinstance(action, Send):
+                message, link = action.message, self._links[action.neighbour]
+                if action.label:
+                    message = msgspec.structs.replace(message, label=action.label)
+                if action.ahead:
+                    link.put_ahead(message)
+                else:
+                    link.put(message)
+            elif isinstance(action, Deliver):
+                self._deliver(action)
+            else:
+                self._performers[type(action)](action)
+
+    def send(self, session: Session, event: ClientEvent) -> None:
+        """Queues an event for a session; logs one that the session has no room for."""
+        if not session.put(event):
+            self._report_unread(event)
+
+    def _report_unread(self, event: ClientEvent) -> None:
+        reason = "client session does not read"
+        if event.publications:
+            message = Message(Kind.DETECTION, event.publications[-1].id)
+            reason = lost_detection(reason, event.id)
+        else:
+            message = Message(Kind.PUBLISH if event.outcome is _NOTIFIED else Kind.CONTROL, event.id)
+        for client in event.clients:
+            self._recorder.message(Event.DROPPED, message, client=client, text=reason, count=1)
+
+    def _deliver(self, action: Deliver) -> None:
+        """Queues one event for each session, however many of its clients are notified."""
+        message, position = action.message, action.position
+        by_session: dict[Session, list[ClientId]] = {}
+        others = False
+        for name in action.clients:
+            client = self.clients.get(name)
+            if client is None:
+                others = True
+            elif client.session in by_session:
+                by_session[client.session].append(name)
+            else:
+                by_session[client.session] = [name]
+        for session, present in by_session.items():
+            names = tuple(present)
+            event = ClientEvent(_NOTIFIED, names, 0, message.id, message.body, message.hops, position=position)
+            self.delivered += len(names)
+            size = len(message.body) + len(message.header)
+            self._recorder.notifications(
+                _DELIVERED, names, id=message.id, hops=message.hops, bytes=size, position=position
+            )
+            if not session.put(event):
+                self._report_unread(event)
+        if others:
+            self._pass_on(self.composites.arrive(message, action.clients))
+
+    def _recall(self, action: Recall) -> None:
+        messages = self._links[action.neighbour].recall()
+        if messages:
+            self.perform(self.router.returned(action.neighbour, messages))
+
+    def _timer_ran_out(self, key: TimerKey) -> None:
+        """A timer that the router set has run out."""
+        with self._defects.handling("the timer {!r}", key):
+            self.perform(self.router.timer(key))
+
+    def _announce_start(self, action: AnnounceStart) -> None:
+        owner, id = action.client, action.id
+        if owner.startswith(INTERNAL):
+            composite = self.composites.part_started(owner)
+            if composite is None:
+                return
+            owner, id = composite.client, composite.name
+        client = self.clients.get(owner)
+        name = None if client is None else client.names.get(id)
+        if client is not None and name is not None:
+            client.subscriptions[name].started = True
+            self._notify_of_start(client, name)
+
+    def _announce_loss(self, action: AnnounceLoss) -> None:
+        owners = dict.fromkeys(map(self.composites.owner_of, action.clients))
+        for client in [self.clients[owner] for owner in owners if owner in self.clients]:
+            event = ClientEvent(Outcome.LOST, (client.id,), action.end, position=action.position)
+            self._recorder.note(
+                Event.LOST_RANGE,
+                client=client.id,
+                position=action.position,
+                count=action.end - action.position.position,
+            )
+            self.send(client.session, event)
+
+    def repeat_announcement(self, client: Client, name: str) -> None:
+        """Notifies a client of a start again, because it has repeated a subscription that has started already."""
+        if client.subscriptions[name].started:
+            self._notify_of_start(client, name)
+
+    def _notify_of_start(self, client: Client, name: str) -> None:
+        self.send(client.session, ClientEvent(_STARTED, (client.id,), id=name))
+
+    def _pass_on(self, detections: Iterable[ClientEvent | UnitDetection]) -> None:
+        """Passes detections on: to clients, and to the router for units."""
+        for detection in detections:
+            if isinstance(detection, UnitDetection):
+                self.perform(self.router.detected(detection.unit, detection.publications))
+            else:
+                self._notify(self.clients[detection.clients[0]], detection)
+
+    # Units
+
+    def _detect(self, action: Detect) -> None:
+        for part in self.composites.add_unit(action.unit, action.elsewhere):
+            self.perform(self.router.subscribe(part.client, part.id, part.subscription))
+
+    def _contribute(self, action: Contribute) -> None:
+        self._pass_on(self.composites.contribute(action.unit, action.publications))
+
+    def _cease(self, action: Cease) -> None:
+        for part in self.composites.remove_unit(action.unit):
+            self.perform(self.router.unsubscribe(part.client, part.id))
+
+    def _record_placement(self, action: RecordPlacement) -> None:
+        unit = action.unit
+        self._recorder.note(
+            action.event,
+            kind=_COMPOSE_WORD,
+            id=unit.name,
+            client=unit.client,
+            peer=action.peer,
+            text=action.reason,
+            placement=action.placement,
+        )
+
+    def _notify_of_unit(self, action: Notify) -> None:
+        client = self.clients.get(action.unit.client)
+        if client is not None:
+            event = ClientEvent(_NOTIFIED, (client.id,), id=action.unit.name, publications=action.publications)
+            self._notify(client, event)
+
+    def _notify(self, client: Client, event: ClientEvent) -> None:
+        """Notifies a client of a detection."""
+        self.delivered += 1
+        self._recorder.note(
+            _DELIVERED, kind=_DETECTION_WORD, id=event.id, client=client.id, hops=0, bytes=event.contents_size
+        )
+        self.send(client.session, event)

@@ -1,0 +1,185 @@
+"""Client sessions: many logical clients share one, and each client's operations are known by the client's own names."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from broker_service.core.progress import Progress
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.language.composite_subscription import CompositeSubscription, parts_of
+from broker_service.language.relations import conforms
+from broker_service.messages import ClientEvent, ClientId, ClientRequest, Outcome
+from record.callbacks import do_nothing
+
+_NOTIFIED: Final = Outcome.NOTIFIED  # looked up once: in Python 3.11 an enumeration's member takes 0.1 us
+
+Content = TypeVar("Content", Advertisement, Subscription, CompositeSubscription)
+
+
+class Session:
+    """One stream of a session: the events that wait for it. `on_waiting` is called whenever an event was queued.
+
+    Notifications have one bound and answers another, like messages of a link: a client that is flooded still gets the
+    answers to its operations, because it waits for them. A notification that finds no room is dropped; an answer that
+    finds none is for the next stream, on which the client repeats its request (`on_unread`).
+    """
+
+    def __init__(self, limit: int, most_bytes: int) -> None:
+        """`limit` bounds the number of notifications and that of answers; `most_bytes` bounds both together."""
+        self.on_waiting: Callable[[], None] = do_nothing
+        self.clients: dict[ClientId, Client] = {}
+        self.held: list[ClientRequest] = []
+        """Requests that wait because the router holds publishers (`publisher_gate`)."""
+        self.on_released: Callable[[], None] = do_nothing
+        """Called when they may go on: the shell has `ClientSessions.resume` called soon, and not within this call."""
+        self.on_unread: Callable[[], None] = do_nothing
+        """Called when an answer found no room: the shell ends the stream, before anything behind it is acknowledged."""
+        self.name = ""
+        """The client's name for the session, under which another stream may continue it; empty: none may."""
+        self.progress = Progress()
+        self.continued = False
+        """True once another stream has continued the session. Requests of this one are ignored from then on."""
+        self.handled = 0
+        """Greatest number of a publication that this stream has brought, repeats included, and that was handled."""
+        self.acknowledged = 0
+        """Greatest number up to which the client was told that publications were handled."""
+        self.dropped = 0
+        self._limit = limit
+        self._most_bytes = most_bytes
+        self._events: deque[ClientEvent] = deque()
+        self._answers = 0
+        self._bytes = 0
+
+    @property
+    def waiting(self) -> int:
+        return len(self._events)
+
+    @property
+    def unacknowledged(self) -> int:
+        """Requests, about, that were handled since the last acknowledgement."""
+        return self.handled - self.acknowledged
+
+    def acknowledge(self) -> int:
+        """The number to acknowledge now, behind all events so far, because rejections must not come after it."""
+        self.acknowledged = self.handled
+        return self.acknowledged
+
+    def put(self, event: ClientEvent) -> bool:
+        """Queues an event; drops and counts it, and returns False, when the session does not read."""
+        answers, occupied = self._answers, self._bytes + len(event.body)
+        if event.publications:
+            occupied += event.contents_size
+        if event.outcome is _NOTIFIED:
+            if len(self._events) - answers >= self._limit or occupied > self._most_bytes:
+                self.dropped += 1
+                return False
+        elif answers >= self._limit:
+            self.dropped += 1
+            self.on_unread()
+            return False
+        else:
+            self._answers = answers + 1
+        self._bytes = occupied
+        self._events.append(event)
+        self.on_waiting()
+        return True
+
+    def take(self, limit: int, most_bytes: int | None = None) -> list[ClientEvent]:
+        """The next events for one frame: at most `limit`, and none beyond the one that reaches `most_bytes`."""
+        events, size = self._events, 0
+        taken: list[ClientEvent] = []
+        while events and len(taken) < limit and (most_bytes is None or size < most_bytes):
+            event = events.popleft()
+            size += len(event.body)
+            if event.publications:
+                size += event.contents_size
+            if event.outcome is not _NOTIFIED:
+                self._answers -= 1
+            taken.append(event)
+        self._bytes -= size
+        return taken
+
+
+class SessionNames:
+    """Sessions by their names, so that a new stream continues where a former one broke."""
+
+    def __init__(self, most: int) -> None:
+        """`most` bounds the sessions whose progress is kept though no stream is open."""
+        self._most = most
+        self._open: dict[str, Session] = {}
+        self._left: dict[str, Progress] = {}
+
+    def enter(self, session: Session, name: str) -> Session | None:
+        """Gives a session its name. Returns the session that it continues, if that one is still open."""
+        former = self._open.get(name)
+        left = self._left.pop(name, None)
+        if former is not None:
+            former.continued = True
+            session.progress = former.progress
+        elif left is not None:
+            session.progress = left
+        session.name = name
+        self._open[name] = session
+        return former
+
+    def leave(self, session: Session) -> None:
+        """The stream of a session has ended."""
+        if session.name and self._open.get(session.name) is session:
+            del self._open[session.name]
+            self._left[session.name] = session.progress
+            if len(self._left) > self._most:
+                del self._left[next(iter(self._left))]
+
+
+DECLARED_OVERHEAD = 1024
+"""Bytes of memory that an advertisement, a subscription or a part of a composite occupies besides its body,
+approximately."""
+
+
+class Declared(Generic[Content]):
+    """An advertisement, a subscription or a composite subscription of a client."""
+
+    __slots__ = ("body", "content", "id", "started", "withdraw")
+
+    def __init__(
+        self, id: str, content: Content, body: bytes, withdraw: Callable[[ClientId, str], Sequence[Any]]
+    ) -> None:
+        self.id = id
+        """The identifier in the overlay. A composite subscription has none there, and its client's name for it here."""
+        self.content: Content = content
+        self.body = body
+        """The content as the client wrote it."""
+        self.withdraw = withdraw
+        """Returns the router's actions that withdraw what this client declared under `id`."""
+        self.started = False
+        """True once the start of a subscription was announced."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory, approximately."""
+        content = self.content
+        parts = len(parts_of(content.pattern)) if isinstance(content, CompositeSubscription) else 1
+        return len(self.body) + DECLARED_OVERHEAD * parts
+
+
+@dataclass(slots=True)
+class Client:
+    """A logical client and its declarations, by its own names, oldest first."""
+
+    id: ClientId
+    session: Session
+    advertisements: dict[str, Declared[Advertisement]] = field(default_factory=dict)
+    subscriptions: dict[str, Declared[Any]] = field(default_factory=dict)
+    """Subscriptions and composite subscriptions."""
+    names: dict[str, str] = field(default_factory=dict)
+    """The client's own names of its declarations, by `Declared.id`."""
+
+    def advertisement_for(self, publication: Publication) -> str | None:
+        """The overlay's identifier of the oldest advertisement that a publication conforms to; None without any."""
+        for advertised in self.advertisements.values():
+            if conforms(publication, advertised.content):
+                return advertised.id
+        return None

@@ -1,0 +1,54 @@
+"""Surroundings that the parts of one broker share: its configuration, its clocks, its log, and its defects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from broker_service.config import BrokerConfig
+from broker_service.core.defects import DefectReports
+from broker_service.core.router_timers import Schedule
+from broker_service.errors import BrokerDefectError
+from broker_service.language import Publication
+from broker_service.messages import Message
+from broker_service.routing.matcher import Comparisons
+from broker_service.tracing.sampled_trace import recorder_of
+from broker_service.tracing.trace import Trace
+from record.log import Event
+
+
+class Surroundings:
+    """Surroundings of one broker's parts; the arguments are those of `Broker`."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: Callable[[], int],
+        trace: Trace,
+        schedule: Schedule,
+        *,
+        stopwatch: Callable[[], int] | None,
+        decode: Callable[[bytes], Publication],
+        on_defect: Callable[[BrokerDefectError], None] | None,
+    ) -> None:
+        self.config = config
+        self.limits = config.limits
+        self.clock = clock
+        self.stopwatch = stopwatch or clock
+        self.schedule = schedule
+        self.recorder = recorder_of(config, trace, clock)
+        self.defects = DefectReports(config, self.recorder, on_defect)
+        self.comparisons = Comparisons(self.stopwatch, decode, self.recorder)
+        self.dropped = 0
+        """Messages that ended here; those that links and sessions dropped are not counted."""
+        self._id_prefix = f"{config.id}.{config.incarnation}"
+        self._named = 0
+
+    def new_id(self) -> str:
+        """Makes an identifier for the overlay, which no other broker and no other incarnation of this one makes."""
+        self._named += 1
+        return f"{self._id_prefix}.{self._named}"
+
+    def report_dropped(self, message: Message, reason: str) -> None:
+        """Counts and records a message that ends here."""
+        self.dropped += 1
+        self.recorder.message(Event.DROPPED, message, text=reason, count=1)

@@ -1,0 +1,167 @@
+"""The contract between a broker and a routing protocol.
+
+Three rules hold for every router:
+
+1. It does no I/O, never sleeps and never reads the time of day: all its input is in its `RouterContext` and its calls.
+2. Every call returns the actions it wants done, in order; it performs none itself.
+3. It shares no state with other routers. Knowledge for neighbours travels in messages.
+
+A router gets its surroundings (`context`) and returns actions: those of every protocol (`actions`), those by which some
+promise more than a best effort (`reliable_delivery`), and those by which some place the detection of composite
+subscriptions (`composite_units`).
+
+A broker calls one method for each operation of its own clients, with the content already decoded and checked, and
+`receive` for each message of a neighbour. To add a protocol, write a subclass of `Router` and a struct of its options,
+and name both in `routing/registry.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+
+from broker_service.language import Advertisement, Publication, Subscription
+from broker_service.messages import BrokerId, ClientId, Message, StampedPublication
+from broker_service.routing.interface.actions import CancelTimer, Deliver, Recall, Send, SetTimer, TimerKey
+from broker_service.routing.interface.composite_units import (
+    Cease,
+    CompositeUnit,
+    Contribute,
+    Detect,
+    Notify,
+    RecordPlacement,
+)
+from broker_service.routing.interface.reliable_delivery import (
+    AnnounceLoss,
+    AnnounceStart,
+    Buffer,
+    Erase,
+    HoldPublishers,
+    ReleasePublishers,
+    Store,
+)
+
+Action = (
+    Send
+    | Deliver
+    | AnnounceStart
+    | AnnounceLoss
+    | SetTimer
+    | CancelTimer
+    | Recall
+    | Store
+    | Erase
+    | HoldPublishers
+    | ReleasePublishers
+    | Detect
+    | Contribute
+    | Cease
+    | RecordPlacement
+    | Notify
+)
+Actions = Sequence[Action]
+
+
+class Router(ABC):
+    """A content-based routing protocol at one broker. Methods that a protocol does not override do nothing."""
+
+    def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
+        """A client of this broker advertises; `id` names the advertisement in the whole overlay."""
+        return ()
+
+    def unadvertise(self, client: ClientId, id: str) -> Actions:
+        """A client of this broker withdraws an advertisement."""
+        return ()
+
+    @abstractmethod
+    def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
+        """A client of this broker subscribes; `id` names the subscription in the whole overlay."""
+
+    @abstractmethod
+    def unsubscribe(self, client: ClientId, id: str) -> Actions:
+        """A client of this broker withdraws a subscription."""
+
+    @property
+    def routes_units(self) -> bool:
+        """True when the protocol routes composite subscriptions as units. Otherwise the subscriber's broker splits them
+        (simple routing), and the router is given their parts only."""
+        return False
+
+    def compose(self, unit: CompositeUnit) -> Actions:
+        """A client of this broker makes a composite subscription."""
+        return ()
+
+    def decompose(self, unit: str) -> Actions:
+        """A client of this broker withdraws a composite subscription."""
+        return ()
+
+    def detected(self, unit: str, publications: tuple[StampedPublication, ...]) -> Actions:
+        """Publications, in the order of their publishing, fulfil a unit that is detected at this broker."""
+        return ()
+
+    @abstractmethod
+    def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
+        """Route a publication of a client of this broker.
+
+        `message` carries its id and its encoded content, `publication` is the decoded content, `advertisement` the id
+        of the oldest advertisement of this client that it conforms to.
+
+        Raises `RefusedPublicationError`, with the reason for the client, when the protocol does not accept it. Nothing
+        may have changed then.
+        """
+
+    @abstractmethod
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        """Handle a message from a neighbour.
+
+        Raises `MalformedMessageError` when its id, header or body cannot be decoded, or when no correct neighbour sends
+        it here. Nothing may have changed then. Any other error is taken for a defect of the router and ends the broker.
+        """
+
+    def neighbour_added(self, neighbour: BrokerId) -> Actions:
+        """A broker has become a neighbour; `link_up` follows when a stream to it is open.
+
+        Neighbours that the broker started with are not announced: they are in `RouterContext.links` from the beginning.
+        """
+        return ()
+
+    def neighbour_removed(self, neighbour: BrokerId) -> Actions:
+        """A broker is a neighbour no more; `link_down` came before if the link was up.
+
+        Whatever waited for it or was in flight is dropped. If it becomes a neighbour again, both ends begin anew.
+        """
+        return ()
+
+    def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
+        """The link works (again); a greater incarnation than before means that the neighbour has lost its state.
+
+        A link that is made on demand is up before this call, which comes with its first stream.
+        """
+        return ()
+
+    def link_down(self, neighbour: BrokerId) -> Actions:
+        """The link carries nothing any more; what is queued for it waits until it is up again."""
+        return ()
+
+    def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
+        """Messages that a `Recall` took back, at least one, in the order in which they were sent."""
+        return ()
+
+    def timer(self, key: TimerKey) -> Actions:
+        """A timer that this router set has run out."""
+        return ()
+
+    def buffers(self) -> Sequence[Buffer]:
+        """The buffers in which publications are kept, always the same ones."""
+        return ()
+
+    def index(self) -> None:  # noqa: B027 - the index of most routers never lags
+        """Brings a matching index that lags behind the tables in line with them, as the next publication would."""
+
+    def declared(self) -> Iterable[int]:
+        """Bytes of each advertisement and subscription that this router holds because of neighbours' messages."""
+        return ()
+
+    def tables(self) -> Mapping[str, object]:
+        """The routing tables, JSON-ready, for people and for the conformance checks."""
+        return {}

@@ -1,0 +1,1 @@
+"""The work in front of a broker: which messages are handled when."""

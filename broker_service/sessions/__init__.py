@@ -1,1 +1,0 @@
-"""The state of clients' sessions: queued events, held requests, and progress through publications."""

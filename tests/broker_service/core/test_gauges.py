@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
+from broker_service.routing.interface import Buffer
+from broker_service.tracing.trace import Recorder
+from record.log import Event, TraceRecord
+from tests.broker_service.kept_trace import KeptTrace
+
+
+@dataclass
+class Queue:
+    queue_length: int = 0
+    in_flight: int = 0
+    waiting: int = 0
+    longest_wait: int = 0
+
+    @property
+    def idle(self) -> bool:
+        return not (self.queue_length or self.in_flight)
+
+
+def test_a_queue_is_logged_while_it_is_not_empty_and_once_when_it_is_again() -> None:
+    trace, link, service = KeptTrace(), Queue(), Queue()
+    queues = QueueGauges({"B2": link}, service, Recorder(trace, lambda: 0))  # type: ignore[dict-item]
+    for waiting in (0, 3, 3, 0, 0):
+        link.queue_length = waiting
+        queues.take()
+        trace.flush()
+    assert trace.kept == ["flush", "queue", "flush", "flush", "queue", "flush", "flush"]
+
+
+class RecordedTrace:
+    """Keeps records whole."""
+
+    node, variant = "B1", "base"
+
+    def __init__(self) -> None:
+        self.records: list[TraceRecord] = []
+
+    @property
+    def written(self) -> int:
+        return len(self.records)
+
+    def write(self, record: TraceRecord) -> None:
+        self.records.append(record)
+
+
+def test_the_load_is_logged_with_its_incarnation_even_if_nothing_was_done() -> None:
+    trace, work = RecordedTrace(), iter((5, 5, 9))
+    load = LoadGauge(Recorder(trace, lambda: 7), 3, lambda: next(work), lambda: None)
+    for _ in range(3):
+        load.take()
+    assert [(r.event, r.time, r.count, r.duration, r.bytes) for r in trace.records] == [
+        (Event.LOAD, 7, 3, done, None) for done in (5, 5, 9)
+    ]
+
+
+def test_a_buffer_is_logged_while_it_holds_or_has_released_something() -> None:
+    trace = RecordedTrace()
+    shown = [
+        Buffer("reorder", 0, 0),
+        Buffer("reorder", 30, 2),
+        Buffer("reorder", 0, 0, notified=4, waited=0.5),
+        Buffer("reorder", 0, 0, notified=5, waited=0.5),
+        Buffer("reorder", 0, 0, notified=5, waited=0.5),
+    ]
+    readings = iter(shown)
+    buffers = BufferGauges(lambda: [next(readings)], Recorder(trace, lambda: 7))
+    for _ in shown:
+        buffers.take()
+    assert [(r.event, r.label, r.bytes, r.queue, r.count, r.duration) for r in trace.records] == [
+        (Event.BUFFER, "reorder", 30, 2, None, None),
+        (Event.BUFFER, "reorder", 0, 0, 4, 500_000_000),
+        (Event.BUFFER, "reorder", 0, 0, 1, 0),
+    ]
