@@ -36,13 +36,14 @@ TESTS: Mapping[Operator, Callable[[Any, Any], bool]] = MappingProxyType(
 )
 """For each operator, the test of (a publication's value, the predicate's value), both of the operator's type."""
 
-_test_of = dict(TESTS).__getitem__
+test_of = dict(TESTS).__getitem__
+"""The test of an operator."""
 
 
 def holds(predicate: Predicate, value: Value) -> bool:
     """True when the value satisfies the predicate; a value of the other type never does."""
     wanted = predicate.value
-    return (type(value) is str) is (type(wanted) is str) and _test_of(predicate.operator)(value, wanted)
+    return (type(value) is str) is (type(wanted) is str) and test_of(predicate.operator)(value, wanted)
 
 
 def all_hold(predicates: Iterable[Predicate], attributes: Mapping[str, Value]) -> bool:
@@ -53,6 +54,6 @@ def all_hold(predicates: Iterable[Predicate], attributes: Mapping[str, Value]) -
         if value is None:
             return False
         wanted = predicate.value  # as in `holds`, whose call would take as long as the rest
-        if (type(value) is str) is not (type(wanted) is str) or not _test_of(predicate.operator)(value, wanted):
+        if (type(value) is str) is not (type(wanted) is str) or not test_of(predicate.operator)(value, wanted):
             return False
     return True

@@ -128,18 +128,24 @@ class Predicate:
     value: Value
 
     def __post_init__(self) -> None:
-        value = self.value
-        check_name(self.attribute)
-        check_value(self.attribute, value)
+        attribute, value = self.attribute, self.value
+        # The common valid cases are tested inline, as those of a publication are.
+        if not (type(attribute) is str and 0 < len(attribute) <= MAX_NAME_LENGTH and attribute.isascii()):
+            check_name(attribute)
         if type(value) is str:
+            if not value.isascii():
+                check_value(attribute, value)
             if self.operator not in STRING_OPERATORS:
                 raise _misfit(self, STRING_OPERATORS)
             if len(value) > MAX_PREDICATE_TEXT:
                 raise ContentError(
-                    f"attribute {self.attribute!r}: a string of {len(value)} characters",
+                    f"attribute {attribute!r}: a string of {len(value)} characters",
                     f"a predicate takes at most {MAX_PREDICATE_TEXT}",
                 )
-        elif self.operator not in NUMBER_OPERATORS:
+            return
+        if not (type(value) is float and isfinite(value)):
+            check_value(attribute, value)
+        if self.operator not in NUMBER_OPERATORS:
             raise _misfit(self, NUMBER_OPERATORS)
 
 

@@ -97,7 +97,10 @@ def _escapes_part(conditions: Sequence[Condition], condition: Condition) -> bool
 
 
 def _meets(text: str, conditions: Sequence[Condition]) -> bool:
-    return all(TESTS[operator](text, value) for operator, value in conditions)
+    for operator, value in conditions:
+        if operator is not Operator.PRESENT and not TESTS[operator](text, value):
+            return False
+    return True
 
 
 def _points(interval: _Interval, ending: str, conditions: Sequence[Condition]) -> Iterator[str]:

@@ -45,7 +45,12 @@ def encode_publication(publication: Publication) -> bytes:
     for name, value in publication.attributes.items():
         attribute = add()
         attribute.name = name
-        set_value(attribute.value, value)
+        if type(value) is str:  # as in `set_value`, whose call would take as long as the rest
+            attribute.value.text = value
+        elif type(value) is float:
+            attribute.value.decimal = value
+        else:
+            set_value(attribute.value, value)
     return content.SerializeToString()
 
 
@@ -97,8 +102,8 @@ def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
         raise ContentError(f"{len(wires)} predicates", f"a conjunction takes 1 to {MAX_ADVERTISED_PREDICATES}")
     predicates = []
     for wire in wires:
-        attribute = sys.intern(wire.attribute)
-        value = get_value(attribute, wire.value)
+        attribute, held = sys.intern(wire.attribute), wire.value
+        value = held.decimal or held.text or held.integer or get_value(attribute, held)  # as in `decode_publication`
         predicates.append(Predicate(attribute, operator_named(wire.operator, value), value))
     return tuple(predicates)
 

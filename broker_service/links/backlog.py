@@ -31,20 +31,25 @@ _PUBLISH: Final = Kind.PUBLISH
 
 def adds_to_backlogs(messages: Iterable[Message]) -> bool:
     """True when there is a control message among these."""
-    return any(message.kind is not _PUBLISH for message in messages)
+    for message in messages:  # noqa: SIM110 - a generator costs a call for each message
+        if message.kind is not _PUBLISH:
+            return True
+    return False
 
 
 def has_backlog(links: Iterable[OverlayLink], source: BrokerId | None) -> bool:
     """True when more control messages than `MOST_WAITING`, or `MOST_BYTES` of them, wait for a link that is up and does
     not lead to their source, which is None for a client."""
-    return any(link.up and link.neighbour != source and _is_long(link) for link in links)
+    for link in links:
+        if link.up and link.neighbour != source:
+            if link.others_waiting > MOST_WAITING or link.others_bytes > MOST_BYTES:
+                return True
+            if link.others_bytes + link.retransmission.in_flight_bytes > MOST_BYTES and _is_long(link):
+                return True
+    return False
 
 
 def _is_long(link: OverlayLink) -> bool:
-    if link.others_waiting > MOST_WAITING or link.others_bytes > MOST_BYTES:
-        return True
-    retransmission = link.retransmission
-    if link.others_bytes + retransmission.in_flight_bytes <= MOST_BYTES:
-        return False
-    in_flight = sum(message.size for message in retransmission.in_flight if message.kind is not _PUBLISH)
+    """True when too many bytes of control messages wait or are in flight."""
+    in_flight = sum(message.size for message in link.retransmission.in_flight if message.kind is not _PUBLISH)
     return link.others_bytes + in_flight > MOST_BYTES

@@ -62,8 +62,6 @@ class OverlayLink:
         "_most_bytes",
         "_most_others",
         "_most_publications",
-        "_others_bytes",
-        "_others_waiting",
         "_publication_bytes",
         "_recorder",
         "_resumes",
@@ -76,6 +74,8 @@ class OverlayLink:
         "neighbour",
         "neighbour_incarnation",
         "on_waiting",
+        "others_bytes",
+        "others_waiting",
         "publications",
         "received",
         "retransmission",
@@ -137,9 +137,10 @@ class OverlayLink:
         """Messages at the front of those waiting that were put ahead of the others."""
         self._publication_bytes = 0
         """Bytes of the waiting publications."""
-        self._others_waiting = 0
-        """Waiting messages of all other kinds."""
-        self._others_bytes = 0
+        self.others_waiting = 0
+        """Messages waiting that are no publications, those that must travel again not included."""
+        self.others_bytes = 0
+        """Bytes of them."""
         self._being_sent: tuple[Message, int, int, int] | None = None
         """A message that has left the queue and takes time to be sent: when it left, its wait, and the length behind.
         Its record is made when it is written."""
@@ -151,16 +152,6 @@ class OverlayLink:
     def queue_length(self) -> int:
         """Messages waiting, those that must travel again included."""
         return len(self._waiting) + len(self.retransmission.repeats)
-
-    @property
-    def others_waiting(self) -> int:
-        """Messages waiting that are no publications, those that must travel again not included."""
-        return self._others_waiting
-
-    @property
-    def others_bytes(self) -> int:
-        """Bytes of them."""
-        return self._others_bytes
 
     @property
     def waiting_since(self) -> int:
@@ -209,7 +200,7 @@ class OverlayLink:
 
     def put(self, message: Message) -> None:
         """Queues a message. Drops it, counted and logged, when its share of the queue is full."""
-        waiting, others = self._waiting, self._others_waiting
+        waiting, others = self._waiting, self.others_waiting
         size = len(message.body) + len(message.header)
         if message.kind is _PUBLISH:
             occupied = self._publication_bytes + size
@@ -218,12 +209,12 @@ class OverlayLink:
                 return
             self._publication_bytes = occupied
         else:
-            occupied = self._others_bytes + size
+            occupied = self.others_bytes + size
             if others >= self._most_others or occupied > self._most_bytes:
                 self._drop(message, "output queue full of control messages")
                 return
-            self._others_waiting = others + 1
-            self._others_bytes = occupied
+            self.others_waiting = others + 1
+            self.others_bytes = occupied
         now = self._clock()
         if waiting is _NOTHING:
             waiting = self._waiting = deque()
@@ -362,8 +353,8 @@ class OverlayLink:
             self._ahead = max(0, self._ahead - taken)
         self._publication_bytes -= in_flight - retransmission.in_flight_bytes - others_bytes
         if others:
-            self._others_waiting -= others
-            self._others_bytes -= others_bytes
+            self.others_waiting -= others
+            self.others_bytes -= others_bytes
         retransmission.in_flight_bytes = in_flight
         self.sent += taken
         self.publications += taken - others
@@ -393,7 +384,7 @@ class OverlayLink:
 
     def _clear_waiting(self) -> None:
         self._waiting = _NOTHING
-        self._ahead = self._publication_bytes = self._others_waiting = self._others_bytes = 0
+        self._ahead = self._publication_bytes = self.others_waiting = self.others_bytes = 0
 
     def _drop_all(self, messages: Iterable[Message], reason: str) -> None:
         for message in messages:

@@ -13,7 +13,7 @@ Whatever path a publication's result takes, the meaning of a predicate is that o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 from broker_service.language import Subscription, Value
@@ -78,7 +78,12 @@ class MatchIndex(Generic[K]):
         keys: list[K] = []
         if (buckets := all_buckets.get(ALWAYS.attribute)) is not None:
             buckets[ALWAYS.value].match(attributes, limits, keys)
-        for attribute in _common(attributes, all_buckets):
+        common: Collection[str] = ()
+        if len(all_buckets) < len(attributes):  # then the intersection tells most quickly that there is none, or one
+            common = attributes.keys() & all_buckets.keys()
+        if len(all_buckets) >= len(attributes) or len(common) > 1:
+            common = [attribute for attribute in attributes if attribute in all_buckets]  # the publication's order
+        for attribute in common:
             value, buckets = attributes[attribute], all_buckets[attribute]
             if (bucket := buckets.get(value)) is not None:
                 bucket.match(attributes, limits, keys)
@@ -87,15 +92,3 @@ class MatchIndex(Generic[K]):
         if limits.exact:
             return keys
         return [key for key in keys if all_hold(self._entries[key].subscription.predicates, attributes)]
-
-
-def _common(attributes: Mapping[str, Value], buckets: Mapping[str | None, object]) -> Iterable[str]:
-    """The attributes for which there are buckets, in the publication's order.
-
-    With fewer buckets than attributes, the intersection tells most quickly that there is none, or one.
-    """
-    if len(buckets) < len(attributes):
-        common = attributes.keys() & buckets.keys()
-        if len(common) < 2:
-            return common
-    return [attribute for attribute in attributes if attribute in buckets]

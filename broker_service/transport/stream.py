@@ -122,7 +122,9 @@ class RpcStream:
 
         Returns whether the next message may be sent now. Raises `RpcError` when the stream is broken.
         """
-        return self._send(prefixed(message))
+        data = prefixed(message)
+        sent = self._carrier.send(self, data)
+        return sent == len(data) or self._send(data[sent:])
 
     # Called by the connection
 

@@ -160,9 +160,14 @@ class Copies:
         if destinations is None:
             if routes in self._chosen:
                 return False
-            destinations = self._chosen[routes] = self._choose(routes)
-            if destinations is None:
+            choice = self._forwarding.choose(routes, self._arrival)
+            if choice is None:
+                self._chosen[routes] = None
                 return False
+            copy = self._copies.get(choice.neighbour)
+            if copy is None:
+                copy = self._copies[choice.neighbour] = PublishHeader(choice.tid, self._arrival.budget - 1, {})
+            destinations = self._chosen[routes] = copy.destinations
         groups = destinations.get(home)
         if groups is None:
             destinations[home] = [group]
@@ -172,17 +177,9 @@ class Copies:
 
     def sends(self, message: Message) -> list[Send]:
         hops, published = message.hops + 1, message.published
-        return [
-            Send(neighbour, Message(message.kind, message.id, message.body, encoded, hops, "", published))
-            for neighbour, header in self._copies.items()
-            for encoded in encoded_parts(header)
-        ]
-
-    def _choose(self, routes: Routes) -> dict[str, list[Group]] | None:
-        choice = self._forwarding.choose(routes, self._arrival)
-        if choice is None:
-            return None
-        copy = self._copies.get(choice.neighbour)
-        if copy is None:
-            copy = self._copies[choice.neighbour] = PublishHeader(choice.tid, self._arrival.budget - 1, {})
-        return copy.destinations
+        sends: list[Send] = []
+        for neighbour, header in self._copies.items():
+            for encoded in encoded_parts(header):
+                copy = Message(message.kind, message.id, message.body, encoded, hops, "", published)
+                sends.append(Send(neighbour, copy))
+        return sends

@@ -29,6 +29,7 @@ that built it was a race, so in a quiet overlay it is the fastest route. Shorter
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from broker_service.language import Publication
 from broker_service.messages import BrokerId, ClientId, Message
@@ -41,6 +42,8 @@ from broker_service.routing.tid.messages import decode_publish
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.routes import Arrival, Routes, TreeId
 from broker_service.routing.tid.tables import Group, PublicationRoutingTable, SubscriptionRow
+
+_number_of = attrgetter("number")
 
 
 class Publications:
@@ -99,7 +102,11 @@ class Publications:
     def _subscribers(self, groups: Iterable[Group]) -> tuple[ClientId, ...]:
         """The clients whose subscriptions these are, without those withdrawn in the meantime."""
         known = self._subscriptions.at_home(self._home_name)
-        clients = {known[number].client: None for group in groups for number in group if number in known}
+        clients: dict[ClientId, None] = {}
+        for group in groups:
+            for number in group:
+                if number in known:
+                    clients[known[number].client] = None
         return tuple(clients)
 
     def _forward_first(self, message: Message, tid: TreeId, matches: Iterable[SubscriptionRow]) -> Actions:
@@ -115,5 +122,6 @@ class Publications:
         copies = Copies(self._forwarding, Arrival(tid, max(longest.values()), None))
         common = CommonRoutes(tid)
         for (home, _client), entries in groups.items():
-            copies.add(common.to(entries), home, tuple([entry.number for entry in entries]))
+            routes = common.to(entries) if len(entries) > 1 else entries[0].routes
+            copies.add(routes, home, tuple(map(_number_of, entries)))
         return copies.sends(message)

@@ -118,10 +118,6 @@ class IdentityCovering(Covering):
         return False
 
 
-def _hull(conjunction: Conjunction) -> Hull | None:
-    return hull_of(conjunction) if satisfiable(conjunction.subscription) else None
-
-
 class _Equality(NamedTuple):
     attribute: str
     value: Value
@@ -165,9 +161,11 @@ class ExactCovering(Covering):
         """Keys of the sets in which each conjunction stands."""
         self._hulls: dict[bytes, Hull] = {}
         """Hulls of the conjunctions that some publication matches."""
+        self._looked_at: tuple[Conjunction, Hull | None] | None = None
+        """The conjunction whose hull was asked for last, and the hull, because an update asks several times."""
 
     def add(self, conjunction: Conjunction) -> None:
-        if (hull := _hull(conjunction)) is not None:
+        if (hull := self._hull(conjunction)) is not None:
             self._hulls[conjunction.body] = hull
         self._keys[conjunction.body] = keys = tuple(self._keys_of(conjunction))
         for key in keys:
@@ -182,7 +180,7 @@ class ExactCovering(Covering):
         self._hulls.pop(conjunction.body, None)
 
     def above(self, conjunction: Conjunction) -> list[Conjunction]:
-        hull, hulls = _hull(conjunction), self._hulls
+        hull, hulls = self._hull(conjunction), self._hulls
         return [
             other
             for other in self._candidates(conjunction, self._may_cover(conjunction))
@@ -190,7 +188,7 @@ class ExactCovering(Covering):
         ]
 
     def below(self, conjunction: Conjunction) -> list[Conjunction]:
-        hull, hulls = _hull(conjunction), self._hulls
+        hull, hulls = self._hull(conjunction), self._hulls
         return [
             other
             for other in self._candidates(conjunction, self._may_be_covered(conjunction))
@@ -214,6 +212,14 @@ class ExactCovering(Covering):
                 self.effort.left -= 1  # because an edge between the two has to be considered
                 return general.body < special.body or not lower.contains(upper)
         return self.effort.spend(_cost(general, special)) and is_above(general, special)
+
+    def _hull(self, conjunction: Conjunction) -> Hull | None:
+        """The hull of a conjunction that some publication matches; None of any other."""
+        looked_at = self._looked_at
+        if looked_at is None or looked_at[0] is not conjunction:
+            hull = hull_of(conjunction) if satisfiable(conjunction.subscription) else None
+            looked_at = self._looked_at = (conjunction, hull)
+        return looked_at[1]
 
     def _candidates(self, conjunction: Conjunction, sets: Iterable[Bodies]) -> Iterator[Conjunction]:
         """The members of all sets but the conjunction itself, as many as there are units for, each once."""
@@ -254,7 +260,7 @@ class ExactCovering(Covering):
 
     def _may_cover(self, conjunction: Conjunction) -> Iterable[Bodies]:
         """Sets that hold every conjunction which covers this one."""
-        if not satisfiable(conjunction.subscription):
+        if self._hull(conjunction) is None:
             return (self._of(_Trait.ANY),)
         predicates = conjunction.subscription.predicates
         return (
