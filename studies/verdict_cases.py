@@ -79,15 +79,6 @@ def verdict_suite(name: str, verdicts: Sequence[Verdicts], origin: Origin) -> Ju
     return JunitSuite(name, cases, origin.properties(), sum(pair.seconds for pair in verdicts))
 
 
-def numbers_in_words(
-    *, published: int, expected: int, delivered: int, lost: int, duplicate: int, spurious: int, reordered: int
-) -> str:
-    return (
-        f"{published:,} published; {delivered:,} notifications delivered, {expected:,} expected; {lost:,} lost, "
-        f"{duplicate:,} duplicate, {spurious:,} spurious, {reordered:,} reordered"
-    )
-
-
 def _delivery(run: str, verdicts: Verdicts) -> JunitCase:
     failed = violated(verdicts.delivery, verdicts.fidelity, interrupted=verdicts.interrupted)
     return JunitCase(
@@ -144,19 +135,13 @@ def _verdicts(variant: VariantSummary, reasons: Sequence[str], seconds: float) -
         variant=variant.name,
         delivery=delivery.verdicts,
         interrupted=variant.interrupted,
-        numbers=ratio
-        + numbers_in_words(
-            published=delivery.published, expected=delivery.expected, delivered=delivery.delivered,
-            lost=delivery.lost, duplicate=delivery.duplicate, spurious=delivery.spurious,
-            reordered=delivery.reordered,
-        )
-        + detections,
+        numbers=ratio + delivery.counts_in_words() + detections,
         power=delivery.power,
         seconds=seconds,
         examples=[_example(example) for example in delivery.examples],
         fidelity=variant.fidelity,
         reasons=reasons,
-    )  # fmt: skip
+    )
 
 
 def _example(example: Example) -> str:

@@ -23,7 +23,7 @@ from analysis.engines.arrays import elements_of, integers, lengths_of, lists, nu
 from analysis.judging.judged import JudgedPublication, Receipt
 from analysis.reading.publication_events import UNKNOWN
 from analysis.run_files.time_units import second_due
-from analysis.tables.delays import DelayByHops, DelayDistribution, DelayOverTime
+from analysis.tables.delays import DelayByHops, DelayDistribution, DelayFigures, DelayOverTime
 from analysis.tables.histogram import CLASSES_PER_DECADE, SMALLEST_MS, lower_ms
 from analysis.tables.structs import struct_from
 from analysis.tables.totals import Rows, Tally
@@ -149,19 +149,12 @@ class DelayClass(msgspec.Struct, frozen=True):
     notifications: int
 
 
-class DelayFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """The delays of one group, in milliseconds. All parts of a group are in the same bucket."""
+class GroupDelays(DelayFigures, frozen=True):
+    """The delays of one group, all parts of which are in the same bucket."""
 
     variant: int
     grouping: Grouping
     number: int
-    notifications: int
-    mean_ms: float
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
-    max_ms: float
-    queueing_share: float | None
     ways_known: int
     classes: list[DelayClass]
     """In order; filled for `ALL` only."""
@@ -171,7 +164,7 @@ class DelayFigures(msgspec.Struct, frozen=True, kw_only=True):
 class DelayTally(Tally):
     """The figures of all groups."""
 
-    figures: Rows[DelayFigures] = field(default_factory=partial(Rows, DelayFigures, ("variant", "grouping", "number")))
+    figures: Rows[GroupDelays] = field(default_factory=partial(Rows, GroupDelays, ("variant", "grouping", "number")))
 
 
 MEASURED = DelayTally().schema()
@@ -192,13 +185,13 @@ def measure_delays(parts: pa.Table) -> pa.Table:
     return tally.table()
 
 
-def _figures(groups: list[_Group]) -> DelayFigures:
+def _figures(groups: list[_Group]) -> GroupDelays:
     delays = np.concatenate([group.delays for group in groups])
     total, largest = int(delays.sum()), int(delays.max())
     median, p95, p99 = np.percentile(delays, [50, 95, 99], overwrite_input=True) / MILLISECOND
     known_delay = sum(group.known_delay for group in groups)
     known_waiting = sum(group.known_waiting for group in groups)
-    return DelayFigures(
+    return GroupDelays(
         variant=groups[0].variant,
         grouping=groups[0].grouping,
         number=groups[0].number,
@@ -258,8 +251,8 @@ class DelayTables:
             for found in figures.classes
         ]
 
-    def of_all(self, variant: int) -> DelayFigures | None:
+    def of_all(self, variant: int) -> GroupDelays | None:
         return next((figures for figures in self._of(Grouping.ALL) if figures.variant == variant), None)
 
-    def _of(self, grouping: Grouping) -> Iterator[DelayFigures]:
+    def _of(self, grouping: Grouping) -> Iterator[GroupDelays]:
         return (figures for figures in self.tally.figures if figures.grouping is grouping)

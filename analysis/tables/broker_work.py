@@ -46,16 +46,9 @@ class MatchingLoad(Struct, frozen=True, kw_only=True):
     """Time spent comparing, summed over all comparisons, milliseconds."""
 
 
-class RouterWork(Struct, frozen=True, kw_only=True):
-    """One row per variant, broker and kind of work on publications that took time there.
+class WorkFigures(Struct, frozen=True, kw_only=True):
+    """Time that routers took for one kind of work on publications: of a broker, or of all together."""
 
-    Times are by the broker's clock, so they include what else the host did meanwhile, and in the scenario's time. A
-    simulated broker's clock stands still while its router works, so it has no row. Percentiles are at most 2.3% too
-    large.
-    """
-
-    variant: str
-    broker: str
     work: str
     """matching or path selection: see `WorkKind`."""
     count: int
@@ -66,3 +59,16 @@ class RouterWork(Struct, frozen=True, kw_only=True):
     p95_us: float
     p99_us: float
     max_us: float
+
+
+class RouterWork(WorkFigures, frozen=True):
+    """One row per variant, broker and kind of work on publications that took time there.
+
+    Times are by the broker's clock, so they include what else the host did meanwhile, and in the scenario's time. A
+    simulated broker's clock stands still while its router works, so it has no row. Percentiles are at most 2.3% too
+    large.
+    """
+
+    # These are the first columns, because the fields of the base are keyword-only.
+    variant: str
+    broker: str

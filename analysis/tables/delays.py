@@ -28,11 +28,9 @@ class DelayDistribution(Struct, frozen=True, kw_only=True):
     notifications: int
 
 
-class DelayByHops(Struct, frozen=True, kw_only=True):
-    """One row per variant and number of overlay links travelled."""
+class DelayFigures(Struct, frozen=True, kw_only=True):
+    """The delays of a group of notifications."""
 
-    variant: str
-    hops: int
     notifications: int
     mean_ms: float
     p50_ms: float
@@ -41,3 +39,11 @@ class DelayByHops(Struct, frozen=True, kw_only=True):
     max_ms: float
     queueing_share: float | None
     """Share of the delay spent in output queues, over the notifications whose whole path is known."""
+
+
+class DelayByHops(DelayFigures, frozen=True):
+    """One row per variant and number of overlay links travelled."""
+
+    # These are the first columns, because the fields of the base are keyword-only.
+    variant: str
+    hops: int

@@ -8,12 +8,15 @@ from pathlib import Path
 import msgspec
 
 from analysis.run_files.logs import LogLoss
+from analysis.tables.broker_work import WorkFigures
 from analysis.tables.budget import DelayParts
 from analysis.tables.comparison import Comparison
 from analysis.tables.delays import DelayByHops
+from analysis.tables.delivery_figures import DeliveryFigures
 from analysis.tables.detections import DetectionFigures
 from analysis.tables.power import Power
 from analysis.tables.starts import START_NOT_ANNOUNCED, StartFigures
+from analysis.tables.structs import struct_from
 from analysis.tables.timeline import Fault
 from analysis.tables.traffic import BrokerMessages, Drop
 from record.errors import RunDirectoryError
@@ -172,6 +175,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     examples: list[Example]
     """The first ten of each defect, in the order of publishing."""
 
+    def counts_in_words(self) -> str:
+        """The counts in one line."""
+        against = f", {self.against_streams:,} against the order of their streams" if self.against_streams else ""
+        return struct_from(DeliveryFigures, self).in_words(self.optional) + against
+
     def power_in_words(self) -> str:
         """The power of the verdicts in one line, beside the expected one."""
         wanted = self.expected_judged
@@ -272,20 +280,6 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
     """The largest number of brokers that compared the same publication: 1 proves that only the first broker matches."""
     at_several_brokers: int
     """Publications compared at more than one broker."""
-
-
-class WorkFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Time that the routers of all brokers took for publications; the table `router_work` has it for each broker."""
-
-    work: str
-    """matching or path selection."""
-    count: int
-    mean_us: float
-    """Mean in microseconds; the next four fields are quantiles and the maximum."""
-    p50_us: float
-    p95_us: float
-    p99_us: float
-    max_us: float
 
 
 class SampledLogs(msgspec.Struct, frozen=True, kw_only=True):

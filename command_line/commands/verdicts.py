@@ -139,17 +139,8 @@ def _delivery(delivery: Delivery) -> tuple[str, str]:
 
 def _numbers(variant: VariantSummary) -> list[str]:
     delivery, delay = variant.delivery, variant.delay
-    optional = f" and {delivery.optional:,} allowed" if delivery.optional else ""
-    out_of_order = f", {delivery.reordered:,} reordered" if delivery.reordered else ""
-    if delivery.against_streams:
-        out_of_order += f", {delivery.against_streams:,} against the order of their streams"
     lines = [] if delivery.best_effort is UNSET else [delivery.best_effort.in_words()]
-    lines.append(
-        f"{delivery.published:,} published; {delivery.delivered:,} notifications delivered, {delivery.expected:,} "
-        f"expected{optional}; {delivery.lost:,} lost, {delivery.duplicate:,} duplicate, {delivery.spurious:,} spurious"
-        f"{out_of_order}"
-    )
-    lines.append(delivery.power_in_words())
+    lines += [delivery.counts_in_words(), delivery.power_in_words()]
     if delivery.detections is not UNSET:
         lines.append(delivery.detections.in_words())
     if delivery.starts is not UNSET:

@@ -9,7 +9,7 @@ from studies.campaign.cell import CampaignCell
 from studies.campaign.result import CampaignResult, VariantResult
 from studies.cells.attempt import Attempt, CellFailure
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
-from studies.verdict_cases import Origin, Verdicts, numbers_in_words, verdict_suite
+from studies.verdict_cases import Origin, Verdicts, verdict_suite
 
 
 def suites_of(
@@ -49,12 +49,9 @@ def _verdicts(variant: VariantResult, seconds: float) -> Verdicts:
     return Verdicts(
         variant=variant.name,
         delivery=variant.delivery,
-        numbers=numbers_in_words(
-            published=variant.published, expected=variant.expected, delivered=variant.delivered, lost=variant.lost,
-            duplicate=variant.duplicate, spurious=variant.spurious, reordered=variant.reordered,
-        ),
+        numbers=variant.in_words(),
         power=variant.power,
         seconds=seconds,
         fidelity=variant.fidelity,
         reasons=variant.reasons,
-    )  # fmt: skip
+    )

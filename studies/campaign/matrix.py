@@ -15,7 +15,9 @@ import msgspec
 
 from analysis.claims.estimates import SeedEstimate, estimate
 from analysis.pipeline.delivery import overall
+from analysis.tables.delivery_figures import DeliveryFigures
 from analysis.tables.power import Power
+from analysis.tables.structs import struct_from
 from analysis.tables.summary import CORRECT
 from record.fidelity import FidelityVerdict, worst
 from record.files import replace_file
@@ -44,8 +46,8 @@ class SeedSpread(msgspec.Struct, frozen=True, kw_only=True):
         return cls(count=len(known), mean=sum(known) / len(known), least=min(known), most=max(known))
 
 
-class MatrixEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One field of the matrix."""
+class MatrixEntry(DeliveryFigures, frozen=True, kw_only=True):
+    """One field of the matrix, with the counts of all its cells together."""
 
     factors: dict[str, Any]
     variant: str
@@ -61,15 +63,6 @@ class MatrixEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The power of the verdicts of all cells together."""
     fidelity: dict[str, int]
     """Number of cells by verdict."""
-    published: int
-    """Publications of all cells together, as the following counts."""
-    expected: int
-    delivered: int
-    excused: int
-    lost: int
-    duplicate: int
-    spurious: int
-    reordered: int
     mean_ms: SeedSpread | None
     """Mean delays of first notifications in milliseconds, by cell."""
     p95_ms: SeedSpread | None
@@ -168,7 +161,9 @@ def _entry(cells: Sequence[tuple[CampaignResult, VariantResult]]) -> MatrixEntry
     first, _ = cells[0]
     variants = [variant for _, variant in cells]
     faults = [fault for variant in variants for fault in variant.faults]
-    return MatrixEntry(
+    return struct_from(
+        MatrixEntry,
+        DeliveryFigures.total(variants),
         factors=first.factors,
         variant=variants[0].name,
         schedule=first.schedule,
@@ -177,14 +172,6 @@ def _entry(cells: Sequence[tuple[CampaignResult, VariantResult]]) -> MatrixEntry
         defects=sorted({defect for variant in variants for defect in variant.delivery} - {CORRECT}),
         power=Power.total(variant.power for variant in variants),
         fidelity=dict(sorted(Counter(variant.fidelity for variant in variants).items())),
-        published=sum(variant.published for variant in variants),
-        expected=sum(variant.expected for variant in variants),
-        delivered=sum(variant.delivered for variant in variants),
-        excused=sum(variant.excused for variant in variants),
-        lost=sum(variant.lost for variant in variants),
-        duplicate=sum(variant.duplicate for variant in variants),
-        spurious=sum(variant.spurious for variant in variants),
-        reordered=sum(variant.reordered for variant in variants),
         mean_ms=SeedSpread.of(variant.mean_ms for variant in variants),
         p95_ms=SeedSpread.of(variant.p95_ms for variant in variants),
         faults=len(faults),

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from analysis.tables.delivery_figures import DeliveryFigures
 from analysis.tables.power import Power
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import VariantSummary
@@ -30,7 +31,7 @@ class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
     delay_after_ms: float | None
 
 
-class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
+class VariantResult(DeliveryFigures, frozen=True, kw_only=True):
     """One variant of the cell's scenario; a scenario that varies nothing has one."""
 
     name: str
@@ -41,14 +42,6 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     fidelity: str
     reasons: list[str]
     """The reasons why the variant is not VALID."""
-    published: int
-    expected: int
-    delivered: int
-    excused: int
-    lost: int
-    duplicate: int
-    spurious: int
-    reordered: int
     mean_ms: float | None
     """Mean delay of first notifications in milliseconds; the next three fields are its percentiles."""
     p50_ms: float | None

@@ -25,7 +25,7 @@ from analysis.judging.evidence import backlog
 from analysis.judging.histories import history, settling
 from analysis.run_files.logs import LogLoss
 from analysis.tables import summary
-from analysis.tables.broker_work import WorkKind
+from analysis.tables.broker_work import WorkFigures, WorkKind
 from analysis.tables.budget import DelayParts
 from analysis.tables.catalogue import PARTITIONED, TABLES
 from analysis.tables.comparison import Comparison, RelievedLink
@@ -114,11 +114,11 @@ def _blocks() -> Iterator[str]:
     yield _INTRODUCTION
     yield from _members(Event, log_schema)
     for record in (TraceRecord, PredicateRecord, PlacementRecord, PlaceCost):
-        yield from _struct(record, log_schema, f"### {record.__name__}")
+        yield from _struct(record, f"### {record.__name__}")
     yield _TABLES
     for name, row in TABLES.items():
         divided = ", a directory" if row in PARTITIONED else ""
-        yield from _struct(row, sys.modules[row.__module__], f"### {name}{divided}")
+        yield from _struct(row, f"### {name}{divided}")
     yield from _event_columns()
     for values in (Right, Defect, DetectionDefect, Cause, WorkKind):
         yield f"### {values.__name__}\n"
@@ -135,7 +135,7 @@ def _blocks() -> Iterator[str]:
     yield (detection_oracle.__doc__ or "").strip() + "\n"
     yield _SUMMARY
     for part in _summary_parts():
-        yield from _struct(part, sys.modules[part.__module__], f"### {part.__name__}")
+        yield from _struct(part, f"### {part.__name__}")
 
 
 def _event_columns() -> Iterator[str]:
@@ -162,7 +162,7 @@ def _summary_parts() -> list[type[Struct]]:
         summary.DelayWithoutContention,
         summary.KindMessages,
         summary.Matching,
-        summary.WorkFigures,
+        WorkFigures,
         Comparison,
         DifferenceVerdict,
         RelievedLink,
@@ -177,16 +177,22 @@ def _members(values: type[StrEnum], module: types.ModuleType) -> Iterator[str]:
     yield ""
 
 
-def _struct(struct: type[Struct], module: types.ModuleType, heading: str) -> Iterator[str]:
+def _struct(struct: type[Struct], heading: str) -> Iterator[str]:
     yield heading + "\n"
     yield (inspect.getdoc(struct) or "") + "\n"
     yield "| field | type | meaning |"
     yield "|---|---|---|"
     hints = typing.get_type_hints(struct)
     for field in fields(struct):
-        meaning = _described(module).get((struct.__name__, field.name), "")
+        meaning = _meaning(struct, field.name)
         yield f"| `{field.encode_name}` | {_type_name(hints[field.name])} | {_cell(meaning)} |"
     yield ""
+
+
+def _meaning(struct: type[Struct], name: str) -> str:
+    """The description of a field in the class that declares it, which may be a base."""
+    owner = next(owner for owner in struct.__mro__ if name in inspect.get_annotations(owner))
+    return _described(sys.modules[owner.__module__]).get((owner.__name__, name), "")
 
 
 def _type_name(hint: object) -> str:

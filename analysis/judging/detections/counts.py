@@ -16,6 +16,7 @@ from analysis.tables.detections import DetectionDefect, DetectionDelays, Detecti
 from analysis.tables.histogram import DurationHistogram, Durations, class_of
 from analysis.tables.power import ordered
 from analysis.tables.reasons import Reasons, by_reason, count
+from analysis.tables.structs import struct_from
 from analysis.tables.totals import Rows, Sum, Tally
 from record.time_units import MILLISECOND
 
@@ -75,18 +76,12 @@ class DetectionCounts(msgspec.Struct):
         p50, p95, p99 = (
             (delays.quantile(share) / MILLISECOND if delays.count else None) for share in (0.5, 0.95, 0.99)
         )
-        return DetectionFigures(
+        return struct_from(
+            DetectionFigures,
+            self,
             composites=composites,
-            expected=self.expected,
-            delivered=self.delivered,
-            optional=self.optional,
-            forgone=self.forgone,
             excused=ordered(by_reason(self.excused)),
             not_judged=ordered(by_reason(self.not_judged)),
-            lost=self.lost,
-            dropped=self.dropped,
-            duplicate=self.duplicate,
-            spurious=self.spurious,
             spurious_causes=dict(by_reason(self.spurious_causes)),
             mean_ms=delays.mean / MILLISECOND if delays.count else None,
             p50_ms=p50,

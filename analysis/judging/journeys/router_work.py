@@ -18,10 +18,9 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from analysis.tables.broker_work import RouterWork, WorkKind
+from analysis.tables.broker_work import RouterWork, WorkFigures, WorkKind
 from analysis.tables.histogram import DurationHistogram, Durations, classes_of
 from analysis.tables.structs import struct_from
-from analysis.tables.summary import WorkFigures
 from analysis.tables.totals import Rows
 
 CLASSES_PER_DECADE = 100

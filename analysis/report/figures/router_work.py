@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures.style import blank_figure, colour, log_axis, symbol
-from analysis.tables.broker_work import WorkKind
-from analysis.tables.summary import VariantSummary, WorkFigures
+from analysis.tables.broker_work import WorkFigures, WorkKind
+from analysis.tables.summary import VariantSummary
 
 HEADINGS = {WorkKind.MATCHING: "Matching delay", WorkKind.PATH_SELECTION: "Path-selection time"}
 _ROW_HEIGHT = 36

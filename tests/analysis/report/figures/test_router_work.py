@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from analysis.report.figures.router_work import work_figure, work_of
-from analysis.tables.broker_work import WorkKind
-from analysis.tables.summary import VariantSummary, WorkFigures
+from analysis.tables.broker_work import WorkFigures, WorkKind
+from analysis.tables.summary import VariantSummary
 from tests.analysis.report.empty_summaries import empty_variant
 
 
