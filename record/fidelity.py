@@ -23,6 +23,7 @@ OF_A_STARVED_HOST = frozenset(
     }
 )
 """Names of the checks that fail where programs did not run when they had work."""
+_ON_HOST = " ("
 
 
 class FidelityVerdict(enum.StrEnum):
@@ -60,7 +61,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_on(host: str, name: str) -> str:
     """The name of a check of one of several hosts that shared a run."""
-    return f"{name} ({host})"
+    return f"{name}{_ON_HOST}{host})"
+
+
+def is_of_a_starved_host(check: str) -> bool:
+    """True for the name of a check, perhaps of one of several hosts, that fails where programs did not run when they
+    had work."""
+    return check.partition(_ON_HOST)[0] in OF_A_STARVED_HOST
 
 
 class LinkCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,9 @@ takes u * d / d' of them under d'. Processors that were busy all the time may ha
 the estimate is then a lower bound, and is called so. Where a run waited although it had little to do, the wait is
 assumed to last as long as before, which under d' counts d' / d times less. Other programs are not slowed down by
 dilation and are left out.
+
+Before a run, `emulation.prediction` estimates the same from turns in virtual time. Its estimate rests on a model of the
+host and this one on the run, so that neither can stand in for the other; both aim at `AIM`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from record.fidelity import OF_A_STARVED_HOST, Check, Fidelity, FidelityVerdict
+from record.fidelity import Check, Fidelity, FidelityVerdict, is_of_a_starved_host
 from record.figures import FigureVerdict
 
 
@@ -30,7 +30,7 @@ def unjudged_times(reasons: Iterable[str]) -> str:
 
 
 def _starves(check: Check) -> bool:
-    return check.name in OF_A_STARVED_HOST and check.verdict is FidelityVerdict.INVALID
+    return is_of_a_starved_host(check.name) and check.verdict is FidelityVerdict.INVALID
 
 
 def _reason(check: Check) -> str:

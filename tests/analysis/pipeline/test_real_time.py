@@ -17,7 +17,7 @@ from analysis.tables.results import read_table
 from analysis.tables.summary import Delivery
 from emulation.fidelity import thresholds
 from record import manifest
-from record.fidelity import OF_A_STARVED_HOST, Check, Fidelity, FidelityVerdict, VariantFidelity
+from record.fidelity import OF_A_STARVED_HOST, Check, Fidelity, FidelityVerdict, VariantFidelity, check_on
 from record.figures import Figure, FigureVerdict
 from record.log import Event
 from tests.analysis.diamond import ANNOUNCING, DIAMOND, crossing
@@ -85,6 +85,14 @@ def test_contention_that_makes_a_figure_invalid_starves_a_host() -> None:
     (reason,) = starved(None, "base", [figure(Figure.MEAN, 50.0), figure(Figure.P99, 50.1)])
     assert reason == "99th percentile of the delay: why"
     assert starved(None, "base", [figure(Figure.P95, None), figure(Figure.P50, -80.0)]) == []
+
+
+def test_one_of_several_hosts_that_is_starved_is_named() -> None:
+    check = failed(thresholds.RELAY_HELD_UP)
+    on_host = msgspec.structs.replace(check, name=check_on("h2", check.name))
+    of_variant = VariantFidelity(name="base", verdict=FidelityVerdict.INVALID, checks=[on_host])
+    found = Fidelity(verdict=FidelityVerdict.INVALID, variants=[of_variant])
+    assert starved(found, "base") == ["relay held up (h2): too much"]
 
 
 def test_a_loss_remains_one_on_a_starved_host(tmp_path: Path) -> None:
