@@ -9,6 +9,8 @@ F. Fabret et al., "Filtering Algorithms and Implementation for Very Fast Publish
 
 from __future__ import annotations
 
+import sys
+from operator import attrgetter
 from typing import NamedTuple
 
 from broker_service.language import Operator, Predicate, Subscription, Value
@@ -37,7 +39,10 @@ def equality(predicate: Predicate) -> Access | None:
 
 def remaining_predicates(subscription: Subscription, access: Access) -> tuple[Predicate, ...]:
     """The predicates that are left to check of a subscription found by this path."""
-    return tuple(predicate for predicate in subscription.predicates if equality(predicate) != access)
+    return tuple([predicate for predicate in subscription.predicates if equality(predicate) != access])
+
+
+_attribute_of = attrgetter("attribute")
 
 
 class AccessStatistics:
@@ -57,7 +62,12 @@ class AccessStatistics:
         carriers = self._carriers
         for path in paths:
             carriers[path] = carriers.get(path, 0) + 1
-        return min(paths, key=lambda path: carriers[path].bit_length(), default=ALWAYS)
+        best, least = ALWAYS, sys.maxsize
+        for path in paths:
+            magnitude = carriers[path].bit_length()
+            if magnitude < least:
+                best, least = path, magnitude
+        return best
 
     def remove(self, subscription: Subscription) -> None:
         """Undo the counting of `add`."""
@@ -72,6 +82,10 @@ class AccessStatistics:
 
 def _paths(subscription: Subscription) -> list[Access]:
     """The paths to a subscription, each once: equalities, the later written first, then presences by name."""
-    equalities = [path for predicate in reversed(subscription.predicates) if (path := equality(predicate))]
-    attributes = sorted({predicate.attribute for predicate in subscription.predicates})
-    return [*dict.fromkeys(equalities), *(Access(attribute, None) for attribute in attributes)]
+    paths: dict[Access, None] = {}
+    for predicate in reversed(subscription.predicates):
+        if (path := equality(predicate)) is not None:
+            paths[path] = None
+    for attribute in sorted(set(map(_attribute_of, subscription.predicates))):
+        paths[Access(attribute, None)] = None
+    return list(paths)

@@ -25,7 +25,7 @@ from broker_service.language.relations import covers, satisfiable
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, is_above
 from broker_service.routing.gryphon.subscriptions.hulls import Hull, hull_of
 
-_EQUALITIES = (Operator.EQUAL, Operator.STRING_EQUAL)
+_EQUALITIES: Final = frozenset({Operator.EQUAL, Operator.STRING_EQUAL})
 _LOW_STRINGS = (Operator.STRING_LESS, Operator.STRING_LESS_OR_EQUAL)
 
 Bodies = dict[bytes, Conjunction]
@@ -285,8 +285,11 @@ class ExactCovering(Covering):
 
 
 def _equalities(predicates: Iterable[Predicate]) -> list[_Equality]:
-    found = [_Equality(each.attribute, each.value) for each in predicates if each.operator in _EQUALITIES]
-    return list(dict.fromkeys(found))
+    found: dict[_Equality, None] = {}
+    for predicate in predicates:
+        if predicate.operator in _EQUALITIES:
+            found[_Equality(predicate.attribute, predicate.value)] = None
+    return list(found)
 
 
 def _narrow(predicates: Iterable[Predicate]) -> list[str]:
@@ -298,6 +301,5 @@ def _narrow(predicates: Iterable[Predicate]) -> list[str]:
     return [
         attribute
         for attribute, operators in by_attribute.items()
-        if not any(operator in _EQUALITIES for operator in operators)
-        and (len(operators) > 1 or operators[0] in _LOW_STRINGS)
+        if _EQUALITIES.isdisjoint(operators) and (len(operators) > 1 or operators[0] in _LOW_STRINGS)
     ]
