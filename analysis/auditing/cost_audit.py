@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from analysis.auditing.evidence import Evidence
 from analysis.auditing.way_sums import WaySums
+from analysis.run_files.logs import scenario_time
 from analysis.tables.summary import DelayBudget
 from record.host_speed import CostScale, HostSpeed
 from record.manifest import ChargedCosts
@@ -38,9 +39,10 @@ def costs_at_rest(evidence: Evidence, ways: WaySums, budget: DelayBudget) -> Ite
 
 
 def _timed_late(evidence: Evidence, speed: HostSpeed) -> Iterator[str]:
-    begin = min((phase.start for phase in evidence.variant.phases), default=speed.timed)
-    if speed.timed > begin:
-        yield f"the loops of this host were timed {(speed.timed - begin) / 1e9:.1f} s after the variant began"
+    timed = scenario_time(speed.timed, evidence.variant.time_dilation)
+    begin = min((phase.start for phase in evidence.variant.phases), default=timed)
+    if timed > begin:
+        yield f"the loops of this host were timed {(timed - begin) / 1e9:.1f} s after the variant began"
 
 
 def _ratios(speed: HostSpeed) -> tuple[float, float]:

@@ -90,6 +90,15 @@ def test_loops_that_were_timed_after_the_run_had_begun_are_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(("timed", "late"), [(5_900_000_000, ""), (9_000_000_000, "1.0 s after the variant began")])
+def test_loops_of_a_run_that_was_slower_are_held_against_its_begin_in_the_same_time(timed: int, late: str) -> None:
+    """Its phases are in the scenario's time, in which it began at 2 s; for the host, that was at 6 s."""
+    variant, speed = replace(EVIDENCE.variant, time_dilation=3.0), replace(SPEED, timed=timed)
+    found = costs_at_rest(with_fields(EVIDENCE, variant=variant, host_speed=speed), WAYS, budget())
+    timed_late = [wrong for wrong in found if "timed" in wrong]
+    assert timed_late == ([f"the loops of this host were timed {late}"] if late else [])
+
+
 def test_without_the_speed_of_a_host_costs_are_the_calibrations_in_the_scenarios_time() -> None:
     dilated = with_fields(EVIDENCE, host_speed=UNSET, variant=VariantRecord(name="base", time_dilation=3.0))
     assert list(costs_at_rest(dilated, WAYS, budget(platform=3.0, scale=CostScale()))) == []
