@@ -13,8 +13,8 @@ from broker_service.links.backlog import LOOK_AFTER, LOOKS, adds_to_backlogs, ha
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, SilentNeighbourError
 from broker_service.messages import BrokerId, Message
-from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.transport.duplex import Duplex, seconds_until
+from broker_service.transport.precise_timer import PreciseTimer
 from broker_service.transport.stream import Stream
 from broker_service.transport.wire import decode_link_frame, encode_link_frame
 

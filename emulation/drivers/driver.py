@@ -28,11 +28,11 @@ import uvloop
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.client_library.client_session import ClientSession, ConnectError
 from broker_service.language import ContentError
-from broker_service.timers.precise_timer import PreciseTimer
 from broker_service.tracing.process_gauges import Ticker
 from broker_service.tracing.trace import Recorder
 from broker_service.tracing.trace_writer import FileTrace
 from broker_service.transport.due_writes import DueWrites
+from broker_service.transport.precise_timer import PreciseTimer
 from emulation.drivers.clients import Clients
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
 from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready, Report

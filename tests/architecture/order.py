@@ -37,7 +37,7 @@ ROOMS: Mapping[str, Floors] = {
         "manifest",
     ),
     "broker_service": _floors(
-        "language messages service timers",
+        "language messages service",
         "config detection errors matching storage",
         "tracing",
         "links",

@@ -29,7 +29,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from broker_service.timers.timer_file import TimerFile
+from broker_service.transport.timer_file import TimerFile
 from emulation.host.priority import LINKS
 from emulation.network.model import NetworkError
 from emulation.network.namespaces import enter_namespace, enter_open_namespace

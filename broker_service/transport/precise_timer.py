@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from broker_service.timers.timer_file import TimerFile
+from broker_service.transport.timer_file import TimerFile
 
 
 class PreciseTimer:

@@ -1,1 +1,0 @@
-"""Timers of microsecond precision, for event loops."""
