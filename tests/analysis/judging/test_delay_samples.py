@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,6 +58,9 @@ def test_a_notification_counts_in_every_group_that_is_known(
         assert found[key].notifications == len(delays)
         assert found[key].max_ms == max(delay for delay, _ in delays) / MILLISECOND
         assert found[key].mean_ms == sum(delay for delay, _ in delays) / len(delays) / MILLISECOND
+        percentiles = [found[key].p50_ms, found[key].p95_ms, found[key].p99_ms]
+        expected = np.percentile([delay for delay, _ in delays], [50, 95, 99]) / MILLISECOND
+        assert percentiles == pytest.approx(expected.tolist())
         assert found[key].ways_known == len(known)
         total = sum(delay for delay, _ in known)
         assert found[key].queueing_share == (sum(waited for _, waited in known) / total if total else None)
