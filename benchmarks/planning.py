@@ -108,7 +108,7 @@ class _Memory:
 
 def measure(name: str, seconds: float, screen: Console) -> list[tuple[str, Compared]]:
     """Predicts and runs a shipped scenario. Raises `UserError`s."""
-    overrides = {"timeline.run": f"{seconds}s"}
+    overrides = {"timeline.run": f"{seconds}s", "time_dilation": "1"}
     plan = make_plan(load(Path(f"scenarios/{name}.yaml"), overrides))
     predictions = {found.name: found for found in predict(plan, load_calibration().on(loop_times()), this_host())}
     rungs = choose(AUTO, AUTO, do_nothing)

@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from analysis.tables.summary import Summary
+from emulation.host.reference_loops import loop_times
 from emulation.host.room import this_host
 from emulation.planning.calibration import load_calibration
 from emulation.planning.plan import VariantPlan
@@ -78,4 +79,4 @@ def _on_hosts(options: ExecutorOptions, console: Console) -> Rehearsing:
         shares = [result.contention for result in results if result.contention is not None]
         return max(shares) if len(shares) == len(results) else None
 
-    return Rehearsing(load_calibration(), this_host(), rehearse, sayer(console))
+    return Rehearsing(load_calibration().on(loop_times()), this_host(), rehearse, sayer(console))

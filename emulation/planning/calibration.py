@@ -64,6 +64,11 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Nanoseconds."""
         return sum(self.groups) / GROUPS
 
+    @property
+    def excess(self) -> float:
+        """Nanoseconds by which times are above the mean, on average over all of them."""
+        return sum(max(0.0, time - self.mean) for time in self.groups) / GROUPS
+
     def less(self, time: int) -> Latency:
         """This distribution, each time shorter by that many nanoseconds."""
         return Latency(tuple(max(0, value - time) for value in self.groups))

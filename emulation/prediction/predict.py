@@ -17,7 +17,7 @@ from emulation.host.room import Host
 from emulation.planning.calibration import Calibration, HostCosts
 from emulation.planning.carrying import memory_of
 from emulation.planning.plan import Plan, VariantPlan
-from emulation.prediction.contention import lateness, mean_lateness
+from emulation.prediction.contention import Work, at_rest, mean_lateness, scheduled
 from emulation.prediction.rehearsal import Rehearsal, rehearse
 from emulation.prediction.turns import Turn
 from record.slower_run import AIM
@@ -97,11 +97,11 @@ def predict(plan: Plan, calibration: Calibration, host: Host) -> list[VariantPre
         key = variant.scenario.model_copy(update={"time_dilation": 1.0}).model_dump_json()
         if key not in rehearsed:
             rehearsed[key] = rehearse(variant, calibration)
-        found.append(_predicted(variant, rehearsed[key], calibration.host, host))
+        found.append(_predicted(variant, rehearsed[key], calibration, host))
     return found
 
 
-def _predicted(variant: VariantPlan, rehearsal: Rehearsal, costs: HostCosts, host: Host) -> VariantPrediction:
+def _predicted(variant: VariantPlan, rehearsal: Rehearsal, costs: Calibration, host: Host) -> VariantPrediction:
     dilation, timeline = variant.scenario.dilation, variant.scenario.timeline
     records = rehearsal.records_before + rehearsal.records * timeline.run / rehearsal.seconds
     load = load_of(variant, rehearsal, costs, host.processors, dilation)
@@ -127,36 +127,35 @@ def _least(loads: Iterator[Load]) -> Load:
     return last
 
 
-def load_of(variant: VariantPlan, rehearsal: Rehearsal, costs: HostCosts, processors: int, dilation: float) -> Load:
+def load_of(
+    variant: VariantPlan, rehearsal: Rehearsal, calibration: Calibration, processors: int, dilation: float
+) -> Load:
     """The load of a rehearsed variant on a host of so many processors."""
-    brokers = {broker.id: None for broker in variant.overlay.brokers}
+    costs, brokers = calibration.host, {broker.id: None for broker in variant.overlay.brokers}
     seconds = rehearsal.seconds * dilation
     ticks = list(_ticks(list(brokers), costs, seconds, dilation))
-    handled = sum(turn.work + costs.turn for turn in rehearsal.turns if turn.node in brokers)
-    carried = sum(turn.work for turn in rehearsal.turns if turn.node not in brokers)
-    at_rest = costs.second + costs.link_second * len(variant.overlay.links) + costs.broker_second * len(brokers)
-    whole = SECOND * processors
-    busy, part = _busy(handled / seconds / whole + at_rest / whole, carried / seconds / whole)
-    works = [turn.work + costs.turn if turn.node in brokers else round(turn.work * part) for turn in rehearsal.turns]
-    turns, works = [*rehearsal.turns, *ticks], [*works, *(tick.work for tick in ticks)]
-    late, late_alone = (
-        mean_lateness(rehearsal.ways, lateness(turns, works, number, dilation), dilation)
-        for number in (processors, len(brokers) + _OTHER_NODES)
+    steady = costs.second + costs.link_second * len(variant.overlay.links)
+    works = [_of_broker(turn, costs.turn) if turn.node in brokers else _of_carrier(turn) for turn in rehearsal.turns]
+    turns, works = [*rehearsal.turns, *ticks], [*works, *(Work(tick.work, tick.work) for tick in ticks)]
+    shared, alone = (scheduled(turns, works, number, dilation) for number in (processors, len(brokers) + _OTHER_NODES))
+    late, late_alone = (mean_lateness(rehearsal.ways, found.late, dilation) for found in (shared, alone))
+    woken = at_rest(rehearsal.turns, rehearsal.ways, calibration) / dilation / SECOND
+    return Load(
+        dilation=dilation,
+        processors=(shared.worked / seconds + steady) / processors / SECOND,
+        contention=late - late_alone + woken,
+        delay=rehearsal.delay + late,
     )
-    return Load(dilation=dilation, processors=busy, contention=late - late_alone, delay=rehearsal.delay + late)
 
 
-def _busy(steady: float, carried: float) -> tuple[float, float]:
-    """The busy share of the processors, and the part of their cost that turns of relay and drivers have.
+def _of_broker(turn: Turn, beyond: int) -> Work:
+    """The work of a broker's turn, which takes so much beyond its charge."""
+    return Work(turn.work + beyond, turn.work + beyond)
 
-    `steady` is the share that everything else takes, and `carried` that of relay and drivers if each of their turns
-    woke a process up. The busier the host, the more find it awake.
-    """
-    awake = steady + (1 - WAKING) * carried
-    if awake >= 1:
-        return awake, 1 - WAKING
-    busy = (awake + WAKING * carried) / (1 + WAKING * carried)
-    return busy, 1 - WAKING * busy
+
+def _of_carrier(turn: Turn) -> Work:
+    """The work of a turn of relay or drivers."""
+    return Work(turn.work, round((1 - WAKING) * turn.work))
 
 
 def _ticks(brokers: Sequence[BrokerId], costs: HostCosts, seconds: float, dilation: float) -> Iterator[Turn]:

@@ -43,7 +43,7 @@ def test_every_scenario_is_listed() -> None:
 @pytest.mark.parametrize("file", [file for file in FILES if not file.startswith(_REPRODUCED)])
 def test_the_listed_duration_is_the_scenarios(file: str) -> None:
     variants = [variant.scenario for variant in load(DIRECTORY / file).variants()]
-    assert seconds(row_of(file)[2]) == [variant.timeline.duration * variant.time_dilation for variant in variants]
+    assert seconds(row_of(file)[2]) == [variant.timeline.duration * variant.dilation for variant in variants]
 
 
 def test_claims_are_where_they_are_measured() -> None:

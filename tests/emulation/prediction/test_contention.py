@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from emulation.prediction import contention
-from emulation.prediction.contention import mean_lateness
+from emulation.prediction.contention import Work, mean_lateness, scheduled
 from emulation.prediction.turns import Turn, Way
 
 
 def lateness(turns: Sequence[Turn], processors: int, dilation: float = 1.0) -> list[int]:
-    return contention.lateness(turns, [turn.work for turn in turns], processors, dilation)
+    return scheduled(turns, [Work(turn.work, turn.work) for turn in turns], processors, dilation).late
 
 
 def test_turns_that_are_ready_together_share_the_processors() -> None:
@@ -49,6 +48,27 @@ def test_a_dilation_stretches_what_is_between_turns_and_not_the_turns() -> None:
     other = Turn("B3", 19, 10)
     assert lateness([*way, other], 1) == [0, 0, 6]
     assert lateness([*way, other], 1, 2.0) == [0, 0, 0], "B2 has its turn from 20 to 30, and B3 at 38"
+
+
+def test_a_burst_that_one_wake_up_carries_wakes_many_at_once() -> None:
+    relayed = [Turn("relay", 0, 10, -1) for _ in range(4)]
+    woken = [Turn(f"B{number}", 10, 10, cause=number) for number in range(4)]
+    works = [Work(10, 2)] * 4 + [Work(10, 10)] * 4
+    every_time = [Work(10, 10)] * 8
+    turns = [*relayed, *woken]
+    assert scheduled(turns, every_time, 5).late == [0, 10, 20, 30, 0, 10, 20, 30], "the relay alone is in the way"
+    assert scheduled(turns, works, 5).late == [0, 10, 12, 14, 0, 2, 4, 6], "messages are carried one after the other"
+    found = scheduled(turns, works, 2)
+    assert found.late == [0, 10, 12, 14, 0, 6, 10, 16], (
+        "brokers wait for the two processors, of which the relay has one"
+    )
+    assert found.worked == 10 + 3 * 2 + 4 * 10
+    assert scheduled(turns, every_time, 2).worked == 80
+
+
+def test_a_node_that_slept_is_woken_up_again() -> None:
+    turns = [Turn("relay", 0, 10), Turn("relay", 5, 10), Turn("relay", 40, 10)]
+    assert scheduled(turns, [Work(10, 2)] * 3, 1) == ([0, 5, 0], 22)
 
 
 def test_the_mean_is_over_ways_and_in_the_scenarios_time() -> None:

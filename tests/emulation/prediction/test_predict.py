@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 
 from emulation.host.room import Host
-from emulation.planning.calibration import Calibration, HostCosts, load_calibration
+from emulation.planning.calibration import Calibration, HostCosts, Latency, load_calibration
 from emulation.planning.carrying import memory_of
 from emulation.planning.plan import Plan, make_plan
 from emulation.prediction.predict import MOST_CONTENTION, WAKING, VariantPrediction, predict
@@ -80,12 +80,20 @@ def test_a_frame_costs_a_broker_more_than_its_charge() -> None:
     assert predicted(500_000, 2, "", more).load.processors == pytest.approx(predicted(1_000_000, 2).load.processors)
 
 
-def test_relay_and_drivers_wake_up_less_often_on_a_busy_host() -> None:
-    carries = HostCosts(relayed_frame=1_000_000)
-    idle = predicted(0, 1, "", carries).load.processors
-    assert idle == pytest.approx(0.4 / (1 + WAKING * 0.4), rel=0.01), "400 frames of 1 ms"
-    more = predicted(1_000_000, 1, "", carries).load.processors - predicted(1_000_000, 1).load.processors
-    assert more < idle
+def test_one_wake_up_of_the_relay_carries_a_burst() -> None:
+    found = predicted(0, 9, "", HostCosts(relayed_frame=1_000_000)).load.processors
+    awake = 1 - WAKING
+    assert 9 * found == pytest.approx(50 * (1 + 7 * awake) * 1e-3, rel=0.01), "a publication goes to eight at once"
+
+
+def test_what_latencies_at_rest_are_beyond_their_mean_is_contention() -> None:
+    half_and_half = Latency((0,) * 64 + (400_000,) * 64)
+    calibration = Calibration(link=half_and_half, submit=half_and_half, notify=half_and_half)
+    (found,) = predict(planned(), calibration, Host(16, 1 << 30))
+    assert half_and_half.excess == 100_000
+    assert found.load.contention == pytest.approx(3 * 100e-6, abs=1e-6), "from the client, over a link, to the client"
+    (slower,) = predict(planned("time_dilation: 4"), calibration, Host(16, 1 << 30))
+    assert slower.load.contention == pytest.approx(found.load.contention / 4, abs=1e-6)
 
 
 def test_memory_records_and_time_are_of_the_whole_variant() -> None:
