@@ -174,7 +174,10 @@ class _Followed:
             if link.rate is not None:  # a fault may have set another one
                 times = self._asked.struck_on_link(source, target)
                 passed[~untouched(left[own], received[own, ArrivalColumn.TIME], times)] = inf
-            self._least[ways[own]] += least
+            quick = ~untouched(
+                left[own], received[own, ArrivalColumn.TIME], self._asked.struck_direction(source, target)
+            )
+            self._least[ways[own]] += np.where(quick, 0.0, least)
             self._most[ways[own]] += passed
         self._passages[ways] += 1
 

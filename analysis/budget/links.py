@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import inf
 
 import numpy as np
@@ -49,6 +49,10 @@ class Range:
 
     def take(self, chosen: Numbers) -> Range:
         return Range(*(getattr(self, column.name)[chosen] for column in fields(self)))
+
+    def quicker(self, struck: Truths) -> Range:
+        """The times where a fault may have made the links of some messages as quick as can be."""
+        return replace(self, shortest=np.where(struck, 0.0, self.shortest))
 
     def travelling(self, took: Numbers) -> Numbers:
         """The delay and jitter of each; without jitter where it took longer than the link explains, because it is not

@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.auditing.hops.asked import AskedVariant, untouched
+from analysis.auditing.hops.asked import Times, untouched
 from analysis.auditing.hops.table import HopTable, Numbers
 from analysis.budget.links import Range, ranges_of
 from analysis.budget.numbered_nodes import NumberedNodes
@@ -107,11 +107,13 @@ def _rows_of(
         numbered.relays(sent.node[departed], received.node[arrived]),
         sent.take(departed),
         sent.free_before()[departed],
-        ranges.take(departed),
+        ranges.take(departed).quicker(
+            _struck(sent.take(departed), received.time[arrived], variant.asked.struck_direction, nodes)
+        ),
         received.take(arrived),
         before[arrived],
         cost[arrived],
-        _struck(sent.take(departed), received.time[arrived], variant.asked, nodes),
+        _struck(sent.take(departed), received.time[arrived], variant.asked.struck_on_link, nodes),
     )
     passed, hops = cut.rows()
     rows = np.concatenate((passed[publications[arrived]], clients))
@@ -123,12 +125,13 @@ def _rows_of(
     return rows, np.concatenate((hops, without_passage(received.take(others), cost[others])))
 
 
-def _struck(sent: Records, until: Numbers, asked: AskedVariant, nodes: Sequence[str]) -> NDArray[np.bool_]:
-    """True for each message during whose passage a fault was on the link or on a broker at its ends."""
+def _struck(
+    sent: Records, until: Numbers, times_of: Callable[[str, str], Times], nodes: Sequence[str]
+) -> NDArray[np.bool_]:
+    """True for each message during whose passage a fault was on its direction, by the times of faults."""
     struck = np.zeros(len(sent), dtype=np.bool_)
-    if asked.struck:
-        for source, target, chosen in sent.directions(nodes):
-            times = asked.struck_on_link(source, target)
+    for source, target, chosen in sent.directions(nodes):
+        if times := times_of(source, target):
             struck[chosen] = ~untouched(sent.time[chosen], until[chosen], times)
     return struck
 

@@ -75,6 +75,10 @@ class AskedVariant:
         names = (source, target, f"{source}->{target}", f"{target}->{source}")
         return [time for name in names for time in self.struck.get(name, ())]
 
+    def struck_direction(self, source: str, target: str) -> Times:
+        """The times of faults on the direction itself, which may make it quicker than asked."""
+        return self.struck.get(f"{source}->{target}", ())
+
 
 def untouched(begin: Numbers, end: Numbers, times: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
     """True for each interval that lies outside of all these times."""

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from analysis.budget.tally import BudgetTally
+from analysis.reading.intervals import FOREVER
 from analysis.run_files.processor_times import NodeTimes, ProcessorTimes
 from record.log import Event
 from record.processors import RELAY
@@ -165,6 +166,16 @@ def test_a_link_that_is_slower_than_asked_is_unexplained() -> None:
 def test_a_link_that_is_faster_than_asked_is_unexplained_and_negative() -> None:
     sums = total(planted(Delays(sending=[-MILLISECOND] * COUNT), {}))
     assert (sums.unexplained, sums.unexplained_absolute) == (-COUNT * MILLISECOND, COUNT * MILLISECOND)
+
+
+def test_a_fault_that_makes_a_link_quicker_leaves_nothing_unexplained() -> None:
+    """A fault on the broker behind the link does not make the link quicker."""
+    quicker = line(Delays(sending=[-4 * MILLISECOND] * COUNT))
+    struck = [(0, FOREVER)]
+    sums = total(budget_of(read(quicker, ["base"], BROKERS), [asked({}, struck={"A->B": struck})], BROKERS))
+    assert (sums.links, sums.unexplained) == (COUNT * (DELAY - 4 * MILLISECOND), 0)
+    other = total(budget_of(read(quicker, ["base"], BROKERS), [asked({}, struck={"B": struck})], BROKERS))
+    assert (other.links, other.unexplained) == (COUNT * DELAY, -4 * COUNT * MILLISECOND)
 
 
 def test_absolute_values_do_not_cancel() -> None:
