@@ -5,7 +5,8 @@
    delays does.
 3. Links took what they may take as asked, so that nothing else is booked as theirs, and contention is no more than
    the kernel's waits of nodes on the ways. In a simulated run, nobody waits, and nobody publishes late.
-4. Costs at rest are those of the calibration on this host, by reference loops (`cost_audit`).
+4. The replay without contention is quicker than the run by what was contention, unless messages then wait elsewhere.
+5. Costs at rest are those of the calibration on this host, by reference loops (`cost_audit`).
 
 Where the budget leaves ways out, because a passage over a link is not in the log, sums can only be compared from above.
 """
@@ -28,6 +29,8 @@ from record.time_units import MILLISECOND
 NAME = "budget of delays, by its tables"
 _LATE = 0.1
 """Milliseconds of the mean delay by which a simulated driver must not be late."""
+_REPLAYED = 0.02
+"""Share of the mean delay by which a replay may miss it."""
 _ROUNDING = 1e-6
 """Share of a sum, and milliseconds of each notification, by which sums of floating-point numbers may differ."""
 
@@ -47,6 +50,7 @@ def budget_audit(evidence: Evidence) -> Iterable[Check]:
             *_bounds(rows, budget),
             *_tables(rows, budget),
             *_late(rows, evidence),
+            *_replay(rows, budget),
             *costs_at_rest(evidence, rows.ways, budget),
         ],
         meaning="so the parts of the delays are not those of this run",
@@ -111,6 +115,20 @@ def _late(rows: BudgetRows, evidence: Evidence) -> Iterator[str]:
     for row in rows.at_nodes if evidence.modelled else ():
         if row.node not in brokers and row.node != SUBSCRIBERS and row.unexplained_ms > _LATE:
             yield f"{row.node} published late, by {row.unexplained_ms:.3f} ms of the mean delay, in virtual time"
+
+
+def _replay(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
+    """A replay without contention that is not quicker than the run, though nothing else held messages up."""
+    replayed, parts = rows.delay.without_contention, budget.parts
+    if replayed is UNSET or not parts.contention_ms or replayed.notifications != budget.notifications:
+        return
+    quicker = parts.delay_ms - replayed.mean_ms
+    elsewhere = parts.waiting_for_links_ms + parts.waiting_at_brokers_ms + _REPLAYED * parts.delay_ms
+    if quicker < parts.contention_ms / 2 - elsewhere:
+        yield (
+            f"the replay without contention is {quicker:.3f} ms quicker than the run, contention is "
+            f"{parts.contention_ms:.3f} ms"
+        )
 
 
 def _part(parts: DelayParts | BudgetAtNode, name: str) -> float:

@@ -20,6 +20,8 @@ from analysis.budget import ends, request, stage
 from analysis.budget.links import Range
 from analysis.budget.tables import BudgetTables
 from analysis.budget.waits import Waits
+from analysis.pipeline import summarise
+from analysis.tables.summary import DelayWithoutContention
 from emulation.simulation.links import Direction
 from record.files import LOGS, MANIFEST, PROCESSORS
 from record.host_speed import CostScale, HostSpeed, LoopTimes
@@ -178,6 +180,18 @@ def _sampled_on_a_host_timed_late(run: Path) -> None:
     _counted(run, 1.0)
 
 
+def _replay_forgets_contention() -> None:
+    """The replay says that everything came when it came, so that all figures hold."""
+    _held_up_for_long()
+
+    def measured(original, number, findings):
+        delay = original(number, findings)
+        values = {name: getattr(delay, name) for name in DelayWithoutContention.__struct_fields__}
+        return replace(delay, without_contention=DelayWithoutContention(**values))
+
+    around(summarise, "_measured_delay", measured)
+
+
 def _scale_fitted_to_the_run() -> None:
     """Costs are those of a host so slow that they explain what messages took."""
     _held_up()
@@ -240,6 +254,9 @@ _AT_B4 = r"ms are this host's, most of it at B4"
 BUDGET.add("the relay is held up", _RUN, _relay_held_up, r"nothing explains [1-9]", _sampled_on_a_host)
 BUDGET.add("a broker waits long", _RUN, _held_up_for_long, _AT_B4, _waits_on_a_host)
 BUDGET.add("a planned quota is left out", _RUN, _quota_forgotten, _AT_B4, _quota_on_a_host)
+BUDGET.add(
+    "a replay forgets contention", _RUN, _replay_forgets_contention, r"ms quicker than the run", _waits_on_a_host
+)
 BUDGET.add("the host's speed is fitted", _RUN, _scale_fitted_to_the_run, r"platform is 4\.000 of", _sampled_on_a_host)
 BUDGET.add("costs are fitted in silence", _RUN, _costs_fitted_to_the_run, r"platform is .* at most", _sampled_on_a_host)
 BUDGET.add("loops are timed late", _RUN, lambda: None, r"loops of this host were timed", _sampled_on_a_host_timed_late)
