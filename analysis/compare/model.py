@@ -149,6 +149,8 @@ class VariantComparison(msgspec.Struct, frozen=True, kw_only=True):
     matching: CountPair
     """Comparisons of one publication's content with the subscriptions of a broker."""
     delivery: list[CountPair]
+    follows_load: bool = False
+    """True where routers decide by load, which is not the same in any two runs."""
 
 
 class DelayOrder(msgspec.Struct, frozen=True, kw_only=True):

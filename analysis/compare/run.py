@@ -47,6 +47,7 @@ def _compare_variant(name: str, left: AnalysedRun, right: AnalysedRun) -> Varian
         messages=compare_messages(first.broker_messages, second.broker_messages),
         matching=compare_matching(first, second),
         delivery=compare_delivery(first, second),
+        follows_load=name in left.follow_load | right.follow_load,
     )
 
 

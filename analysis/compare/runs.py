@@ -44,6 +44,8 @@ class AnalysedRun:
     summary: Summary
     delays: Mapping[str, Delays]
     """Delays of each variant."""
+    follow_load: frozenset[str] = frozenset()
+    """Variants whose routers decide by load."""
 
     @property
     def variants(self) -> dict[str, VariantSummary]:
@@ -67,7 +69,8 @@ def read_run(directory: Path) -> AnalysedRun:
         publications_logged=_publications_logged(summary),
     )
     blocks = {variant.name: blocks_of(in_scenario_time(variant)) for variant in manifest.variants}
-    return AnalysedRun(side, summary, _delays(directory, blocks))
+    follow_load = frozenset(variant.name for variant in manifest.variants if variant.follows_load is True)
+    return AnalysedRun(side, summary, _delays(directory, blocks), follow_load)
 
 
 def _publications_logged(summary: Summary) -> str:

@@ -19,6 +19,8 @@ from record.fidelity import FidelityVerdict
 
 _SHOWN_FROM = 0.05
 """Milliseconds that are shown as 0.1."""
+_OTHER_WAYS = 0.0005
+"""Share of messages at other brokers that is shown as 0.1%."""
 _NAMED_FROM = 0.005
 """Share of the first mean from which a part of the difference is named."""
 
@@ -52,7 +54,14 @@ def difference_in_words(variant: VariantComparison, sides: Sides) -> Iterator[st
         yield (
             "parts of the difference: not known, because the logs of one of the runs do not hold the ways of messages"
         )
-    yield f"{variant.messages.misplaced:.1%} of the messages are at other brokers or of other kinds"
+    yield f"{variant.messages.misplaced:.1%} of the messages are at other brokers or of other kinds{_by_load(variant)}"
+
+
+def _by_load(variant: VariantComparison) -> str:
+    """A clause on decisions that load changed; empty where messages went the same ways, or routing ignores load."""
+    if not variant.follows_load or variant.messages.misplaced < _OTHER_WAYS:
+        return ""
+    return ": routing decides by load, which contention changes, so part of the difference may be of other ways"
 
 
 def distribution_in_words(delay: DelayComparison) -> Iterator[str]:

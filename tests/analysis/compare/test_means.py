@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from analysis.compare.delays import compare_delays
 from analysis.compare.means import compare_means
-from analysis.compare.model import MeanDifference, VariantComparison
+from analysis.compare.model import MeanDifference, MessageComparison, VariantComparison
 from analysis.compare.runs import Delays
 from analysis.compare.sentences.runs import RUNS, TWINS, difference_in_words
 from analysis.tables.budget import DelayParts
@@ -145,3 +145,14 @@ def test_without_a_budget_the_parts_are_not_known() -> None:
         "parts of the difference: not known, because the logs of one of the runs do not hold the ways of messages"
     ]
     assert list(difference_in_words(neutral(VariantComparison), TWINS)) == [OTHERS]
+
+
+@pytest.mark.parametrize(
+    ("follows", "misplaced", "said"), [(True, 0.02, True), (True, 0.0, False), (False, 0.02, False)]
+)
+def test_decisions_that_load_changed_are_named(follows: bool, misplaced: float, said: bool) -> None:
+    messages = neutral(MessageComparison, misplaced=misplaced)
+    found = neutral(VariantComparison, messages=messages, follows_load=follows)
+    (sentence,) = difference_in_words(found, TWINS)
+    assert sentence.startswith(f"{misplaced:.1%} of the messages are at other brokers")
+    assert sentence.endswith("part of the difference may be of other ways") is said
