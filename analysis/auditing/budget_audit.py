@@ -47,10 +47,10 @@ def budget_audit(evidence: Evidence) -> Iterable[Check]:
         "sums",
         [
             *_delays(rows, budget),
+            *_replay(rows, budget),
             *_bounds(rows, budget),
             *_tables(rows, budget),
             *_late(rows, evidence),
-            *_replay(rows, budget),
             *costs_at_rest(evidence, rows.ways, budget),
         ],
         meaning="so the parts of the delays are not those of this run",

@@ -25,6 +25,7 @@ from emulation.planning.plan import Plan
 from emulation.run.interrupt import Interrupt, QuickStop
 from emulation.run.progress import display
 from emulation.simulation.twin import simulate_twin
+from record.fidelity import FidelityVerdict
 from record.files import TWIN, TWIN_COMPARISON
 
 _INTERRUPTED = "twin interrupted and removed; the results of the run itself are complete"
@@ -72,4 +73,10 @@ def _print(console: Console, comparison: RunComparison) -> None:
         print_variant(console, variant, ("twin", run.runtime.partition(",")[0]), sides)
     if twin.delivery != CORRECT:
         console.print(f"deliveries of the twin: {twin.delivery}; `brokerlab analyze {twin.directory}` shows examples")
+    if twin.fidelity != FidelityVerdict.VALID:
+        console.print(
+            f"the twin is {twin.fidelity}, so nothing follows from it: `brokerlab analyze {twin.directory}` says why",
+            markup=False,
+            soft_wrap=True,
+        )
     console.print(f"\ntwin: {twin.directory}", markup=False, soft_wrap=True)

@@ -104,6 +104,26 @@ def test_a_budget_that_does_not_add_up_is_named(honest: Evidence, change: Change
     assert sentence in found(budget_audit(with_fields(honest, budget=change(honest.budget))))
 
 
+def with_contention(rows: BudgetRows, replayed: float) -> BudgetRows:
+    """Rows of which half of the links' time is contention, with this part of the mean delay in the replay."""
+    rows = moved("links_ms", "contention_ms", 0.5)(rows)
+    without = rows.delay.without_contention
+    assert without is not UNSET
+    assert rows.delay.mean_ms is not None
+    return with_fields(
+        rows, delay=replace(rows.delay, without_contention=replace(without, mean_ms=replayed * rows.delay.mean_ms))
+    )
+
+
+@pytest.mark.parametrize(("replayed", "named"), [(1.0, True), (0.95, True), (0.5, False)])
+def test_a_replay_that_is_not_quicker_by_the_contention_is_named(
+    honest: Evidence, replayed: float, named: bool
+) -> None:
+    assert honest.budget is not None
+    sentence = found(budget_audit(with_fields(honest, budget=with_contention(honest.budget, replayed))))
+    assert ("ms quicker than the run" in sentence) is named
+
+
 def sampled(evidence: Evidence, factor: float, late: int = 0) -> Evidence:
     """The evidence on a run whose sampler has that much of what B2 counts itself, which is 3 s in 6 s, by a clock that
     is `late`."""

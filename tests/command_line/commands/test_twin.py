@@ -19,7 +19,7 @@ from command_line.program import app
 from emulation.planning.calibration import load_calibration
 from emulation.simulation.twin import twin_plan
 from record.errors import BadInputError, RunDirectoryError
-from record.files import MANIFEST, SUMMARY, TWIN, TWIN_COMPARISON
+from record.files import LOGS, MANIFEST, SUMMARY, TWIN, TWIN_COMPARISON
 from tests.analysis.compare.pairs import planned, real_run
 
 ROOT = Path(__file__).parents[3]
@@ -43,6 +43,21 @@ def test_both_are_shown_side_by_side(made: tuple[Path, str]) -> None:
     ):  # fmt: skip
         assert text in printed
     assert json.loads((run / TWIN_COMPARISON).read_bytes())["first"]["simulated"]
+
+
+def test_a_twin_with_forged_logs_is_named(made: tuple[Path, str], tmp_path: Path) -> None:
+    """Links are as asked in virtual time; here all messages to B2 come 5 ms later than the link was through."""
+    run = shutil.copytree(made[0], tmp_path / made[0].name)
+    log = run / TWIN / LOGS / "B2.jsonl"
+    records = [json.loads(line) for line in log.read_bytes().splitlines()]
+    for record in records:
+        if "arrived" in record:
+            record["arrived"] += 5_000_000
+            record["time"] += 5_000_000
+    log.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    result = CliRunner().invoke(app, ["analyze", str(run), "--no-spark", "--events", "none"])
+    assert "the twin is INVALID, so nothing follows from it" in result.output.replace("\n", " ")
+    assert "so nothing follows from it" not in made[1]
 
 
 def test_a_run_that_is_analysed_again_finds_its_twin(made: tuple[Path, str]) -> None:
