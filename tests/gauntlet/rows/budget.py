@@ -125,7 +125,7 @@ def passages_over_links_count_twice() -> None:
         cut.parts[:] *= 2
         return cut
 
-    around(stage, "_passed", passed)
+    around(stage._Budget, "_passed", passed)
 
 
 @BUDGET.row(_RUN, r"parts add up to .* the delays are")
