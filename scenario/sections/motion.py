@@ -17,7 +17,7 @@ from scenario.sections.section import BrokerName, Count, Section
 from scenario.sections.topology import TopologyKind, UnitDiskTopology
 from scenario.sections.units import Duration, DurationRange, SpeedRange
 from topology.evolutions.evolution import Appears, Change, Evolution, ReappearingLinks, Vanishes
-from topology.evolutions.rewiring import Rewiring, rewired
+from topology.evolutions.rewiring import Rewiring, Toward, rewired
 from topology.link_properties import BrokerId, OverlayError
 from topology.links import Range
 from topology.mobility import Area, Trajectory, Walk, moving, random_direction, random_waypoint
@@ -66,11 +66,15 @@ class RewireMotion(MotionKind):
     """Time from a lost link to the one that replaces it."""
     degree: Count
     """Wanted number of links of a broker: those that lose a link have at least as many, those that get one at most."""
+    toward: Literal["below-degree"] | None = None
+    """`below-degree`: one end of a new link at least has fewer links than `degree`, while there is such a broker. By
+    default any two that may get a link are joined."""
     burn_in: Duration = 0.0
     """Time of rewiring before the start, so that degrees at the start are as mixed as later."""
 
     def evolution(self, topology: TopologyKind, name: str, seed: int, end: float) -> Evolution:
-        rewiring = Rewiring(self.every, self.repaired_after, self.degree)
+        toward = Toward.AT_MOST_DEGREE if self.toward is None else Toward(self.toward)
+        rewiring = Rewiring(self.every, self.repaired_after, self.degree, toward)
         start = self._start(topology, name, seed)
         links = ReappearingLinks(start, topology.link_source(name, seed))
         evolution = rewired(start, rewiring, links, self.burn_in + end, random.Random(f"{seed}:motion"))

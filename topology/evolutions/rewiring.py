@@ -6,6 +6,9 @@ The rules are those of semi-probabilistic routing (section 4, "Dynamic network")
 2. The new link joins two brokers that have at most the wanted degree and share no link, but not the two that have just
    lost theirs. All such pairs are equally likely. It comes exactly `repaired_after` later.
 
+With `Toward.BELOW_DEGREE`, one of the two at least has less than the wanted degree, while such a broker may get a link:
+another reading of the paper's aim of a steady degree, by which fewer brokers have a link more or less.
+
 So a broker that starts with the wanted degree keeps it, or has one more or less. A link whose loss would disconnect the
 overlay stays, unless the overlay may be partitioned.
 """
@@ -16,6 +19,7 @@ import random
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import combinations
 
 import networkx as nx
@@ -31,6 +35,13 @@ _MOST_CHOICES = 300_000_000
 _Pair = tuple[BrokerId, BrokerId]
 
 
+class Toward(StrEnum):
+    """Brokers among which one end of a new link is drawn."""
+
+    AT_MOST_DEGREE = "at-most-degree"
+    BELOW_DEGREE = "below-degree"
+
+
 @dataclass(frozen=True, slots=True)
 class Rewiring:
     """The rate of changes and the degree that they keep. Times are in seconds."""
@@ -41,6 +52,7 @@ class Rewiring:
     """Time from a lost link to the one that replaces it."""
     degree: int
     """Wanted number of links of a broker."""
+    toward: Toward = Toward.AT_MOST_DEGREE
 
     def __post_init__(self) -> None:
         if self.every <= 0:
@@ -61,7 +73,7 @@ def rewired(start: Overlay, rewiring: Rewiring, links: LinkSource, end: float, r
         raise OverlayError(
             f"too many changes for an overlay of {len(start.links):,} links: rewire less often, or for a shorter time"
         )
-    network = _Network(start, rewiring.degree, rng)
+    network = _Network(start, rewiring, rng)
     changes: list[Change] = []
     repairs: deque[tuple[float, _Pair]] = deque()
     for number in range(1, int(end / rewiring.every) + 1):
@@ -89,7 +101,7 @@ def _repaired(network: _Network, repairs: deque[tuple[float, _Pair]], links: Lin
 class _Network:
     """The links at some moment, with the draws of rules 1 and 2."""
 
-    def __init__(self, start: Overlay, degree: int, rng: random.Random) -> None:
+    def __init__(self, start: Overlay, rewiring: Rewiring, rng: random.Random) -> None:
         self._graph: nx.Graph[BrokerId] = nx.Graph()
         self._graph.add_nodes_from(broker.id for broker in start.brokers)
         self._pairs: list[_Pair] = [(link.a, link.b) for link in start.links]
@@ -97,7 +109,8 @@ class _Network:
         self._degrees = dict(self._graph.degree)
         self._order = {broker: number for number, broker in enumerate(self._graph)}
         self._may_be_partitioned = start.may_be_partitioned
-        self._degree = degree
+        self._degree = rewiring.degree
+        self._toward = rewiring.toward
         self._rng = rng
 
     def lose(self) -> _Pair | None:
@@ -138,12 +151,19 @@ class _Network:
         free = [broker for broker, degree in self._degrees.items() if degree <= self._degree]
         if len(free) < 2:
             return None
+        wanting = self._wanting(free)
         for _ in range(_TRIES):
             a, b = sorted(self._rng.sample(free, 2), key=self._order.__getitem__)
-            if self._may_be_linked(a, b, lost):
+            if not wanting.isdisjoint((a, b)) and self._may_be_linked(a, b, lost):
                 return a, b
         possible = list(self._possible(free, lost))
-        return self._rng.choice(possible) if possible else None
+        wanted = [pair for pair in possible if not wanting.isdisjoint(pair)] or possible
+        return self._rng.choice(wanted) if wanted else None
+
+    def _wanting(self, free: list[BrokerId]) -> set[BrokerId]:
+        """The brokers of which a new link has one at least, where it can."""
+        below = {broker for broker in free if self._degrees[broker] < self._degree}
+        return below if below and self._toward is Toward.BELOW_DEGREE else set(free)
 
     def _possible(self, free: list[BrokerId], lost: _Pair) -> Iterator[_Pair]:
         return ((a, b) for a, b in combinations(free, 2) if self._may_be_linked(a, b, lost))

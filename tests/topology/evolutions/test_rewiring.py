@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from topology import shapes
 from topology.evolutions.evolution import Appears, Evolution, Vanishes
-from topology.evolutions.rewiring import Rewiring, rewired
+from topology.evolutions.rewiring import Rewiring, Toward, rewired
 from topology.full_mesh import DrawnLinks
 from topology.link_properties import OverlayError
 from topology.links import LinkTemplate, LinkTemplates, Range, build
@@ -58,6 +58,27 @@ def test_rewiring_keeps_its_rules(seed: int, every: float, partitions: bool) -> 
             links.add(ends)
         degree = Counter(broker for pair in links for broker in pair)
         assert {degree[broker.id] for broker in evolution.start.brokers} <= {3, 4, 5}
+
+
+def test_new_links_toward_brokers_that_have_too_few() -> None:
+    """One end at least has fewer links than wanted, so that fewer brokers have more than that."""
+
+    def more_than_wanted(toward: Toward) -> int:
+        rewiring, found = Rewiring(0.03, 0.1, 4, toward), 0
+        evolution = rewired(regular(40, 4, 1, False), rewiring, LINKS, 6.0, random.Random(1))
+        degree = Counter(end for link in evolution.start.links for end in (link.a, link.b))
+        for change in evolution.changes:
+            if isinstance(change, Vanishes):
+                degree.subtract((change.a, change.b))
+                continue
+            ends = (change.link.a, change.link.b)
+            if toward is Toward.BELOW_DEGREE and min(degree.values()) < 4:
+                assert min(degree[end] for end in ends) < 4
+            degree.update(ends)
+            found += sum(links > 4 for links in degree.values())
+        return found
+
+    assert more_than_wanted(Toward.BELOW_DEGREE) < more_than_wanted(Toward.AT_MOST_DEGREE)
 
 
 def test_an_overlay_that_may_not_be_partitioned_never_is() -> None:
