@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 import pytest
@@ -76,6 +77,23 @@ def test_no_sentence_contradicts_a_recorded_verdict(page: Path) -> None:
                 verdict = records[id].judged(shipped[id]).verdict
                 wanted = verdict is not ClaimVerdict.REPRODUCED if "not" in said[1] else verdict == said[1]
                 assert wanted, sentence
+
+
+_MEAN = re.compile(r"<!-- mean of ([a-z0-9-]+)(?:: ([^>]+?))? -->([^<]+)<!-- -->")
+
+
+def test_numbers_in_prose_are_those_that_are_recorded() -> None:
+    """Marked numbers have the recorded mean, so that no sentence leaves out the seed that refutes it."""
+    shipped, records, checked = {found.id: found for found in load_claims().claims}, load_recorded().claims, 0
+    for page in (ROOT / "docs").glob("reproducing-*.md"):
+        for id, part, text in _MEAN.findall(page.read_text(encoding="utf-8")):
+            recorded = records[id].parts[shipped[id].parts.index(part)]
+            numbers = [float(number) for number in re.findall(r"[-+]?\d+(?:\.\d+)?", text)]
+            assert recorded is not None
+            unit = 0.01 if "%" in text else 1.0
+            assert unit * fmean(numbers) == pytest.approx(recorded.mean, rel=0.02), f"{page.name}: {text}"
+            checked += 1
+    assert checked >= 5
 
 
 def test_the_outcome_of_a_headline() -> None:
