@@ -135,6 +135,14 @@ def test_overrides_hold_in_every_run_and_make_another_experiment(scenarios: Path
     assert longer.weight > plain.weight
 
 
+def test_variants_of_a_cell_have_the_names_that_measures_use(tmp_path: Path) -> None:
+    several = "vary: {size: {n-3: {topology.brokers: 3}}, routing.publications: [fixed, dynamic]}\n"
+    (tmp_path / "a.yaml").write_text(SMALL.replace("vary: {routing.publications: [fixed, dynamic]}\n", several))
+    (experiment,) = plan_experiments([claim("tid-5a", "a.yaml")], first_seeds(1), tmp_path)
+    plan = ReproductionCell.of(experiment, 1, "simulated").plan()
+    assert [variant.name for variant in plan.variants] == ["n-3+fixed", "n-3+dynamic"]
+
+
 def test_a_smaller_form_is_an_experiment_of_its_own_whose_fields_the_user_can_set(scenarios: Path) -> None:
     def planned(quick_form: dict[str, str], **overrides: str) -> Experiment:
         named = {key.replace("__", "."): value for key, value in overrides.items()}
