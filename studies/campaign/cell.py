@@ -17,6 +17,8 @@ from studies.cells import Cell
 class CampaignCell(Cell[CampaignResult]):
     """One combination of factors, fault schedule and seed."""
 
+    study = "campaign"
+
     factors: tuple[tuple[str, str], ...] = ()
     """Dotted paths and their values, as JSON."""
     schedule: str

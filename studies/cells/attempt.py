@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import enum
-import pickle
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +13,11 @@ import msgspec
 
 from emulation.fidelity import thresholds
 from emulation.runtimes.ladder import SIMULATED
-from record.errors import UserError
+from record.errors import BadInputError, UserError
 from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity
 from record.slower_run import others_took_much
-from studies.cells.cell import AnyCell, CellResult, Result, Result_co
+from studies.cells.cell import AnyCell, CellResult, Result, Result_co, SomeCell
 
 _FROM_OUTSIDE = frozenset(
     threshold.name for threshold in (thresholds.CPU_STEAL, thresholds.RELAY_MISSED, thresholds.CLOCK_DOMAIN)
@@ -54,11 +53,10 @@ class Keep(enum.StrEnum):
         return self is Keep.ALL or (self is Keep.FAILED and failed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellRequest:
+class CellRequest(msgspec.Struct, Generic[SomeCell], frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The request to run a cell, as a host gets it."""
 
-    cell: AnyCell
+    cell: SomeCell
     runtime: str
     keep: Keep
     study: str = ""
@@ -67,19 +65,23 @@ class CellRequest:
     """Identifies the command that made the request; one that resumes has another one."""
 
     @classmethod
-    def simulated(cls, cell: AnyCell, keep: Keep) -> CellRequest:
+    def simulated(cls, cell: SomeCell, keep: Keep) -> CellRequest[SomeCell]:
         return cls(cell=cell, runtime=SIMULATED, keep=keep)
 
     def encode(self) -> bytes:
-        """The request as text in base64, which a program of the same version decodes."""
-        return base64.b64encode(pickle.dumps(self))
+        """The request as JSON, in base64 so that nothing on its way takes a part of it for a template."""
+        return base64.b64encode(msgspec.json.encode(self))
 
     @classmethod
-    def decode(cls, content: bytes) -> CellRequest:
-        """The request from its text. The sender must be trusted as one that may run programs here."""
-        request = pickle.loads(base64.b64decode(content))  # noqa: S301 - from the command that started this process
-        assert isinstance(request, cls)
-        return request
+    def decode(cls, content: bytes, cell_type: type[SomeCell]) -> CellRequest[SomeCell]:
+        """The request for a cell of this type. Raises `BadInputError` where another version of brokerlab wrote it."""
+        try:
+            return msgspec.json.decode(base64.b64decode(content), type=CellRequest[cell_type])  # type: ignore[valid-type]
+        except (msgspec.DecodeError, ValueError) as error:
+            raise BadInputError(
+                f"the request to run a cell is not one of this version of brokerlab ({error}); "
+                "have the same version on this host as where the study was started"
+            ) from error
 
 
 class Attempt(msgspec.Struct, Generic[Result_co], frozen=True, kw_only=True):
@@ -111,6 +113,7 @@ class Attempt(msgspec.Struct, Generic[Result_co], frozen=True, kw_only=True):
         return not (self.busy and self.result.correct) or tried > retries
 
 
+AnyRequest: TypeAlias = CellRequest[AnyCell]
 AnyAttempt: TypeAlias = Attempt[CellResult]
 
 
@@ -134,6 +137,40 @@ class CellFailure(msgspec.Struct, frozen=True, kw_only=True):
         error = UserError(f"{key}: {self.message}")
         error.exit_code = self.exit_code
         return error
+
+
+class CellOutcome(msgspec.Struct, Generic[Result_co], frozen=True, kw_only=True):
+    """The outcome of an attempt, as the process that ran the cell tells it to the one that asked."""
+
+    attempt: Attempt[Result_co] | None = None
+    failure: CellFailure | None = None
+    """The reason why there is no attempt."""
+    packed: bytes = b""
+    """The packed run directory, if it is kept and the two processes share no files."""
+    too_large: int = 0
+    """The size in bytes of a packed run directory above the limit, which was removed."""
+
+    def encode(self) -> bytes:
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def decode(cls, content: bytes, result_type: type[Result]) -> CellOutcome[Result]:
+        return msgspec.msgpack.decode(content, type=CellOutcome[result_type])  # type: ignore[valid-type]
+
+    @property
+    def told(self) -> Attempt[Result_co] | CellFailure:
+        """The attempt, or the reason why there is none."""
+        found = self.attempt or self.failure
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptedCell:
+    """A cell and the result of the latest attempt at it, or the reason why it can have none."""
+
+    cell: AnyCell
+    attempt: AnyAttempt | CellFailure
 
 
 class CellManifest(msgspec.Struct, Generic[Result], frozen=True, kw_only=True):

@@ -15,9 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from emulation.run.progress import duration
-from studies.cells.attempt import CellFailure
+from studies.cells.attempt import AttemptedCell, CellFailure
 from studies.cells.cell import AnyCell
-from studies.cells.executors.interface import AttemptedCell
 
 
 class RemainingTime:
@@ -84,10 +83,12 @@ class ConsoleBoard:
         self._live.stop()
 
     def begin(self, cell: AnyCell, host: str) -> None:
+        """A host begins an attempt at a cell. Executors that do not learn of it do not call this."""
         with self._lock:
             self._now[host, cell.key] = self._clock()
 
     def end(self, attempted: AttemptedCell, *, final: bool) -> None:
+        """An attempt has ended and is recorded; the cell is done if this attempt was the final one."""
         cell, attempt = attempted.cell, attempted.attempt
         if isinstance(attempt, CellFailure):
             self._count(cell, final=True)

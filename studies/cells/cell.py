@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
+from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -56,8 +56,10 @@ Result_co = TypeVar("Result_co", bound=CellResult, covariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell(ABC, Generic[Result_co]):
-    """A cell with everything that is needed to run it on any host. It can be pickled."""
+    """A cell with everything that is needed to run it on any host. It can be written as JSON, and pickled."""
 
+    study: ClassVar[str]
+    """The kind of study that has such cells, by which `studies.on_host` knows what it reads."""
     key: str
     """The cell's name within the study: letters, digits and `_.+-`."""
     scenario: str
@@ -93,6 +95,7 @@ class Cell(ABC, Generic[Result_co]):
 
 
 AnyCell: TypeAlias = Cell[CellResult]
+SomeCell = TypeVar("SomeCell", bound=AnyCell)
 
 
 class CellInterruptedError(Exception):

@@ -21,14 +21,14 @@ from emulation.run import RunOutcome, emulate
 from emulation.runtimes.ladder import AUTO, Rungs, Simulated, choose
 from emulation.upkeep.clean import clean
 from record.callbacks import do_nothing
-from studies.cells.attempt import AnyAttempt, Attempt, CellRequest, was_disturbed
+from studies.cells.attempt import AnyAttempt, AnyRequest, Attempt, was_disturbed
 from studies.cells.cell import CellInterruptedError
 
 _KIB = 1024
 """Unit of `ru_maxrss` on Linux, in bytes."""
 
 
-def run_cell(request: CellRequest, directory: Path, console: Console) -> AnyAttempt:
+def run_cell(request: AnyRequest, directory: Path, console: Console) -> AnyAttempt:
     """Runs a cell with its run directory below `directory`, which is removed unless the run is kept.
 
     Raises `UserError`s, and `CellInterruptedError` where the run was interrupted.
@@ -62,7 +62,7 @@ def run_cell(request: CellRequest, directory: Path, console: Console) -> AnyAtte
     )
 
 
-def _run(request: CellRequest, rungs: Rungs | Simulated, directory: Path, console: Console) -> RunOutcome:
+def _run(request: AnyRequest, rungs: Rungs | Simulated, directory: Path, console: Console) -> RunOutcome:
     plan = request.cell.plan()
     if isinstance(rungs, Simulated):
         directory.mkdir(parents=True, exist_ok=True)

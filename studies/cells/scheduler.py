@@ -14,12 +14,12 @@ from studies.cells.attempt import CellFailure
 from studies.cells.board import ConsoleBoard, RemainingTime
 from studies.cells.cell import AnyCell, Cell, Result
 from studies.cells.executors.hosts import HostExecutor
-from studies.cells.executors.interface import Executor, ExecutorOptions, ProgressBoard
+from studies.cells.executors.interface import Executor, ExecutorOptions
 from studies.cells.executors.processes import process_executor
 from studies.cells.store import AnyStore, CellStore
 
 
-def run_cells(options: ExecutorOptions, store: AnyStore, cells: Sequence[AnyCell], board: ProgressBoard) -> bool:
+def run_cells(options: ExecutorOptions, store: AnyStore, cells: Sequence[AnyCell], board: ConsoleBoard) -> bool:
     """Runs cells and records every attempt. Returns False if the user ended it before its end.
 
     A cell that fails is recorded as failed, and the others go on. Must be called while the store is held. Raises
@@ -53,7 +53,7 @@ def require_results(
 
 
 def record_attempts(
-    store: AnyStore, cells: Sequence[AnyCell], retries: int, executor: Executor, board: ProgressBoard
+    store: AnyStore, cells: Sequence[AnyCell], retries: int, executor: Executor, board: ConsoleBoard
 ) -> None:
     """Runs cells and records every attempt at each. Must be called while the store is held."""
     with closing(executor(cells)) as attempts:
@@ -95,7 +95,7 @@ class StudyInterrupt:
         self.end_orderly()
 
 
-def _executor(options: ExecutorOptions, store: AnyStore, board: ProgressBoard, interrupt: StudyInterrupt) -> Executor:
+def _executor(options: ExecutorOptions, store: AnyStore, board: ConsoleBoard, interrupt: StudyInterrupt) -> Executor:
     if options.master is not None:
         from studies.cells.executors.spark import spark_executor  # noqa: PLC0415 - half a second, for Spark alone
 

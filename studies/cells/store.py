@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar, Generic, TypeAlias, TypeVar
+from typing import ClassVar, Generic, TypeAlias
 
 import msgspec
 
@@ -28,14 +28,14 @@ from record.errors import BadInputError, UserError, unusable_directory
 from record.file_lock import take_lock
 from record.files import read_file, replace_file
 from studies.cells.attempt import AnyAttempt, Attempt, CellFailure, CellManifest, counted_attempt
-from studies.cells.cell import AnyCell, CellResult, Result, Result_co
-
-SomeCell = TypeVar("SomeCell", bound=AnyCell)
+from studies.cells.cell import AnyCell, CellResult, Result, Result_co, SomeCell
 
 RUNS = "runs"
 """The directory of run directories, in those of cells and of attempts."""
 PACKED = "run.tar.gz"
 """The packed run directory of an attempt on another host."""
+STOP = "stop"
+"""The file in an attempt's directory that asks the cell to end."""
 _WORK = "work-"
 LOCK = "lock"
 
@@ -70,38 +70,18 @@ class CellStore(Generic[Result_co]):
         is at work here.
         """
         made = not self.path.exists()
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            earlier = any(entry.name != LOCK for entry in self.path.iterdir())
-            file = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise unusable_directory(self.path, error) from error
-        try:
-            if not take_lock(file):
-                owner = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
-                raise BadInputError(
-                    f"{self.path}: another command is at work here (process {owner}); "
-                    "wait for it, or choose another directory with --out"
-                )
-            os.ftruncate(file, 0)
-            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        with sole_command(self.path) as earlier:
             try:
                 with full_disk_in_words(self.path):
                     yield
             except UserError:
                 if not earlier and not self.cells.exists():
-                    self._remove(made)
+                    self.start_afresh()
+                    (self.path / LOCK).unlink(missing_ok=True)
+                    if made:
+                        with suppress(OSError):
+                            self.path.rmdir()
                 raise
-        finally:
-            os.close(file)
-
-    def _remove(self, made: bool) -> None:
-        """Removes what was made for a study without cells, the directory too where this command has made it."""
-        self.start_afresh()
-        (self.path / LOCK).unlink(missing_ok=True)
-        if made:
-            with suppress(OSError):
-                self.path.rmdir()
 
     def start_afresh(self) -> None:
         """Removes what an earlier command left here, and nothing else."""
@@ -153,7 +133,7 @@ class CellStore(Generic[Result_co]):
     def failure(self, cell: AnyCell) -> CellFailure | None:
         """The reason why a cell failed when it was run last; None if it did not."""
         try:
-            return msgspec.json.decode(read_file(self._failure_file(cell)), type=CellFailure)
+            return msgspec.json.decode(read_file(_failure_file(self.cell(cell.key))), type=CellFailure)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
@@ -173,7 +153,7 @@ class CellStore(Generic[Result_co]):
         """Adds an attempt to the cell's manifest; the final one gives the cell its result."""
         directory = self.cell(cell.key)
         cell.write_scenario(directory)
-        self._failure_file(cell).unlink(missing_ok=True)
+        _failure_file(self.cell(cell.key)).unlink(missing_ok=True)
         attempts: list[AnyAttempt] = [*self.attempts(cell), attempt]
         manifest = CellManifest(key=cell.key, fingerprint=cell.fingerprint, attempts=attempts)
         replace_file(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
@@ -183,10 +163,9 @@ class CellStore(Generic[Result_co]):
     def record_failure(self, cell: AnyCell, failure: CellFailure) -> None:
         """Stores the reason why the cell has no result. The same command tries it again."""
         cell.write_scenario(self.cell(cell.key))
-        replace_file(self._failure_file(cell), msgspec.json.format(msgspec.json.encode(failure), indent=2) + b"\n")
-
-    def _failure_file(self, cell: AnyCell) -> Path:
-        return self.cell(cell.key) / "failure.json"
+        replace_file(
+            _failure_file(self.cell(cell.key)), msgspec.json.format(msgspec.json.encode(failure), indent=2) + b"\n"
+        )
 
     def new_work(self, cell: AnyCell) -> Path:
         """Makes a directory for the files of one attempt; returns its absolute path."""
@@ -214,6 +193,36 @@ class CellStore(Generic[Result_co]):
 
 
 AnyStore: TypeAlias = CellStore[CellResult]
+
+
+def _failure_file(directory: Path) -> Path:
+    return directory / "failure.json"
+
+
+@contextmanager
+def sole_command(directory: Path) -> Iterator[bool]:
+    """Makes a directory for one command at a time; gives whether it held anything before.
+
+    Raises `BadInputError` when another command is at work here.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        earlier = any(entry.name != LOCK for entry in directory.iterdir())
+        file = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise unusable_directory(directory, error) from error
+    try:
+        if not take_lock(file):
+            owner = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
+            raise BadInputError(
+                f"{directory}: another command is at work here (process {owner}); "
+                "wait for it, or choose another directory with --out"
+            )
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        yield earlier
+    finally:
+        os.close(file)
 
 
 @cache

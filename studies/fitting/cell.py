@@ -50,6 +50,8 @@ class FigureResult(CellResult, frozen=True, kw_only=True):
 class FigureCell(Cell[FigureResult]):
     """One figure of a candidate with one seed."""
 
+    study = "fitting"
+
     candidate: Candidate
     figure: Figure
     seed: int

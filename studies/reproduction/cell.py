@@ -47,6 +47,8 @@ class ReproductionResult(CellResult, frozen=True, kw_only=True):
 class ReproductionCell(Cell[ReproductionResult]):
     """An experiment with one seed and all its variants, on one runtime."""
 
+    study = "reproduction"
+
     experiment: Experiment
     seed: int
     runtime: str

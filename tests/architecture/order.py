@@ -88,6 +88,7 @@ ROOMS: Mapping[str, Floors] = {
         "dilations reproduction",
         "conformance fitting verdict_cases",
         "campaign",
+        "on_host",
     ),
     "command_line": _floors(
         "commands exits help usage",

@@ -10,26 +10,26 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from emulation.ansible import PlayCancelledError, Played, PlayError, play
+from emulation.ansible import Inventory, PlayCancelledError, Played, PlayError, play
 from emulation.host.processes import this_process
 from emulation.multi_host.connection import connections
 from emulation.multi_host.product import pack
 from record.errors import BadInputError, HostError, UserError
 from record.exit_codes import ExitCode
-from studies.cells.attempt import AnyAttempt, CellRequest
+from studies.cells.attempt import AnyAttempt, AttemptedCell, CellRequest
+from studies.cells.board import ConsoleBoard
 from studies.cells.cell import AnyCell
-from studies.cells.executors.interface import AttemptedCell, ExecutorOptions, ProgressBoard
-from studies.cells.executors.on_host import STOP
-from studies.cells.store import AnyStore
+from studies.cells.executors.interface import ExecutorOptions
+from studies.cells.store import STOP, AnyStore
 
 _ROOT = Path(__file__).resolve().parents[3]
 _RUN_THE_CELL = "run the cell"
@@ -41,67 +41,27 @@ Play = Callable[..., Played]
 """`emulation.ansible.play`, or a test's replacement for it."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _RunningCell:
-    """A cell that runs on a host."""
+    """An attempt in progress at a cell on a host."""
 
+    cell: AnyCell
     host: str
+    work: Path
+    """The attempt's directory on this host."""
     directory: str
     """The cell's directory: a path on this host, a name below brokerlab's directory on another one."""
     local: bool
 
 
-class _CellQueue:
-    """The cells that wait for a host. A host that cannot run a cell gives it back."""
-
-    def __init__(self, cells: Sequence[AnyCell]) -> None:
-        self._waiting = deque(cells)
-        self._taken = 0
-        self._changed = threading.Condition()
-
-    def take(self, closed: Callable[[], bool]) -> AnyCell | None:
-        """The next cell; None when the queue is closed, or is empty and no host has a cell that it might give back."""
-        with self._changed:
-            while not self._waiting and self._taken and not closed():
-                self._changed.wait(_POLL_INTERVAL)  # closing is for signal handlers too, which cannot notify
-            if not self._waiting or closed():
-                return None
-            self._taken += 1
-            return self._waiting.popleft()
-
-    def done(self) -> None:
-        """A cell that was taken needs no further attempt."""
-        with self._changed:
-            self._taken -= 1
-            self._changed.notify_all()
-
-    def give_back(self, cell: AnyCell) -> None:
-        with self._changed:
-            self._waiting.appendleft(cell)
-            self._taken -= 1
-            self._changed.notify_all()
-
-    @property
-    def empty(self) -> bool:
-        return not self._waiting
-
-
-@dataclass(slots=True)
-class _Shared:
-    """The state that the hosts' threads share."""
-
-    waiting: _CellQueue
-    ended: queue.SimpleQueue[AttemptedCell | BaseException | None] = field(default_factory=queue.SimpleQueue)
-    """Attempts as they end, errors of this program, and None as each host's thread ends."""
-    running: dict[str, _RunningCell] = field(default_factory=dict)
-    errors: dict[str, HostError] = field(default_factory=dict)
-    """The reason why a host takes no more cells, by host."""
+_Ended = tuple[_RunningCell, AnyAttempt | Exception]
+"""An attempt that has ended, and what came of it."""
 
 
 class HostExecutor:
     """Runs cells on hosts. `stop` and `abandon` may be called from a signal handler."""
 
-    def __init__(self, options: ExecutorOptions, store: AnyStore, board: ProgressBoard, play_on: Play = play) -> None:
+    def __init__(self, options: ExecutorOptions, store: AnyStore, board: ConsoleBoard, play_on: Play = play) -> None:
         self._options = options
         self._inventory = options.hosts
         self._store = store
@@ -110,9 +70,8 @@ class HostExecutor:
         self._command = secrets.token_hex(8)
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
-        self._product = ""
-        self._archive = Path()
-        self._connection: Mapping[str, object] = {}
+        self._running: dict[_RunningCell, threading.Thread] = {}
+        self._others: Mapping[str, object] = {}
         """Variables of plays on other hosts."""
 
     def stop(self) -> None:
@@ -130,97 +89,87 @@ class HostExecutor:
         A host that fails gets no more cells, and the others run the one it had. When cells are left that no host can
         run, raises `HostError`, or `BadInputError` where mistakes in the inventory are the only reasons.
         """
+        waiting, errors = deque(cells), dict[str, HostError]()
         with self._other_hosts():
-            shared = _Shared(_CellQueue(cells))
-            threads = [
-                threading.Thread(target=self._work, args=(host, shared), name=f"cells on {host}", daemon=True)
-                for host in self._inventory.hosts
-            ]
-            for thread in threads:
-                thread.start()
             try:
-                yield from self._ended_attempts(shared, len(threads))
+                yield from self._attempts(waiting, errors)
             finally:
                 self._stopping.set()
-                for thread in threads:
+                for thread in self._running.values():
                     thread.join(None if not self._abandoned.is_set() else _POLL_INTERVAL)
-            if shared.errors and not shared.waiting.empty and not self._abandoned.is_set():
-                raise _no_host_left(shared.errors)
+        if errors and waiting and not self._abandoned.is_set():
+            raise _no_host_left(errors)
 
-    def _ended_attempts(self, shared: _Shared, hosts: int) -> Generator[AttemptedCell, None, None]:
+    def _attempts(self, waiting: deque[AnyCell], errors: dict[str, HostError]) -> Generator[AttemptedCell, None, None]:
+        """Attempts each cell as often as it is worthwhile; leaves in `waiting` those that no host has run."""
+        free, ended = deque(self._inventory.hosts), queue.SimpleQueue[_Ended]()
+        tried = Counter({cell.key: len(self._store.attempts(cell)) for cell in waiting})
         asked = False
-        while hosts and not self._abandoned.is_set():
+        while not self._abandoned.is_set():
+            while waiting and free and not self._stopping.is_set():
+                self._begin(waiting.popleft(), free.popleft(), ended)
+            if not self._running:
+                return
             if self._stopping.is_set() and not asked:
                 asked = True
-                threading.Thread(target=self._stop_running_cells, args=(shared,), daemon=True).start()
+                threading.Thread(target=self._stop_cells, args=(list(self._running),), daemon=True).start()
             try:
-                attempted = shared.ended.get(timeout=_POLL_INTERVAL)
+                running, outcome = ended.get(timeout=_POLL_INTERVAL)
             except queue.Empty:
                 continue
-            if attempted is None:
-                hosts -= 1
-            elif isinstance(attempted, BaseException):
-                raise attempted
-            else:
-                yield attempted
+            del self._running[running]
+            cell, host = running.cell, running.host
+            match outcome:
+                case PlayCancelledError():
+                    waiting.appendleft(cell)
+                case HostError():
+                    waiting.appendleft(cell)
+                    if not self._stopping.is_set():
+                        errors[host] = outcome
+                        self._board.print_line(f"{host} takes no more cells: {outcome}")
+                case Exception():
+                    raise outcome
+                case attempt:
+                    free.appendleft(host)
+                    tried[cell.key] += 1
+                    if not attempt.is_final(tried[cell.key], self._options.retries):
+                        waiting.appendleft(cell)
+                    yield AttemptedCell(cell, attempt)
 
-    def _work(self, host: str, shared: _Shared) -> None:
-        """Runs cells on one host until none is left; the body of the host's thread."""
-        try:
-            while (cell := shared.waiting.take(self._stopping.is_set)) is not None:
-                if not self._attempt_until_final(cell, host, shared):
-                    shared.waiting.give_back(cell)
-                    return
-                shared.waiting.done()
-        except BaseException as error:
-            shared.ended.put(error)
-        finally:
-            shared.ended.put(None)
-
-    def _attempt_until_final(self, cell: AnyCell, host: str, shared: _Shared) -> bool:
-        """Attempts a cell as often as it is worthwhile; returns whether the cell is done."""
-        number = len(self._store.attempts(cell))
-        while True:
-            self._board.begin(cell, host)
-            try:
-                attempt = self._attempt(cell, host, shared)
-            except PlayCancelledError:
-                return False
-            except HostError as error:
-                if not self._stopping.is_set():
-                    shared.errors[host] = error
-                    self._board.print_line(f"{host} takes no more cells: {error}")
-                return False
-            number += 1
-            shared.ended.put(AttemptedCell(cell, attempt))
-            if attempt.is_final(number, self._options.retries):
-                return True
-            if self._stopping.is_set():
-                return False
-
-    def _attempt(self, cell: AnyCell, host: str, shared: _Shared) -> AnyAttempt:
-        local = self._is_local(host)
+    def _begin(self, cell: AnyCell, host: str, ended: queue.SimpleQueue[_Ended]) -> None:
+        """Attempts a cell on a host, in a thread of its own."""
+        local = _is_local(self._inventory, host)
         work = self._store.new_work(cell)
-        directory = str(work) if local else f"{cell.key}-{secrets.token_hex(4)}"
-        shared.running[host] = _RunningCell(host, directory, local)
+        running = _RunningCell(cell, host, work, str(work) if local else f"{cell.key}-{secrets.token_hex(4)}", local)
+
+        def attempt() -> None:
+            try:
+                ended.put((running, self._attempt(running)))
+            except Exception as error:
+                ended.put((running, error))
+
+        self._board.begin(cell, host)
+        self._running[running] = threading.Thread(target=attempt, name=f"{cell.key} on {host}", daemon=True)
+        self._running[running].start()
+
+    def _attempt(self, running: _RunningCell) -> AnyAttempt:
         try:
             played = self._play(
                 "cell.yml",
                 self._inventory,
                 self._store.plays,
-                self._variables(cell, directory, work, local),
-                limit=host,
+                self._variables(running),
+                limit=running.host,
                 cancelled=self._abandoned.is_set,
             )
-            attempt = self._decoded(played, host)
-            self._store.keep_run(cell, attempt, work)
-            return msgspec.structs.replace(attempt, host=host)
+            attempt = self._decoded(played, running.host)
+            self._store.keep_run(running.cell, attempt, running.work)
+            return msgspec.structs.replace(attempt, host=running.host)
         except PlayError as error:
             raise _in_words(error) from error
         finally:
-            del shared.running[host]
             if not self._abandoned.is_set():
-                shutil.rmtree(work, ignore_errors=True)
+                shutil.rmtree(running.work, ignore_errors=True)
 
     def _decoded(self, played: Played, host: str) -> AnyAttempt:
         output = played.of(_RUN_THE_CELL).get(host, {}).get("stdout", "")
@@ -231,58 +180,59 @@ class HostExecutor:
                 f"did not answer with the outcome of its cell ({error}); is its brokerlab this one?"
             ) from error
 
-    def _is_local(self, host: str) -> bool:
-        return self._inventory.variables.get(host, {}).get("ansible_connection") == "local"
-
     @contextmanager
     def _other_hosts(self) -> Iterator[None]:
         """Packs this version of brokerlab for other hosts; those that lack it get it. All plays share connections."""
-        if all(map(self._is_local, self._inventory.hosts)):
+        if all(_is_local(self._inventory, host) for host in self._inventory.hosts):
             yield
             return
         product = pack()
         self._store.plays.mkdir(parents=True, exist_ok=True)
-        self._archive = self._store.plays.absolute() / f"{product.name}.tar.gz"
-        self._archive.write_bytes(product.content)
-        self._product = product.name
-        with tempfile.TemporaryDirectory() as directory, connections(Path(directory) / "ssh") as self._connection:
+        archive = self._store.plays.absolute() / f"{product.name}.tar.gz"
+        archive.write_bytes(product.content)
+        with tempfile.TemporaryDirectory() as directory, connections(Path(directory) / "ssh") as connection:
+            self._others = {"product": product.name, "archive": str(archive), **connection}
             yield
 
-    def _variables(self, cell: AnyCell, directory: str, work: Path, local: bool) -> dict[str, Any]:
+    def _variables(self, running: _RunningCell) -> dict[str, Any]:
         request = CellRequest(
             study=str(self._store.path.absolute()),
             command=self._command,
-            cell=cell,
+            cell=running.cell,
             runtime=self._options.runtime,
             keep=self._options.keep,
         )
         owner = this_process()
         return {
+            "study": running.cell.study,
             "request": request.encode().decode(),
-            "cell_directory": directory,
-            "fetch_into": str(work),
-            "owner": [str(owner.pid), str(owner.started)] if local else [],
+            "cell_directory": running.directory,
+            "fetch_into": str(running.work),
+            "owner": [str(owner.pid), str(owner.started)] if running.local else [],
             "own_root": str(_ROOT),
             "own_python": sys.executable,
-            "product": self._product,
-            "archive": str(self._archive),
-            **self._connection,
+            **self._others,
         }
 
-    def _stop_running_cells(self, shared: _Shared) -> None:
-        for running in list(shared.running.values()):
+    def _stop_cells(self, cells: Sequence[_RunningCell]) -> None:
+        """Asks running cells to end in order."""
+        for running in cells:
             if running.local:
                 with contextlib.suppress(OSError):
-                    (Path(running.directory) / STOP).touch()
+                    (running.work / STOP).touch()
             else:
                 with contextlib.suppress(PlayError, PlayCancelledError):
                     self._play(
                         "stop-cell.yml",
                         self._inventory,
                         self._store.plays,
-                        {"cell_directory": running.directory, **self._connection},
+                        {"cell_directory": running.directory, **self._others},
                         limit=running.host,
                     )
+
+
+def _is_local(inventory: Inventory, host: str) -> bool:
+    return inventory.variables.get(host, {}).get("ansible_connection") == "local"
 
 
 def _in_words(error: PlayError) -> HostError:

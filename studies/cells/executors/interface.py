@@ -5,39 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from emulation.ansible import Inventory, local_inventory
 from emulation.runtimes.ladder import SIMULATED
 from record.errors import BadInputError
-from studies.cells.attempt import AnyAttempt, CellFailure, Keep
+from studies.cells.attempt import AttemptedCell, Keep
 from studies.cells.cell import AnyCell
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptedCell:
-    """A cell and the result of the latest attempt at it, or the reason why it can have none."""
-
-    cell: AnyCell
-    attempt: AnyAttempt | CellFailure
-
 
 Executor = Callable[[Sequence[AnyCell]], Generator[AttemptedCell, None, None]]
 """Runs cells and yields every attempt at each of them as it ends, in any order. Closing the generator ends all
 work."""
-
-
-class ProgressBoard(Protocol):
-    """The display of running cells. Its methods may be called from several threads."""
-
-    def begin(self, cell: AnyCell, host: str) -> None:
-        """A host begins an attempt at a cell. Executors that do not learn of it do not call this."""
-
-    def end(self, attempted: AttemptedCell, *, final: bool) -> None:
-        """An attempt has ended and is recorded; the cell is done if this attempt was the final one."""
-
-    def print_line(self, line: str) -> None:
-        """Prints a line that stays readable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import shutil
 from collections.abc import Generator, Sequence
 from contextlib import closing
@@ -12,10 +11,10 @@ from pathlib import Path
 from rich.console import Console
 
 from emulation.host.worker_processes import WorkerProcesses, WorkFailure
-from studies.cells.attempt import AnyAttempt, CellFailure, CellRequest, Keep
+from studies.cells.attempt import AnyAttempt, AnyRequest, AttemptedCell, CellFailure, CellOutcome, CellRequest, Keep
 from studies.cells.cell import AnyCell
 from studies.cells.execution import run_cell
-from studies.cells.executors.interface import AttemptedCell, Executor
+from studies.cells.executors.interface import Executor
 from studies.cells.store import RUNS, AnyStore
 
 
@@ -23,7 +22,7 @@ from studies.cells.store import RUNS, AnyStore
 class _CellWork:
     """A cell, and the directory in which its process leaves the outcome and the run directory."""
 
-    request: CellRequest
+    request: AnyRequest
     directory: Path
 
     def __str__(self) -> str:
@@ -31,7 +30,7 @@ class _CellWork:
 
     @property
     def outcome(self) -> Path:
-        return self.directory / "outcome.pickle"
+        return self.directory / "outcome.msgpack"
 
 
 def process_executor(store: AnyStore, keep: Keep, jobs: int) -> Executor:
@@ -54,7 +53,7 @@ def process_executor(store: AnyStore, keep: Keep, jobs: int) -> Executor:
 
 def _outcome(work: _CellWork, failure: WorkFailure | None, store: AnyStore) -> AnyAttempt | CellFailure:
     if failure is None:
-        outcome: AnyAttempt | CellFailure = pickle.loads(work.outcome.read_bytes())  # noqa: S301 - of our own process
+        outcome: AnyAttempt | CellFailure = CellOutcome.decode(work.outcome.read_bytes(), store.result_type).told
     else:
         outcome = CellFailure.of(failure)
     if not isinstance(outcome, CellFailure):
@@ -65,9 +64,8 @@ def _outcome(work: _CellWork, failure: WorkFailure | None, store: AnyStore) -> A
 
 def _run_in_worker(work: _CellWork) -> None:
     """Runs in the worker process."""
-    outcome: AnyAttempt | CellFailure
     try:
-        outcome = run_cell(work.request, work.directory / RUNS, Console(stderr=True))
+        outcome = CellOutcome(attempt=run_cell(work.request, work.directory / RUNS, Console(stderr=True)))
     except Exception as error:
-        outcome = CellFailure.of(error)
-    work.outcome.write_bytes(pickle.dumps(outcome))
+        outcome = CellOutcome(failure=CellFailure.of(error))
+    work.outcome.write_bytes(outcome.encode())

@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec import structs
@@ -22,10 +21,10 @@ from rich.console import Console
 from emulation.host import provenance
 from emulation.host.archives import pack_directory
 from record.errors import UserError
-from studies.cells.attempt import AnyAttempt, CellFailure, CellRequest, Keep
-from studies.cells.cell import AnyCell
+from studies.cells.attempt import AnyAttempt, AnyRequest, AttemptedCell, CellFailure, CellOutcome, CellRequest, Keep
+from studies.cells.cell import AnyCell, CellResult
 from studies.cells.execution import run_cell
-from studies.cells.executors.interface import AttemptedCell, Executor
+from studies.cells.executors.interface import Executor
 from studies.cells.executors.spark_jobs import (
     decisive_versions,
     executor_directory,
@@ -37,17 +36,6 @@ from studies.cells.store import PACKED, RUNS, AnyStore
 
 LARGEST_RUN = 64 << 20
 """The limit in bytes of a packed run directory, because it passes through the memory of two Java processes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutorReply:
-    """The answer of an executor that has run a cell."""
-
-    attempt: AnyAttempt
-    packed: bytes = b""
-    """The packed run directory, if it is kept."""
-    too_large: int = 0
-    """The size in bytes of a packed run directory above the limit, which was removed with the executor's files."""
 
 
 def spark_executor(master: str, store: AnyStore, keep: Keep, print_line: Callable[[str], None]) -> Executor:
@@ -71,46 +59,46 @@ def spark_executor(master: str, store: AnyStore, keep: Keep, print_line: Callabl
 
 
 def _outcome(
-    job: Future[ExecutorReply | CellFailure], cell: AnyCell, store: AnyStore, print_line: Callable[[str], None]
+    job: Future[bytes], cell: AnyCell, store: AnyStore, print_line: Callable[[str], None]
 ) -> AnyAttempt | CellFailure:
     """The outcome of a job, after a run directory that is kept was moved into the store."""
     try:
-        reply = job.result()
-        if isinstance(reply, CellFailure):
-            return reply
-        if reply.packed:
+        outcome = CellOutcome.decode(job.result(), store.result_type)
+        if outcome.attempt is not None and outcome.packed:
             work = store.new_work(cell)
-            (work / PACKED).write_bytes(reply.packed)
-            store.keep_run(cell, reply.attempt, work)
+            (work / PACKED).write_bytes(outcome.packed)
+            store.keep_run(cell, outcome.attempt, work)
             shutil.rmtree(work)
     except Exception as error:
         return CellFailure.of(error)
-    if reply.too_large:
+    if outcome.too_large:
         print_line(
-            f"{cell.key}: its run directory is not kept: {reply.too_large >> 20} MB when packed, and Spark "
+            f"{cell.key}: its run directory is not kept: {outcome.too_large >> 20} MB when packed, and Spark "
             f"brings {LARGEST_RUN >> 20} MB at most; run the cell here to have it"
         )
-    return reply.attempt
+    return outcome.told
 
 
-def run_on_executor(
-    versions: tuple[tuple[str, str], ...], largest: int, request: CellRequest
-) -> ExecutorReply | CellFailure:
-    """Runs a cell in an executor's process.
+def run_on_executor(versions: tuple[tuple[str, str], ...], largest: int, request: AnyRequest) -> bytes:
+    """Runs a cell in an executor's process; returns its `CellOutcome`.
 
     A user's mistake is a failure of the cell. Other errors fail the task, which Spark repeats, because the executor may
     be to blame.
     """
     refuse_other_versions(versions)
     with tempfile.TemporaryDirectory(prefix="cell-", dir=executor_directory()) as directory:
-        runs, packed = Path(directory, RUNS), Path(directory, PACKED)
-        try:
-            attempt = run_cell(request, runs, Console(file=io.StringIO()))
-        except UserError as error:
-            return CellFailure.of(error)
-        if attempt.run is None:
-            return ExecutorReply(attempt)
-        pack_directory(runs / attempt.run, packed)
-        if (size := packed.stat().st_size) > largest:
-            return ExecutorReply(structs.replace(attempt, run=None), too_large=size)
-        return ExecutorReply(attempt, packed.read_bytes())
+        return _outcome_on_executor(request, Path(directory), largest).encode()
+
+
+def _outcome_on_executor(request: AnyRequest, directory: Path, largest: int) -> CellOutcome[CellResult]:
+    runs, packed = directory / RUNS, directory / PACKED
+    try:
+        attempt = run_cell(request, runs, Console(file=io.StringIO()))
+    except UserError as error:
+        return CellOutcome(failure=CellFailure.of(error))
+    if attempt.run is None:
+        return CellOutcome(attempt=attempt)
+    pack_directory(runs / attempt.run, packed)
+    if (size := packed.stat().st_size) > largest:
+        return CellOutcome(attempt=structs.replace(attempt, run=None), too_large=size)
+    return CellOutcome(attempt=attempt, packed=packed.read_bytes())

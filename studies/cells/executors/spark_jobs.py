@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Work = TypeVar("Work")
-Reply = TypeVar("Reply")
 
 DECISIVE_PACKAGES = ("lark", "msgspec", "networkx", "numpy", "pyarrow", "pydantic", "PyYAML")
 """Packages of which another version might make another overlay or workload from the same seed, or write numbers
@@ -58,15 +57,15 @@ def with_retries(master: str) -> str:
 
 
 def run_jobs(
-    session: SparkSession, task: Callable[[Work], Reply], work: Sequence[Work]
-) -> Generator[tuple[Work, Future[Reply]], None, None]:
+    session: SparkSession, task: Callable[[Work], bytes], work: Sequence[Work]
+) -> Generator[tuple[Work, Future[bytes]], None, None]:
     """Yields each piece of work with its job, as it is done. Keeps all executors busy, also those that join later.
 
     `task` runs on an executor, and must be picklable. Closing the generator cancels all jobs.
     """
     from analysis.engines.spark_frames import parallelism_of  # noqa: PLC0415 - half a second, for Spark alone
 
-    waiting, submitted = deque(work), dict[Future[Reply], Work]()
+    waiting, submitted = deque(work), dict[Future[bytes], Work]()
     with ThreadPoolExecutor(_MOST_SUBMITTED, thread_name_prefix="cell") as pool:
         try:
             while waiting or submitted:
@@ -82,18 +81,18 @@ def run_jobs(
                 session.interruptTag(_TAG)
 
 
-def _run_task(session: SparkSession, task: Callable[[Work], Reply], work: Work) -> Reply:
-    """The reply of an executor to one piece of work."""
+def _run_task(session: SparkSession, task: Callable[[Work], bytes], work: Work) -> bytes:
+    """The reply of an executor to one piece of work, which is not unpickled, as it came over a network."""
     pickled = pickle.dumps((task, work))
 
     def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in rows:
             task, work = pickle.loads(pickled)  # noqa: S301 - the driver's own
-            yield pa.RecordBatch.from_pydict({"reply": [pickle.dumps(task(work))]})
+            yield pa.RecordBatch.from_pydict({"reply": [task(work)]})
 
     session.addTag(_TAG)
     [reply] = session.range(0, 1, 1, 1).mapInArrow(run, "reply binary").toArrow().column("reply")
-    found: Reply = pickle.loads(reply.as_buffer())  # noqa: S301 - an executor of ours
+    found: bytes = reply.as_py()
     return found
 
 

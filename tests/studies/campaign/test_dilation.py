@@ -94,7 +94,7 @@ def test_every_cell_runs_with_it_and_its_manifest_states_it(tmp_path: Path, monk
     monkeypatch.setattr(execution, "emulate", emulated)
     _, made, _ = planned(tmp_path)
     request = CellRequest(cell=replace(made[0], dilation=CHOSEN), runtime="process", keep=Keep.ALL)
-    attempt = execution.run_cell(CellRequest.decode(request.encode()), tmp_path / "work", CONSOLE)
+    attempt = execution.run_cell(CellRequest.decode(request.encode(), CampaignCell), tmp_path / "work", CONSOLE)
     record = manifest.read(tmp_path / "work" / str(attempt.run))
     assert record.dilation == CHOSEN and [variant.time_dilation for variant in record.variants] == [4.0]
     with pytest.raises(BadInputError, match="time_dilation"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studies.cells import AnyCell
-from studies.cells.executors.interface import AttemptedCell
+from studies.cells.attempt import AttemptedCell
 
 
 class RecordingBoard:

@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 from record.exit_codes import ExitCode
-from studies.cells.attempt import CellFailure
+from studies.cells.attempt import AttemptedCell, CellFailure
 from studies.cells.board import ConsoleBoard, RemainingTime
-from studies.cells.executors.interface import AttemptedCell
 from tests.studies.campaign.made_up import attempt, cell
 
 

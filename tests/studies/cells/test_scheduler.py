@@ -12,8 +12,7 @@ from record.exit_codes import ExitCode
 from record.fidelity import Check, Fidelity, FidelityVerdict, ProcessorUse, VariantFidelity, worst
 from studies.campaign.directory import CampaignDirectory
 from studies.cells import AnyCell
-from studies.cells.attempt import CellFailure, was_disturbed
-from studies.cells.executors.interface import AttemptedCell
+from studies.cells.attempt import AttemptedCell, CellFailure, was_disturbed
 from studies.cells.scheduler import record_attempts
 from tests.studies.campaign.made_up import attempt, cell
 from tests.studies.cells.recording_board import RecordingBoard

@@ -19,9 +19,9 @@ from studies.campaign.cell import CampaignCell
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.result import CampaignResult
 from studies.cells import AnyCell
-from studies.cells.attempt import AnyAttempt, Attempt, CellRequest, Keep
+from studies.cells.attempt import AnyAttempt, Attempt, AttemptedCell, CellRequest, Keep
 from studies.cells.executors.hosts import HostExecutor
-from studies.cells.executors.interface import AttemptedCell, ExecutorOptions
+from studies.cells.executors.interface import ExecutorOptions
 from tests.studies.campaign.made_up import attempt, cell
 
 Answer = Callable[[str, CellRequest, Mapping[str, Any]], Attempt[CampaignResult]]
@@ -72,7 +72,7 @@ class Ansible:
         self.variables.append(variables)
         if playbook != "cell.yml":
             return Played(())
-        request = CellRequest.decode(variables["request"].encode())
+        request = CellRequest.decode(variables["request"].encode(), CampaignCell)
         output = msgspec.json.encode(self.answer(limit, request, variables)).decode()
         return Played((TaskResult(limit, "run the cell", {"stdout": output}),))
 

@@ -71,4 +71,4 @@ def test_a_cell_elsewhere_ends_when_the_user_ends_the_campaign(laboratory: Labor
     assert "the same command continues with the rest" in output
     for host in hosts:
         assert not list((host.directory / "cells").glob("*"))
-        assert "studies.cells.executors.on_host" not in host.run("ps", "-eo", "args").stdout
+        assert "studies.on_host" not in host.run("ps", "-eo", "args").stdout

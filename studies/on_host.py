@@ -1,7 +1,8 @@
-"""Runs one cell on a host: `python -m studies.cells.executors.on_host DIRECTORY [PID STARTED]`, started by Ansible.
+"""Runs one cell on a host: `python -m studies.on_host DIRECTORY STUDY [PID STARTED]`, started by Ansible.
 
-Reads a `CellRequest` from standard input, runs its cell with DIRECTORY for its files, and writes an `Attempt`
-as JSON to standard output. Its exit codes are those of the command line. It ends before the cell does in two cases:
+Reads the `CellRequest` of a study's cell from standard input, runs the cell with DIRECTORY for its files, and writes an
+`Attempt` as JSON to standard output. Its exit codes are those of the command line. It ends before the cell does in two
+cases:
 
 - DIRECTORY gets a file `stop`: the run ends in order.
 - The process PID, the command on this host, has ended: this process is killed at once, because no program reads the
@@ -29,13 +30,15 @@ from emulation.upkeep.clean import start_cleaning_after
 from record.errors import UserError
 from record.exit_codes import ExitCode
 from record.scratch import scratch_directory
-from studies.cells.attempt import AnyAttempt, CellRequest
-from studies.cells.cell import CellInterruptedError
+from studies.campaign.cell import CampaignCell
+from studies.cells.attempt import AnyAttempt, AnyRequest, CellRequest
+from studies.cells.cell import AnyCell, CellInterruptedError
 from studies.cells.execution import run_cell
-from studies.cells.store import RUNS
+from studies.cells.store import RUNS, STOP
+from studies.reproduction.cell import ReproductionCell
 
-STOP = "stop"
-"""The file that asks a cell to end."""
+CELL_TYPES: tuple[type[AnyCell], ...] = (CampaignCell, ReproductionCell)
+"""Cells of the studies that run on hosts."""
 _POLL_MILLISECONDS = 300
 """Milliseconds between two looks for that file."""
 
@@ -67,8 +70,12 @@ def _end_at_once() -> None:
 def main(arguments: list[str]) -> int:
     """Runs one cell. Returns the exit code of the process."""
     directory = Path(arguments[0]).absolute()
-    owner = ProcessIdentity(int(arguments[1]), int(arguments[2])) if len(arguments) > 1 else None
-    request = CellRequest.decode(sys.stdin.buffer.read())
+    cell_type = next(one for one in CELL_TYPES if one.study == arguments[1])
+    owner = ProcessIdentity(int(arguments[2]), int(arguments[3])) if len(arguments) > 2 else None
+    try:
+        request = CellRequest.decode(sys.stdin.buffer.read(), cell_type)
+    except UserError as error:
+        return _refused(error)
     directory.mkdir(parents=True, exist_ok=True)
     watch(directory, owner)
     try:
@@ -78,13 +85,17 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{request.cell.key}: interrupted\n")
         return ExitCode.INTERRUPTED
     except UserError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
+        return _refused(error)
     sys.stdout.buffer.write(msgspec.json.encode(attempt))
     return ExitCode.CORRECT
 
 
-def _run(request: CellRequest, directory: Path) -> AnyAttempt:
+def _refused(error: UserError) -> int:
+    sys.stderr.write(f"{error}\n")
+    return error.exit_code
+
+
+def _run(request: AnyRequest, directory: Path) -> AnyAttempt:
     """Runs the cell; one in real time has this host to itself meanwhile."""
     console = Console(stderr=True, highlight=False)
     if request.runtime == SIMULATED:

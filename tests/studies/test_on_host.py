@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import signal
 import subprocess
 import sys
@@ -11,20 +12,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from analysis.claims import load_claims
 from emulation.host.processes import identify
+from record.errors import BadInputError
 from record.exit_codes import ExitCode
-from studies.campaign import CampaignResult, cells, load_campaign
+from studies.campaign import CampaignCell, CampaignResult, cells, load_campaign
 from studies.cells.attempt import Attempt, CellRequest, Keep
-from studies.cells.executors.on_host import STOP
+from studies.cells.store import STOP
+from studies.reproduction import chosen_claims, plan_experiments
+from studies.reproduction.cell import ReproductionCell
 from tests.studies.campaign.made_up import write_campaign
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[2]
 _WITHIN = 60
 
 
 def on_host(request: CellRequest, directory: Path, *arguments: str) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "studies.cells.executors.on_host", str(directory), *arguments],
+        [sys.executable, "-m", "studies.on_host", str(directory), "campaign", *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
     )  # fmt: skip
     assert process.stdin is not None
@@ -77,6 +82,18 @@ def test_it_ends_when_it_is_asked_or_its_campaign_has_ended(tmp_path: Path, reas
         owner.wait()
         process.kill()
         process.wait()
+
+
+def test_a_request_of_another_version_is_refused_in_a_sentence() -> None:
+    request = base64.b64encode(b'{"cell": {"key": "a", "scenario": ""}, "runtime": "process", "keep": "none"}')
+    with pytest.raises(BadInputError, match=r"not one of this version of brokerlab \(Object missing required field"):
+        CellRequest.decode(request, CampaignCell)
+
+
+def test_a_reproductions_request_is_the_same_after_its_way() -> None:
+    (experiment, *_) = plan_experiments(chosen_claims(load_claims(), ["tid"]), range(1, 2))
+    request = CellRequest(cell=ReproductionCell.of(experiment, 1, "process"), runtime="process", keep=Keep.ALL)
+    assert CellRequest.decode(request.encode(), ReproductionCell) == request
 
 
 @pytest.mark.host
