@@ -96,8 +96,8 @@ class World:
             prepared=prepared_by("gryphon", options, shape, 0, lambda: Declarations({}, {})),
         )
         self.overlay = SimulatedOverlay(shape, settings, lambda name: NullTrace(name, "base"), stopwatch=stopwatch)
-        self.publishing = self.overlay.open_session(names[0], do_nothing)
-        self.subscribing = self.overlay.open_session(names[-1], do_nothing)
+        self.publishing = self.overlay.sessions.open(names[0], do_nothing)
+        self.subscribing = self.overlay.sessions.open(names[-1], do_nothing)
         self.overlay.start()
         self.overlay.settle()
         self.publishing.submit("P", Operation.ATTACH)
@@ -126,7 +126,7 @@ class World:
 
     def bytes_of(self, broker: str, buffer: str) -> int:
         """Bytes in a buffer of a broker: its `log`, its `cache`, or what is `held_back`."""
-        sizes = self.overlay.brokers[broker].tables()["bytes"]
+        sizes = self.overlay.brokers.cores[broker].tables()["bytes"]
         assert isinstance(sizes, Mapping)
         return int(sizes[buffer])
 
@@ -172,7 +172,7 @@ def _log_sizes(options: Mapping[str, object]) -> tuple[float, float]:
     world.overlay.settle()
     steady = max(world.bytes_of("a", "log") for _ in world.publish(5))
     for direction in (LinkDirection("a", "c"), LinkDirection("c", "a")):
-        world.overlay.cut(direction)
+        world.overlay.links.cut(direction)
     cut = max(world.bytes_of("a", "log") for _ in world.publish(CUT_OFF))
     return steady / MEBIBYTE, cut / MEBIBYTE
 
@@ -207,10 +207,10 @@ def restart(_directory: Path) -> Sequence[Judgement]:
     world.overlay.settle()
     overlay = world.overlay
     known = _virtual_time(world, "b1")
-    overlay.kill("b1")
+    overlay.brokers.kill("b1")
     overlay.pass_time(1)
-    overlay.restart("b1")
-    while not any(link.up for link in overlay.brokers["b1"].links.values()):
+    overlay.brokers.restart("b1")
+    while not any(link.up for link in overlay.brokers.cores["b1"].links.values()):
         overlay.events.run_until(overlay.events.now + STEP)
     linked = overlay.events.now
     while _virtual_time(world, "b1") < known:
@@ -227,12 +227,12 @@ def joining(_directory: Path) -> Sequence[Judgement]:
     world.overlay.pass_time(1)
     world.overlay.settle()
     taken = time.process_time() - taken
-    return [TICKS.judge(_virtual_time(world, "a") - before), JOIN_CPU.judge(taken / len(world.overlay.brokers))]
+    return [TICKS.judge(_virtual_time(world, "a") - before), JOIN_CPU.judge(taken / len(world.overlay.brokers.cores))]
 
 
 def _virtual_time(world: World, broker: str) -> int:
     """The virtual time of the subscriber's broker up to which a broker knows its subscriptions."""
-    vector = world.overlay.brokers[broker].tables()["vector"]
+    vector = world.overlay.brokers.cores[broker].tables()["vector"]
     assert isinstance(vector, Mapping)
     return int(vector.get("c", 0))
 

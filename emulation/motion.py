@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from broker_service.tracing.trace import Trace
-from emulation.live_overlay.contract import LiveOverlay
+from emulation.live_overlay.contract import LiveLinks
 from record.log import Event, TraceRecord
 from record.time_units import SECOND
 from topology.evolutions.evolution import Appears, Change, Vanishes
@@ -18,10 +18,10 @@ from topology.evolutions.evolution import Appears, Change, Vanishes
 class OverlayMotion:
     """Changes of an overlay's links that are still to come. Times are nanoseconds of the run's clock."""
 
-    def __init__(self, changes: Iterable[Change], overlay: LiveOverlay, trace: Trace, clock: Callable[[], int]) -> None:
+    def __init__(self, changes: Iterable[Change], links: LiveLinks, trace: Trace, clock: Callable[[], int]) -> None:
         """`changes` are in the order of their times, which count from the begin of the workload."""
         self._left = deque(changes)
-        self._overlay = overlay
+        self._links = links
         self._trace = trace
         self._clock = clock
         self._start = 0
@@ -51,10 +51,10 @@ class OverlayMotion:
         match change:
             case Appears(_, link):
                 event, peer = Event.APPEARED, f"{link.a}-{link.b}"
-                self._overlay.add_link(link)
+                self._links.add(link)
             case Vanishes(_, a, b):
                 event, peer = Event.VANISHED, f"{a}-{b}"
-                self._overlay.remove_link(a, b)
+                self._links.remove(a, b)
         self._trace.write(
             TraceRecord(
                 time=begin,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from broker_service.config import Disturbance
 from broker_service.tracing.trace import Trace
 from emulation.faults.injector import Action
-from emulation.live_overlay.contract import LiveOverlay
+from emulation.live_overlay.contract import LiveBrokers, LiveOverlay
 from record.faults import FaultKind, HealKind
 from record.log import Event, TraceRecord
 from record.service_time import ServiceTime
@@ -59,33 +59,33 @@ def carry_out(action: Action, overlay: LiveOverlay) -> None:
     if isinstance(action.target, LinkDirection):
         _to_link(action, action.target, overlay)
     else:
-        _to_broker(action, action.target, overlay)
+        _to_broker(action, action.target, overlay.brokers)
 
 
-def _to_broker(action: Action, broker: BrokerId, overlay: LiveOverlay) -> None:
+def _to_broker(action: Action, broker: BrokerId, brokers: LiveBrokers) -> None:
     """A fault of a broker that is down, as one whose restart failed, does nothing: the check of planned faults names
     the broker."""
-    if isinstance(action.kind, FaultKind) and not overlay.runs(broker):
+    if isinstance(action.kind, FaultKind) and not brokers.runs(broker):
         return
     match action.kind, action.setting:
         case FaultKind.KILL, _:
-            overlay.kill(broker)
+            brokers.kill(broker)
         case FaultKind.STOP, _:
-            overlay.stop_broker(broker)
+            brokers.stop(broker)
         case HealKind.RESTART, _:
-            overlay.restart(broker)
+            brokers.restart(broker)
         case FaultKind.PAUSE, _:
-            overlay.pause(broker)
+            brokers.pause(broker)
         case HealKind.RESUME, _:
-            overlay.resume(broker)
+            brokers.resume(broker)
         case FaultKind.THROTTLE, float(cores):
-            overlay.throttle(broker, cores)
+            brokers.throttle(broker, cores)
         case HealKind.UNTHROTTLE, _:
-            overlay.throttle(broker, None)
+            brokers.throttle(broker, None)
         case FaultKind.SLOW, ServiceTime() as service_time:
-            overlay.slow(broker, service_time)
+            brokers.slow(broker, service_time)
         case HealKind.FULL_SPEED, _:
-            overlay.slow(broker, None)
+            brokers.slow(broker, None)
         case kind, given:
             raise ValueError(f"{kind} of a broker, with {given!r}")
 
@@ -93,23 +93,23 @@ def _to_broker(action: Action, broker: BrokerId, overlay: LiveOverlay) -> None:
 def _to_link(action: Action, direction: LinkDirection, overlay: LiveOverlay) -> None:
     match action.kind, action.setting:
         case FaultKind.LINK_DOWN, _:
-            overlay.cut(direction)
+            overlay.links.cut(direction)
         case HealKind.LINK_UP, _:
-            overlay.restore(direction)
+            overlay.links.restore(direction)
         case FaultKind.DEGRADE | HealKind.RECOVER, LinkProperties() as properties:
-            overlay.change(direction, properties)
+            overlay.links.change(direction, properties)
         case FaultKind.CORRUPT, float(share):
-            overlay.corrupt(direction, share)
+            overlay.links.corrupt(direction, share)
         case HealKind.CLEAN, _:
-            overlay.corrupt(direction, 0.0)
+            overlay.links.corrupt(direction, 0.0)
         case FaultKind.RESET, _:
-            overlay.reset(direction)
+            overlay.brokers.reset(direction)
         case HealKind.RECONNECT, _:
             pass  # brokers open another stream by themselves
         case FaultKind.DISTURB, Disturbance() as disturbance:
-            overlay.disturb(direction, disturbance)
+            overlay.brokers.disturb(direction, disturbance)
         case HealKind.UNDISTURB, _:
-            overlay.disturb(direction, Disturbance())
+            overlay.brokers.disturb(direction, Disturbance())
         case kind, given:
             raise ValueError(f"{kind} of a link, with {given!r}")
 

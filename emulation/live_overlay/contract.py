@@ -1,7 +1,10 @@
-"""The contract of a running overlay, in real and in virtual time.
+"""The contracts of a running overlay, in real and in virtual time: what can be done to its brokers, and to its links.
 
 One scenario, one conformance case and one schedule of faults run on every implementation, and what passes on one must
 pass on the others. Calls return when they are done, and raise `HostError` when the host refuses.
+
+Whoever brings an overlay up and takes it down knows what it is made of, and needs no contract for that; a run asks its
+`Deployment` (`emulation.run.deployment`).
 """
 
 from __future__ import annotations
@@ -23,39 +26,12 @@ class UnsettledError(Exception):
     """The overlay does not come to rest, or not up, in the time given; the text names the obstacle."""
 
 
-class QuietWatch(Protocol):
-    """Repeated looks at an overlay, which is quiet when no message moved between two of them."""
-
-    @property
-    def busy(self) -> list[BrokerId]:
-        """Brokers that were not quiet at the latest look."""
-
-    @property
-    def quiet_for(self) -> float:
-        """Seconds for which the overlay has been quiet; 0 while it is not. Infinite in virtual time once it is."""
-
-    def look(self, end: int) -> None:
-        """Looks once more. A look that takes until after `end`, nanoseconds of the overlay's clock, does not count."""
-
-
-class LiveOverlay(Protocol):
-    """Brokers that run, the links between them, and the faults that can be injected into both.
+class LiveBrokers(Protocol):
+    """Brokers that run, and the faults that can be injected into them.
 
     `resume`, `throttle(None)` and `slow(None)` have no effect on a broker that is down: it restarts with its own
     settings.
     """
-
-    @property
-    def overlay(self) -> Overlay: ...
-
-    def start(self) -> None:
-        """Starts all brokers."""
-
-    def await_links(self, within: float) -> None:
-        """Returns when all links are up. Raises `UnsettledError` after `within` seconds in which none came up."""
-
-    def stop(self) -> None:
-        """Stops all brokers in order."""
 
     def runs(self, broker: BrokerId) -> bool:
         """True of a broker that is not down; one that is paused runs, too."""
@@ -63,7 +39,7 @@ class LiveOverlay(Protocol):
     def kill(self, broker: BrokerId) -> None:
         """Ends a broker as a crash does. Its links stay. It must run, as for the other faults of brokers."""
 
-    def stop_broker(self, broker: BrokerId) -> None:
+    def stop(self, broker: BrokerId) -> None:
         """Ends a broker in order: it passes on what waits."""
 
     def restart(self, broker: BrokerId) -> None:
@@ -81,15 +57,35 @@ class LiveOverlay(Protocol):
     def slow(self, broker: BrokerId, service_time: ServiceTime | None) -> None:
         """Gives a broker another service time; None: its own."""
 
-    def add_link(self, link: Link) -> None:
+    def reset(self, direction: LinkDirection) -> None:
+        """Has the broker at which the direction begins close its stream over the link, which opens another one."""
+
+    def disturb(self, direction: LinkDirection, disturbance: Disturbance) -> None:
+        """Has the broker at which the direction ends disturb its messages from now on; empty: no longer."""
+
+    def status(self) -> Mapping[BrokerId, BrokerStatus]:
+        """Status of the running brokers; one that does not answer is missing."""
+
+    def tables(self) -> Tables:
+        """Routing tables of the running brokers; one that does not answer is missing."""
+
+
+class LiveLinks(Protocol):
+    """Links between brokers, and the changes and faults that can happen to them.
+
+    The emulated network of a host and the links of an overlay on it fulfil the same contract: the latter tell brokers
+    what they have to know, too.
+    """
+
+    def add(self, link: Link) -> None:
         """Links two brokers, which know each other as neighbours from then on. A former link of theirs is forgotten.
 
         Raises `ValueError` for brokers that are linked already, and for a routing protocol whose options do not declare
         `neighbours_change`.
         """
 
-    def remove_link(self, a: BrokerId, b: BrokerId) -> None:
-        """Makes the link of two brokers vanish, with whatever it holds. Raises `ValueError` as `add_link` does."""
+    def remove(self, a: BrokerId, b: BrokerId) -> None:
+        """Makes the link of two brokers vanish, with whatever it holds. Raises `ValueError` as `add` does."""
 
     def cut(self, direction: LinkDirection) -> None:
         """Drops whatever is sent in this direction from now on."""
@@ -103,23 +99,37 @@ class LiveOverlay(Protocol):
     def corrupt(self, direction: LinkDirection, share: float) -> None:
         """Damages this share of the frames sent in this direction from now on; 0 ends it."""
 
-    def reset(self, direction: LinkDirection) -> None:
-        """Has the broker at which the direction begins close its stream over the link, which opens another one."""
 
-    def disturb(self, direction: LinkDirection, disturbance: Disturbance) -> None:
-        """Has the broker at which the direction ends disturb its messages from now on; empty: no longer."""
+class QuietWatch(Protocol):
+    """Repeated looks at an overlay, which is quiet when no message moved between two of them."""
 
-    def status(self) -> Mapping[BrokerId, BrokerStatus]:
-        """Status of the running brokers; one that does not answer is missing."""
+    @property
+    def busy(self) -> list[BrokerId]:
+        """Brokers that were not quiet at the latest look."""
 
-    def tables(self) -> Tables:
-        """Routing tables of the running brokers; one that does not answer is missing."""
+    @property
+    def quiet_for(self) -> float:
+        """Seconds for which the overlay has been quiet; 0 while it is not. Infinite in virtual time once it is."""
+
+    def look(self, end: int) -> None:
+        """Looks once more. A look that takes until after `end`, nanoseconds of the overlay's clock, does not count."""
+
+
+class LiveOverlay(Protocol):
+    """A running overlay: its brokers, its links, and whether anything moves in it."""
+
+    @property
+    def overlay(self) -> Overlay:
+        """The overlay as it was started, without later changes of its links."""
+
+    @property
+    def brokers(self) -> LiveBrokers: ...
+
+    @property
+    def links(self) -> LiveLinks: ...
 
     def quiet_watch(self) -> QuietWatch:
         """A watch that has not looked yet."""
 
     def settle(self, within: float) -> None:
         """Returns when nothing moves and every link that should work is up. Raises `UnsettledError`."""
-
-    def pass_time(self, seconds: float) -> None:
-        """Returns after that many seconds of the overlay's time."""

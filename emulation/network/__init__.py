@@ -6,7 +6,7 @@
     network.pid(broker)                  # a process in the broker's network namespace
     network.probe()                      # [LinkProbe, ...], one a direction, while links are idle
     network.probe_under_load(links)      # the same with a few packets each, while links carry messages
-    network.change(a, b, properties)     # for frames that a sends to b from now on; cut, restore, corrupt likewise
+    network.change(direction, properties)     # for frames that a sends to b from now on; cut, restore, corrupt likewise
     network.relay_statistics()           # RelayStatistics, or None without a relay
     network.punctuality()                # the relay's lateness so far, or None without a relay
     network.check()                      # NetworkError once the relay has ended

@@ -60,7 +60,7 @@ def rehearse(variant: VariantPlan, calibration: Calibration) -> Rehearsal:
     with rare_collections():
         overlay.start()
         try:
-            overlay.await_links(_START_WITHIN)
+            overlay.settle(_START_WITHIN)
         except UnsettledError as error:
             raise BadInputError(f"topology.link: {error}; less `loss` or `delay` lets links come up") from None
         clients.open()

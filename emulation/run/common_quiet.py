@@ -20,7 +20,6 @@ import enum
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from emulation.live_overlay import UnsettledError
 
@@ -34,34 +33,32 @@ class Vote(enum.IntEnum):
     """The host's time is over. The other hosts end with it, because they cannot agree without it."""
 
 
-class QuietLooks(Protocol):
-    """Looks at the brokers of this host, one after another."""
-
-    def settle(self, within: float) -> None:
-        """Step 1. Raises `UnsettledError` after `within` seconds."""
-
-    def unmoved(self) -> bool:
-        """Looks once; returns whether it is quiet and no counter has moved since the look before."""
-
-
 Ballot = Callable[[int, Vote], Sequence[Vote]]
 """Casts this host's vote under a number, and returns those of all hosts under it, this host's included, once each has
 cast one."""
 
 
 def settle_together(
-    looks: QuietLooks, ballot: Ballot, within: float, clock: Callable[[], float] = time.monotonic
+    settle: Callable[[float], None],
+    unmoved: Callable[[], bool],
+    ballot: Ballot,
+    within: float,
+    clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Returns when the hosts agree. Raises `UnsettledError` when one of them does not settle in its time."""
+    """Returns when the hosts agree. Raises `UnsettledError` when one of them does not settle in its time.
+
+    `settle` is step 1, and raises `UnsettledError` after so many seconds. `unmoved` looks once, and returns whether
+    this host is quiet and no counter has moved since the look before.
+    """
     deadline = clock() + within
     for number in itertools.count(0, 2):
         try:
-            looks.settle(deadline - clock())
+            settle(deadline - clock())
         except UnsettledError:
             ballot(number, Vote.GIVEN_UP)
             raise
         _require_all(ballot(number, Vote.UNMOVED), within)
-        votes = ballot(number + 1, Vote.UNMOVED if looks.unmoved() else Vote.MOVED)
+        votes = ballot(number + 1, Vote.UNMOVED if unmoved() else Vote.MOVED)
         if set(votes) == {Vote.UNMOVED}:
             return
 

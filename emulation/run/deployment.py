@@ -8,6 +8,7 @@ pass) is behind this contract.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 from broker_service.tracing.trace import Trace
@@ -16,6 +17,24 @@ from emulation.live_overlay import LiveOverlay, Tables
 from emulation.verification.seen import FaultObserver
 from emulation.verification.verifier import FaultVerifier
 from scenario.faults import FaultSchedule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """The pace at which a run looks at a deployment."""
+
+    rest: float
+    """Seconds of quiet after which the drain phase may end."""
+    counting_step: int
+    """Longest time in nanoseconds between two looks at `counts` while a fault waits for a count."""
+    longest_look: float
+    """Seconds between two looks at whether messages move."""
+    shortest_look: float
+    """Seconds between two such looks towards the end of a phase."""
+
+    def look_interval(self, left: float) -> float:
+        """Seconds until the next look at whether messages move, when the phase still takes `left` seconds."""
+        return min(self.longest_look, max(self.shortest_look, left / 3))
 
 
 class Looks(Protocol):
@@ -36,10 +55,6 @@ class Deployment(Protocol):
         """The running overlay, once `start` has returned."""
 
     @property
-    def drivers(self) -> list[str]:
-        """The names under which the processes that act for clients log, once `start` has returned."""
-
-    @property
     def schedule(self) -> FaultSchedule:
         """The faults to be injected here."""
 
@@ -52,17 +67,16 @@ class Deployment(Protocol):
         """True once the clients have issued all their operations."""
 
     @property
-    def rest(self) -> float:
-        """Seconds of quiet after which the drain phase may end."""
-
-    @property
-    def counting_step(self) -> int:
-        """Longest time between two looks at `counts` while a fault waits for a count."""
+    def pace(self) -> Pace:
+        """The pace at which the run looks."""
 
     def clock(self) -> int: ...
 
-    def start(self) -> None:
-        """Starts network, brokers and clients; returns when all are connected. Raises `HostError`, `Interrupted`."""
+    def start(self) -> list[str]:
+        """Starts network, brokers and clients; returns when all are connected. Raises `HostError`, `Interrupted`.
+
+        Returns the names under which the processes that act for clients log.
+        """
 
     def open_event_log(self) -> Trace:
         """The log of faults and of changes of the overlay."""
@@ -78,9 +92,6 @@ class Deployment(Protocol):
 
     def look(self) -> None:
         """Updates the display and notes what has ended by itself. Raises `HostError` where the run cannot go on."""
-
-    def look_interval(self, left: float) -> float:
-        """Seconds until the next look at whether messages move, when the phase still takes `left` seconds."""
 
     def observing(self, seconds: float) -> AbstractContextManager[None]:
         """Measures hosts and links during the run phase, which takes that long."""
@@ -108,10 +119,7 @@ class Deployment(Protocol):
         """Routing tables after clients have left; returns when every host that shares the variant has read its own."""
 
     def stop(self) -> None:
-        """Stops brokers in order."""
-
-    def abort(self) -> None:
-        """Ends whatever runs where it is, however far `start` has come."""
+        """Stops brokers in order and ends whatever else runs, however far `start` has come."""
 
     def abandon(self) -> None:
         """Ends whatever runs, without another call of a broker's own code, in which a defect was found."""

@@ -43,7 +43,7 @@ class VariantEvents:
         if self.logs:
             self._recorder.note(Event.STARTED, count=1)
         self._fault_run = FaultRun(deployment.schedule, deployment.overlay, trace, clock)
-        self._motion = OverlayMotion(changes, deployment.overlay, trace, clock)
+        self._motion = OverlayMotion(changes, deployment.overlay.links, trace, clock)
         self._verifier = _verifier(plan, deployment) if self._faulty else None
         self._looks: Looks | None = None
 
@@ -71,7 +71,7 @@ class VariantEvents:
             return end
         now = self._deployment.clock()
         if self._fault_run.awaits_counts:
-            end = min(end, now + self._deployment.counting_step)
+            end = min(end, now + self._deployment.pace.counting_step)
         for due in (self._fault_run.next_time, self._motion.next_time):
             end = end if due is None else min(end, due)
         return max(now, end)

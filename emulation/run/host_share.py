@@ -93,6 +93,10 @@ class HostShare:
         """The share of a host that runs the whole variant."""
         return cls(brokers=frozenset(broker.id for broker in overlay.brokers))
 
+    def hosted(self, overlay: Overlay) -> list[BrokerId]:
+        """The brokers of an overlay that run on this host, in the overlay's order."""
+        return [broker.id for broker in overlay.brokers if broker.id in self.brokers]
+
     @property
     def suffix(self) -> str:
         """Ending of the names of this host's drivers and of its log of faults, which makes them unique in the run."""

@@ -248,3 +248,12 @@ class LoadObserver:
                     return
         except NetworkError as error:
             self._failure = error
+
+
+def directions_of(links: Iterable[Link]) -> dict[tuple[BrokerId, BrokerId], LinkProperties]:
+    """The properties of both directions of links, by their ends."""
+    return {
+        ends: properties
+        for link in links
+        for ends, properties in (((link.a, link.b), link.forward), ((link.b, link.a), link.backward))
+    }

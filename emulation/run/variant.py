@@ -49,17 +49,16 @@ class VariantRun:
             deployment.abandon()
             raise
         except BaseException:
-            deployment.abort()
+            deployment.stop()
             raise
 
     def _run_until_drained(self) -> None:
         context, record, deployment = self._context, self._record, self._deployment
         timeline, clock = self._plan.scenario.timeline, self._deployment.clock
         with context.phase(record, PhaseName.START, activity="starting brokers and clients"):
-            deployment.start()
-            record.drivers = deployment.drivers
+            record.drivers = deployment.start()
             if self._plan.scenario.timeline.withdraw is not None:
-                self._tables = deployment.overlay.tables()
+                self._tables = deployment.overlay.brokers.tables()
             events = VariantEvents(context, self._plan, deployment)
             record.planned, record.planned_operations = planned_work(self._plan.workload)
             record.event_logs = events.logs or UNSET
@@ -117,7 +116,7 @@ class VariantRun:
         quiet = deployment.overlay.quiet_watch()
         while (now := deployment.clock()) < end:
             quiet.look(end)
-            if deployment.done and quiet.quiet_for >= deployment.rest:
+            if deployment.done and quiet.quiet_for >= deployment.pace.rest:
                 return
             self._pass_until(events, self._next_look(now, end))
         if not (deployment.done and quiet.quiet_for):
@@ -149,5 +148,5 @@ class VariantRun:
         return self._deployment.read_tables()
 
     def _next_look(self, now: int, end: int) -> int:
-        interval = self._deployment.look_interval((end - now) / SECOND)
+        interval = self._deployment.pace.look_interval((end - now) / SECOND)
         return min(end, now + round(interval * SECOND))

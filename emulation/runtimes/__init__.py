@@ -4,7 +4,8 @@ The container runtime is in `emulation.runtimes.container`, which loads Docker's
 import it.
 """
 
-from emulation.runtimes.host_overlay import Hosting, HostOverlay, host_configs
+from emulation.runtimes.host_brokers import Hosting
+from emulation.runtimes.host_overlay import HostOverlay, host_configs
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
 from emulation.runtimes.process import ProcessRuntime
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, LinkAddresses
-from emulation.runtimes.host_overlay import BROKER_PORT, Hosting, HostOverlay
+from emulation.runtimes.host_brokers import Hosting
+from emulation.runtimes.host_overlay import BROKER_PORT, HostOverlay
 from emulation.runtimes.interface import Launch
 from emulation.runtimes.process import ProcessRuntime
 from record.errors import HostError
-from topology.link_properties import BrokerId, Link, LinkProperties
+from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
 
 _SOCKETS = "sockets"
@@ -35,7 +36,7 @@ class OwnUser:
 
 
 class LoopbackNetwork:
-    """A `Network` of loopback addresses, whose links have no properties and do not fail.
+    """`LiveLinks` on loopback addresses, whose links have no properties and do not fail.
 
     Each network has a block 127.x.0.0/16 of its own, because several may run on one host at the same time. A block
     belongs to the process that listens on its last address, so that it is free again when that process ends.
@@ -59,29 +60,23 @@ class LoopbackNetwork:
         first, second = (f"{network}.{low + 1}:{BROKER_PORT}", f"{network}.{low + 2}:{BROKER_PORT}")
         return LinkAddresses(first, second) if link.a < link.b else LinkAddresses(second, first)
 
-    def pid(self, broker: BrokerId) -> int:
-        return os.getpid()
-
-    def check(self) -> None:
-        """Does nothing, because no part of the network can end."""
-
-    def cut(self, source: BrokerId, target: BrokerId) -> None:
-        raise _unchangeable(source, target)
-
-    def restore(self, source: BrokerId, target: BrokerId) -> None:
-        raise _unchangeable(source, target)
-
-    def change(self, source: BrokerId, target: BrokerId, properties: LinkProperties) -> None:
-        raise _unchangeable(source, target)
-
-    def connect(self, link: Link) -> None:
+    def add(self, link: Link) -> None:
         """Does nothing, because every two addresses are connected."""
 
-    def disconnect(self, a: BrokerId, b: BrokerId) -> None:
-        """Brokers without a link use none of its addresses."""
+    def remove(self, a: BrokerId, b: BrokerId) -> None:
+        """Does nothing, because brokers without a link use none of its addresses."""
 
-    def corrupt(self, source: BrokerId, target: BrokerId, share: float) -> None:
-        raise _unchangeable(source, target)
+    def cut(self, direction: LinkDirection) -> None:
+        raise _unchangeable(direction)
+
+    def restore(self, direction: LinkDirection) -> None:
+        raise _unchangeable(direction)
+
+    def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
+        raise _unchangeable(direction)
+
+    def corrupt(self, direction: LinkDirection, share: float) -> None:
+        raise _unchangeable(direction)
 
 
 @contextmanager
@@ -104,7 +99,11 @@ def loopback_overlay(
     ):
         configs = BrokerConfigs(overlay, settings, files=runtime.files, addresses=network.addresses)
         hosting = Hosting(
-            runtime=runtime, network=network, sockets=paths.socket, directory=paths.variant(settings.variant)
+            runtime=runtime,
+            network=network,
+            namespace=lambda _broker: os.getpid(),
+            sockets=paths.socket,
+            directory=paths.variant(settings.variant),
         )
         with HostOverlay(overlay, configs, hosting) as started:
             started.await_links(connect_within)
@@ -127,5 +126,7 @@ def _claim_block() -> tuple[int, socket.socket]:
     raise HostError("no loopback addresses for brokers: all 254 blocks are in use; end some of the runs")
 
 
-def _unchangeable(source: BrokerId, target: BrokerId) -> HostError:
-    return HostError(f"the link {source} - {target} is a loopback address, which nothing can change")
+def _unchangeable(direction: LinkDirection) -> HostError:
+    return HostError(
+        f"the link {direction.source} - {direction.target} is a loopback address, which nothing can change"
+    )

@@ -69,7 +69,7 @@ class ClientNodes:
             sessions, recorder, self.counts, keeps_accepted=self._promises.keeps_accepted
         )
         for broker in brokers:
-            sessions[broker] = session = self._overlay.open_session(
+            sessions[broker] = session = self._overlay.sessions.open(
                 broker, clients.receiver(broker), on_acknowledged=clients.acknowledgement_log(broker)
             )
             recorder.note(Event.LINK_UP, peer=broker)

@@ -13,6 +13,7 @@ from emulation.live_overlay import Tables, UnsettledError
 from emulation.planning.calibration import Calibration
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
+from emulation.run.deployment import Pace
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.fault_observer import BackgroundLooks, SimulatedObserver
@@ -35,9 +36,12 @@ _STOP_WITHIN = 2.0
 class SimulatedDeployment:
     """A `Deployment` in virtual time. A thousand operations a second are issued here, so that steps must be cheap."""
 
-    counting_step = SECOND // 1000
-    rest = 0.001
-    """In virtual time, a quiet overlay stays quiet."""
+    pace = Pace(
+        rest=0.001,  # in virtual time, a quiet overlay stays quiet
+        counting_step=SECOND // 1000,
+        longest_look=_STEP / SECOND,
+        shortest_look=_STEP / SECOND,
+    )
 
     def __init__(
         self,
@@ -75,21 +79,17 @@ class SimulatedDeployment:
         return self._clients.counts
 
     @property
-    def drivers(self) -> list[str]:
-        return self._clients.nodes
-
-    @property
     def done(self) -> bool:
         return self._next is None
 
-    def start(self) -> None:
+    def start(self) -> list[str]:
         snapshot, overlay = self._context.snapshot, self._plan.overlay
         snapshot.publications = self._plan.workload.estimate().publications
         snapshot.brokers, snapshot.links = len(overlay.brokers), len(overlay.links)
         within = _START_WITHIN * self._time_dilation
         try:
             self.overlay.start()
-            self.overlay.await_links(within)
+            self.overlay.settle(within)
         except UnsettledError:
             raise HostError(
                 f"{self._plan.name}: links do not come up within {within:g} s of virtual time; "
@@ -97,6 +97,7 @@ class SimulatedDeployment:
             ) from None
         self._clients.open()
         snapshot.brokers_up, snapshot.links_up = snapshot.brokers, snapshot.links
+        return self._clients.nodes
 
     def open_event_log(self) -> Trace:
         return self._logs.of(EMULATOR)
@@ -126,12 +127,9 @@ class SimulatedDeployment:
         context, snapshot = self._context, self._context.snapshot
         context.interrupt.check()
         self._check_logs()
-        snapshot.brokers_up = len(self.overlay.brokers)
+        snapshot.brokers_up = len(self.overlay.brokers.cores)
         snapshot.speed = snapshot.clock() / max(1e-9, now - self._began)
         context.show_counts(self._clients.counts)
-
-    def look_interval(self, left: float) -> float:
-        return _STEP / SECOND
 
     def observing(self, seconds: float) -> AbstractContextManager[None]:
         """Virtual time has no host and no relay to be observed."""
@@ -157,12 +155,9 @@ class SimulatedDeployment:
         self._events.settle(round(within * SECOND))
 
     def read_tables(self) -> Tables:
-        return self.overlay.tables()
+        return self.overlay.brokers.tables()
 
     def stop(self) -> None:
-        self.abort()
-
-    def abort(self) -> None:
         self._clients.stop()
         self.overlay.stop()
         self.abandon()

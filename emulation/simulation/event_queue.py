@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 
 from emulation.live_overlay.contract import UnsettledError
 from record.callbacks import do_nothing
+from record.time_units import SECOND
 
 Call = Callable[[], None]
 
@@ -44,7 +45,7 @@ class EventQueue:
 
     def seconds(self) -> float:
         """The time in seconds."""
-        return self.now / 1e9
+        return self.now / SECOND
 
     def soon(self, call: Call) -> None:
         """Schedules work at the present time, after the present call and before any other."""
@@ -54,6 +55,10 @@ class EventQueue:
         """Schedules work at a time, which is not before `now`."""
         self._number = number = self._number + 1
         heappush(self._work, (time, number, call))
+
+    def after(self, seconds: float, call: Call) -> None:
+        """Schedules work so many seconds from now."""
+        self.at(self.now + round(seconds * SECOND), call)
 
     def background(self, time: int, call: Call) -> None:
         """Schedules a call that is not waited for."""

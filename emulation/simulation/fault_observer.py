@@ -55,14 +55,14 @@ class SimulatedObserver:
         self._looks += 1
         found = {}
         for direction, properties in asked.items():
-            link = self._overlay.known_link(direction.source, direction.target)
+            link = self._overlay.links.known(direction.source, direction.target)
             if link is not None:
                 twin = link.direction(direction.source).twin(f"{self._seed}:look {self._looks}:{direction}")
                 found[direction] = _probe(twin, self._overlay.events.now, properties, lost[direction])
         return found
 
     def _broker(self, broker: BrokerId) -> BrokerSeen:
-        processes = self._overlay.processes(broker)
+        processes = self._overlay.brokers.processes(broker)
         return BrokerSeen(
             processes=len(processes),
             works=any(process.held is None for process in processes),

@@ -56,7 +56,7 @@ class LoopbackOverlay:
                 raise HostError(f"brokers did not start and connect: {error}") from error
             self._journal = Journal(self.directory / "drivers.jsonl")
             undo.callback(self._journal.close)
-            self._processes = self._running.processes()
+            self._processes = self._running.brokers.processes()
             self._exits = undo.pop_all()
         return self
 
@@ -109,7 +109,8 @@ class LoopbackOverlay:
                 variant=SETTINGS.variant,
                 log=str(self.log(name)),
                 brokers={
-                    broker: self._running.addresses[broker] for broker in {operation.broker for operation in operations}
+                    broker: self._running.brokers.addresses[broker]
+                    for broker in {operation.broker for operation in operations}
                 },
                 operations=str(file),
             ),
@@ -119,7 +120,7 @@ class LoopbackOverlay:
         """Waits for the drivers' sessions while all brokers run. Raises `HostError`."""
         patience = Patience(_START_WITHIN)
         while not drivers.ready:
-            if endings := self._running.ended():
+            if endings := self._running.brokers.ended():
                 raise HostError(str(endings[0]))
             if patience.has_ended(drivers.connected):
                 raise HostError(f"clients did not connect to {', '.join(drivers.awaited)}")

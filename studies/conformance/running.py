@@ -11,7 +11,7 @@ import networkx as nx
 
 from broker_service.errors import BrokerDefectError
 from broker_service.messages import BrokerId, ClientId
-from emulation.live_overlay import LiveOverlay, Tables, UnsettledError
+from emulation.live_overlay import LiveBrokers, Tables, UnsettledError
 from record.promises import Loss
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
@@ -116,17 +116,21 @@ class _Course:
         self.got, self.refused = clients.got, clients.refused
         for number, step in enumerate(case.steps):
             self.where = f"steps[{number}] ({step.op})"
-            crossed = _crossed(run.overlay) if isinstance(step, Declaration) and step.crosses is not None else Counter()
+            crossed = (
+                _crossed(run.overlay.brokers)
+                if isinstance(step, Declaration) and step.crosses is not None
+                else Counter()
+            )
             _perform(step, case, run, clients)
             if step.wait is not None:
                 run.pass_time(step.wait)
             else:
                 settle(run)
             if isinstance(step, Declaration) and step.op == "publish":
-                published = _Published(step.broker, dict(clients.places), run.overlay.tables())
+                published = _Published(step.broker, dict(clients.places), run.overlay.brokers.tables())
                 self._published.update(dict.fromkeys(step.ids, published))
                 if step.crosses is not None:
-                    self.crossings += _crossings(self.where, step, _crossed(run.overlay) - crossed)
+                    self.crossings += _crossings(self.where, step, _crossed(run.overlay.brokers) - crossed)
         settle(run)
 
     def tables_on_the_way(self, found: tuple[Difference, ...]) -> Iterator[TablesOnTheWay]:
@@ -165,26 +169,26 @@ def _perform(step: Step, case: Case, run: CaseRun, clients: CaseClients) -> None
     overlay = run.overlay
     match step:
         case BrokerFault(op="kill"):
-            overlay.kill(step.broker)
+            overlay.brokers.kill(step.broker)
         case BrokerFault():
-            overlay.restart(step.broker)
+            overlay.brokers.restart(step.broker)
         case SessionFault():
             run.break_session(step.broker)
         case LinkFault(op="link_down"):
-            _each_direction(overlay.cut, step.link)
+            _each_direction(overlay.links.cut, step.link)
         case LinkFault():
-            _each_direction(overlay.restore, step.link)
+            _each_direction(overlay.links.restore, step.link)
         case LinkChange(op="link_new"):
-            overlay.add_link(next(link for link in case.network().links if {link.a, link.b} == set(step.link)))
+            overlay.links.add(next(link for link in case.network().links if {link.a, link.b} == set(step.link)))
         case LinkChange():
-            overlay.remove_link(*step.link)
+            overlay.links.remove(*step.link)
         case _:
             clients.perform(step)
 
 
-def _crossed(overlay: LiveOverlay) -> Counter[tuple[BrokerId, BrokerId]]:
+def _crossed(brokers: LiveBrokers) -> Counter[tuple[BrokerId, BrokerId]]:
     """Publications that have crossed each link so far, by sender and receiver."""
-    statuses = overlay.status().items()
+    statuses = brokers.status().items()
     return Counter(
         {(broker, link.neighbour): link.publications for broker, status in statuses for link in status.links}
     )

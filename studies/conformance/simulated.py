@@ -44,11 +44,11 @@ class SimulatedCaseRun:
         self._sessions: dict[BrokerId, SimulatedSession] = {}
 
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
-        session = self._sessions[broker] = self.overlay.open_session(broker, on_event)
+        session = self._sessions[broker] = self.overlay.sessions.open(broker, on_event)
         return session
 
     def break_session(self, broker: BrokerId) -> None:
-        self.overlay.break_session(self._sessions[broker])
+        self.overlay.sessions.break_stream(self._sessions[broker])
 
     def hand_over(self) -> None:
         self.overlay.run_until(self.overlay.events.now)

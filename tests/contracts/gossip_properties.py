@@ -66,16 +66,16 @@ class Trial:
                     settle(run)
                 clients.perform(_publication(number))
                 settle(run)
-            self.remembered = max(map(_remembered, run.overlay.brokers.values()))
+            self.remembered = max(map(_remembered, run.overlay.brokers.cores.values()))
 
     def _replace_link(self, overlay: SimulatedOverlay) -> None:
         """Adds a link, and removes one that the overlay does not fall apart without."""
         added = self.random.choice(sorted(set(MESH) - self._links))
         self._links.add(added)
-        overlay.add_link(Link(*added, _LINK, _LINK))
+        overlay.links.add(Link(*added, _LINK, _LINK))
         removed = self.random.choice([link for link in sorted(self._links) if link != added and self._spares(link)])
         self._links.remove(removed)
-        overlay.remove_link(*removed)
+        overlay.links.remove(*removed)
 
     def _spares(self, link: tuple[str, str]) -> bool:
         graph = nx.Graph(list(self._links - {link}))
@@ -104,11 +104,11 @@ def everyone_is_notified_over_links_that_return(runner: CaseRunner, row: Conform
         clients = CaseClients(run, set(BROKERS))
         trial.declare(run, clients)
         for number, link in enumerate(trial.case.overlay().links):
-            run.overlay.remove_link(link.a, link.b)
+            run.overlay.links.remove(link.a, link.b)
             settle(run)
             clients.perform(_publication(number))
             settle(run)
-            run.overlay.add_link(link)
+            run.overlay.links.add(link)
             settle(run)
     return _finding(clients.got, len(RING))
 

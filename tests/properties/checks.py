@@ -79,7 +79,7 @@ def nothing_remains(case: Case, protocol: str) -> None:
     for kind, table in (("advertise", "subscription_routing_table"), ("subscribe", "publication_routing_table")):
         if any(span.kind == kind and span.end == NEVER for span in past.spans):
             continue
-        for name, broker in outcome.overlay.brokers.items():
+        for name, broker in outcome.overlay.brokers.cores.items():
             if left := broker.tables()[table]:
                 raise BrokenError(f"{name} still has in its {table}: {left}", outcome, protocol)
 

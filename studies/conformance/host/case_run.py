@@ -34,7 +34,7 @@ class HostCaseRun:
 
     def __init__(self, overlay: HostOverlay, runner: asyncio.Runner, interrupt: Interrupt) -> None:
         self.overlay = overlay
-        self._addresses = overlay.addresses
+        self._addresses = overlay.brokers.addresses
         self._runner = runner
         self._interrupt = interrupt
         self._sessions: dict[BrokerId, ClientSession] = {}

@@ -145,6 +145,8 @@ class HostCaseRunner:
         hosting = Hosting(
             runtime=runtime,
             network=network,
+            namespace=network.pid,
+            check_network=network.check,
             sockets=paths.socket,
             directory=paths.variant(protocol.name),
             wait=self._interrupt.wait,
@@ -157,7 +159,7 @@ class HostCaseRunner:
         except BaseException:
             self._stop_brokers()
             raise
-        self._pristine = started.tables()
+        self._pristine = started.brokers.tables()
         return started
 
     def _wire(self, case: Case) -> EmulatedNetwork:
@@ -185,14 +187,14 @@ class HostCaseRunner:
             settle(run)
         except UnsettledError:
             return False
-        return run.overlay.tables() == self._pristine
+        return run.overlay.brokers.tables() == self._pristine
 
     def _stop_brokers(self) -> None:
         overlay, self._overlay = self._overlay, None
         if overlay is not None:
             overlay.stop(within=0.0)
             for direction in list(overlay.expected.cut):  # the network serves further brokers
-                overlay.restore(direction)
+                overlay.links.restore(direction)
 
     def _stop_network(self) -> None:
         network, self._network = self._network, None

@@ -23,7 +23,7 @@ SERVICE = ServiceTime(mean=0.01)
 
 
 class Deeds:
-    """Notes every call; each takes a second."""
+    """Notes every call of brokers and links; each takes a second."""
 
     def __init__(self, down: Collection[str] = ()) -> None:
         self.down = down
@@ -31,6 +31,14 @@ class Deeds:
         self.now = 0
         self.records: list[TraceRecord] = []
         self.node, self.variant = "emulator", "base"
+
+    @property
+    def brokers(self) -> Deeds:
+        return self
+
+    @property
+    def links(self) -> Deeds:
+        return self
 
     def clock(self) -> int:
         return self.now
@@ -66,7 +74,7 @@ def done(*actions: Action) -> Deeds:
     ("action", "deed"),
     [
         (Action(FaultKind.KILL, "B1"), ("kill", "B1")),
-        (Action(FaultKind.STOP, "B1"), ("stop_broker", "B1")),
+        (Action(FaultKind.STOP, "B1"), ("stop", "B1")),
         (Action(HealKind.RESTART, "B1"), ("restart", "B1")),
         (Action(FaultKind.PAUSE, "B1"), ("pause", "B1")),
         (Action(HealKind.RESUME, "B1"), ("resume", "B1")),

@@ -231,7 +231,7 @@ def test_a_busy_host_and_a_quota_on_the_whole_run(tmp_path: Path) -> None:
 def test_a_link_that_is_not_what_was_asked_and_a_relay_that_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emulation.run.host_deployment.EmulatedNetwork", WronglyWired)
+    monkeypatch.setattr("emulation.run.host_start.EmulatedNetwork", WronglyWired)
     tries = itertools.count(1)
 
     def check_all() -> None:

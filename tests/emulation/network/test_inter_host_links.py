@@ -20,7 +20,7 @@ from emulation.network.network import EmulatedNetwork
 from emulation.network.probing.echo import ECHO_PORT, TOKEN_BYTES, Clock, FarHost
 from tests.emulation.network.conftest import Ports, overlay_of
 from tests.tries import one_of_three
-from topology.link_properties import Link, LinkProperties
+from topology.link_properties import Link, LinkDirection, LinkProperties
 from topology.model import Overlay
 
 pytestmark = pytest.mark.container
@@ -138,15 +138,15 @@ def test_a_crossing_link_has_its_properties_in_either_direction(build: Callable[
         while received < 100_000:
             received += len(accepted.recv(65536))
 
-    near.cut("A", "B")
+    near.cut(LinkDirection("A", "B"))
     assert both.on(0, lambda: near.probe_under_load(overlay.links)) == []
-    near.restore("A", "B")
-    near.change("A", "B", LinkProperties(delay=0.015))
+    near.restore(LinkDirection("A", "B"))
+    near.change(LinkDirection("A", "B"), LinkProperties(delay=0.015))
     (changed,) = both.on(0, lambda: near.probe_under_load(overlay.links))
     assert changed.delay_asked == 0.015
     assert changed.delay_measured == pytest.approx(0.015, abs=0.003)
     with pytest.raises(NetworkError, match="are shaped on host host1"):
-        near.cut("B", "A")
+        near.cut(LinkDirection("B", "A"))
 
 
 def test_what_the_underlay_takes_is_taken_off(build: Callable[..., TwoHosts], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from emulation.network.namespaces import run_in_namespace
 from emulation.network.network import EmulatedNetwork
 from tests.emulation.network.conftest import overlay_of
 from tests.waiting import await_true
-from topology.link_properties import BrokerId, Link, LinkProperties
+from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 
 pytestmark = pytest.mark.container
 
@@ -50,8 +50,8 @@ def interfaces(pid: int) -> set[str]:
 
 
 def relay_pid(network: EmulatedNetwork) -> int:
-    assert network._relay is not None
-    return network._relay.pid
+    assert network._parts.relay is not None
+    return network._parts.relay.pid
 
 
 def test_mininet_hosts_end_with_the_network(run_id: str) -> None:
@@ -95,7 +95,7 @@ def test_a_killed_relay_is_noticed(run_id: str) -> None:
         with pytest.raises(NetworkError, match=rf"the relay \(process {relay}\) was killed by signal 9"):
             network.check()
         with pytest.raises(NetworkError, match="was killed by signal 9"):
-            network.change("A", "B", LinkProperties())
+            network.change(LinkDirection("A", "B"), LinkProperties())
 
 
 def has_failed(network: EmulatedNetwork) -> bool:
@@ -169,7 +169,7 @@ def test_plain_links_connect_and_promise_nothing(run_id: str) -> None:
         assert [probe.ok for probe in network.probe()] == [True, True]
         assert network.relay_statistics() is None
         with pytest.raises(NetworkError, match="link A-B is a plain link"):
-            network.change("A", "B", LinkProperties(delay=0.1))
+            network.change(LinkDirection("A", "B"), LinkProperties(delay=0.1))
     with pytest.raises(NetworkError, match="link A-B asks for properties"):
         EmulatedNetwork(overlay_of(LINK), run_id, LinkDriver.PLAIN).start()
     assert list(processes_of_run(run_id)) == []
@@ -187,7 +187,7 @@ def test_links_that_do_not_exist_cannot_be_changed(run_id: str) -> None:
         EmulatedNetwork(overlay_of(LINK), run_id, LinkDriver.USERSPACE) as network,
         pytest.raises(NetworkError, match="there is no link between A and X"),
     ):
-        network.cut("A", "X")
+        network.cut(LinkDirection("A", "X"))
 
 
 def test_the_shell_of_a_node_is_safe_from_ctrl_c_before_it_leaves_the_process_group() -> None:

@@ -19,7 +19,7 @@ from emulation.network.probing.probes import LinkProbe
 from tests.emulation.network.conftest import Ports, overlay_of
 from tests.tries import one_of_three
 from tests.waiting import await_true
-from topology.link_properties import JitterDistribution, Link, LinkProperties
+from topology.link_properties import JitterDistribution, Link, LinkDirection, LinkProperties
 
 pytestmark = pytest.mark.container
 measured = pytest.mark.alone
@@ -97,12 +97,12 @@ def test_a_probe_notices_what_was_not_asked_for(network: EmulatedNetwork) -> Non
         ("C", "D"): LinkProperties(delay=0.003, loss=0.2),
     }
     for ends, secret in secrets.items():
-        network._links[ends].change(0, secret)  # behind the network's back
+        network._parts.links[ends].change(0, secret)  # behind the network's back
     try:
         probes = {(probe.a, probe.b): probe for probe in network.probe(LINKS[:3])}
     finally:
         for link in LINKS[:3]:
-            network._links[link.a, link.b].change(0, link.forward)
+            network._parts.links[link.a, link.b].change(0, link.forward)
     assert not any(probes[ends].ok for ends in secrets)
     assert "ms instead of" in probes["A", "B"].detail
     assert "Mbit/s instead of" in probes["B", "C"].detail
@@ -141,7 +141,7 @@ def test_a_change_leaves_alone_what_is_under_way(run_id: str, ports: Ports) -> N
         sender, receiver = ports.pair(network, "A", "B")
         started = time.monotonic()
         sender.send(b"before")
-        network.change("A", "B", LinkProperties(delay=0.05))
+        network.change(LinkDirection("A", "B"), LinkProperties(delay=0.05))
         sender.send(b"after")
         assert [receiver.recv(10), receiver.recv(10)] == [b"before", b"after"]
         assert time.monotonic() - started > 0.299
@@ -156,11 +156,11 @@ def test_a_cut_is_one_way_and_can_be_undone(run_id: str, ports: Ports) -> None:
     with single(run_id, LinkProperties(delay=0.001)) as network:
         there, receiver = ports.pair(network, "A", "B")
         back, way_back = ports.pair(network, "B", "A")
-        network.cut("A", "B")
+        network.cut(LinkDirection("A", "B"))
         there.send(b"lost")
         back.send(b"other way")
         assert way_back.recv(10) == b"other way"
-        network.restore("A", "B")
+        network.restore(LinkDirection("A", "B"))
         there.send(b"found")
         assert receiver.recv(10) == b"found"
         statistics = network.relay_statistics()
@@ -172,12 +172,12 @@ def test_a_damaged_frame_is_found_out_one_way_only(run_id: str, ports: Ports) ->
     with single(run_id, LinkProperties(delay=0.001)) as network:
         there, receiver = ports.pair(network, "A", "B")
         back, way_back = ports.pair(network, "B", "A")
-        network.corrupt("A", "B", 1.0)
+        network.corrupt(LinkDirection("A", "B"), 1.0)
         for _ in range(20):
             there.send(b"damaged")
         back.send(b"other way")
         assert way_back.recv(10) == b"other way"
-        network.corrupt("A", "B", 0.0)
+        network.corrupt(LinkDirection("A", "B"), 0.0)
         there.send(b"clean")
         assert receiver.recv(10) == b"clean"
         statistics = network.relay_statistics()
@@ -188,7 +188,7 @@ def test_a_damaged_frame_is_found_out_one_way_only(run_id: str, ports: Ports) ->
 
 def test_tcp_overcomes_damage(run_id: str, ports: Ports) -> None:
     with single(run_id, LinkProperties(delay=0.001)) as network:
-        network.corrupt("A", "B", 0.02)
+        network.corrupt(LinkDirection("A", "B"), 0.02)
         assert_a_stream_arrives_whole(network, ports, 300_000)
         statistics = network.relay_statistics()
         assert statistics is not None
@@ -267,12 +267,12 @@ def test_directions_that_a_fault_changes_are_not_probed_under_load(run_id: str) 
         return [(probe.a, probe.delay_asked) for probe in probes]
 
     with single(run_id, LinkProperties(delay=0.002)) as network:
-        network.cut("A", "B")
+        network.cut(LinkDirection("A", "B"))
         assert one_of_three(lambda: probed(network)) == [("B", 0.0)]
-        network.corrupt("B", "A", 0.5)
+        network.corrupt(LinkDirection("B", "A"), 0.5)
         assert probed(network) == []
-        network.restore("A", "B")
-        network.change("A", "B", LinkProperties(delay=0.004))
+        network.restore(LinkDirection("A", "B"))
+        network.change(LinkDirection("A", "B"), LinkProperties(delay=0.004))
         assert one_of_three(lambda: probed(network)) == [("A", 0.004)]
 
 
@@ -293,10 +293,10 @@ def test_a_link_that_appears_again_has_other_properties(run_id: str, ports: Port
     with single(run_id, LinkProperties(delay=0.001)) as network:
         there, receiver = ports.pair(network, "A", "B")
         back, way_back = ports.pair(network, "B", "A")
-        network.disconnect("B", "A")
+        network.remove("B", "A")
         there.send(b"lost")
         back.send(b"lost, too")
-        network.connect(Link("B", "A", LinkProperties(), LinkProperties(delay=0.2)))
+        network.add(Link("B", "A", LinkProperties(), LinkProperties(delay=0.2)))
         begin = time.monotonic()
         there.send(b"found")
         back.send(b"found, too")

@@ -63,7 +63,7 @@ def test_a_router_finds_its_broker_s_part(tmp_path: Path) -> None:
     planned = variant(tmp_path)
     overlay = SimulatedOverlay(planned.overlay, planned.broker_settings, lambda name: NullTrace(name, "base"))
     overlay.start()
-    assert overlay.tables()["B3"]["prepared"] == f"B3: {seen(0.002)}"
+    assert overlay.brokers.tables()["B3"]["prepared"] == f"B3: {seen(0.002)}"
 
 
 def test_a_dilated_run_is_prepared_with_the_delays_that_it_has(tmp_path: Path) -> None:

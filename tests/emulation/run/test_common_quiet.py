@@ -15,7 +15,7 @@ from random import Random
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
-from emulation.run.common_quiet import Ballot, QuietLooks, Vote, settle_together
+from emulation.run.common_quiet import Ballot, Vote, settle_together
 
 HOSTS = 3
 Path = list[int]
@@ -88,7 +88,7 @@ class Host:
         return list(cast.values())
 
 
-Agreement = Callable[[QuietLooks, Ballot, float], None]
+Agreement = Callable[[Callable[[float], None], Callable[[], bool], Ballot, float], None]
 
 
 def ends_in_quiet(agreement: Agreement, paths: list[Path], steps: list[int]) -> bool:
@@ -99,7 +99,7 @@ def ends_in_quiet(agreement: Agreement, paths: list[Path], steps: list[int]) -> 
     def run(number: int) -> None:
         host = Host(number, world)
         world.pass_on(number)
-        agreement(host, host.ballot, 1.0)
+        agreement(host.settle, host.unmoved, host.ballot, 1.0)
         left.append(len(world.paths))
         world.running -= 1
         world.next_turn()
@@ -110,11 +110,11 @@ def ends_in_quiet(agreement: Agreement, paths: list[Path], steps: list[int]) -> 
     return left[0] == 0
 
 
-def twice(looks: QuietLooks, ballot: Ballot, within: float) -> None:
+def twice(settle: Callable[[float], None], _unmoved: Callable[[], bool], ballot: Ballot, within: float) -> None:
     """Each host settles, waits for the others, and settles again."""
-    looks.settle(within)
+    settle(within)
     ballot(0, Vote.UNMOVED)
-    looks.settle(within)
+    settle(within)
 
 
 PATHS = st.lists(st.lists(st.integers(0, HOSTS - 1), min_size=2, max_size=8), min_size=1, max_size=2)

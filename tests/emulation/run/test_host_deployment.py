@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from emulation.fidelity import Measurements
 from emulation.live_overlay import UnsettledError
 from emulation.network.model import LinkDriver
 from emulation.planning.plan import DriverInput, VariantPlan, make_plan
-from emulation.run import host_deployment
+from emulation.run import host_start
 from emulation.run.common_quiet import Vote
 from emulation.run.context import HostRunContext
 from emulation.run.host_deployment import HostDeployment
@@ -82,6 +83,10 @@ class Overlay:
         self.expected = MagicMock(running=["B1"])
         self.addresses: dict[str, str] = {}
 
+    @property
+    def brokers(self) -> Overlay:
+        return self
+
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
@@ -97,7 +102,7 @@ class Overlay:
             raise UnsettledError("messages are in flight")
         self.looks += 1
 
-    def quiet_looks(self) -> Overlay:
+    def quiet_watch(self) -> Overlay:
         return self
 
     def unmoved(self) -> bool:
@@ -124,7 +129,7 @@ class Shared:
             ("sampling_request", MagicMock()),
             ("ProcessorSampler", self.sampler),
         ):
-            monkeypatch.setattr(host_deployment, name, stand_in)
+            monkeypatch.setattr(host_start, name, stand_in)
         self.plan: VariantPlan = make_plan(load_text(SCENARIO, "shared.yaml")).variants[0]
         self.measured = Measurements(variant=self.plan.name)
         context = HostRunContext(
@@ -206,9 +211,9 @@ def test_the_wait_for_clients_lasts_while_they_connect_and_names_what_it_waits_f
             return min(3, self.looks)
 
     now = iter(range(0, 1000, 20))
-    patience = partial(host_deployment.Patience, clock=lambda: float(next(now)))
-    monkeypatch.setattr(host_deployment, "Patience", patience)
-    monkeypatch.setattr(host_deployment, "busy_processors", lambda: "the processors are busy")
+    patience = partial(host_start.Patience, clock=lambda: float(next(now)))
+    monkeypatch.setattr(host_start, "Patience", patience)
+    monkeypatch.setattr(host_start, "busy_processors", lambda: "the processors are busy")
     shared.drivers = drivers = Connecting()
     with pytest.raises(HostError, match="clients cannot connect to B1, B7; the processors are busy; see "):
         shared.deployment.start()
@@ -250,9 +255,12 @@ def test_a_host_learns_that_another_does_not_settle(started: Shared) -> None:
 
 
 def test_drivers_send_what_the_limits_of_the_brokers_allow(shared: Shared, tmp_path: Path) -> None:
-    paths: Any = shared.deployment._context.paths
-    paths.variant.return_value = tmp_path
-    written = shared.deployment._write_driver(DriverInput("publishers", tmp_path / "operations.jsonl"))
+    context = shared.deployment._context
+    context.paths.variant.return_value = tmp_path  # type: ignore[attr-defined]
+    start = host_start.HostStart(
+        context, shared.plan, HostShare.whole(shared.plan.overlay), shared.measured, ExitStack()
+    )
+    written = start._write_driver(DriverInput("publishers", tmp_path / "operations.jsonl"))
     config = msgspec.json.decode(written.read_bytes(), type=DriverConfig)
     assert (config.message_bytes, config.reconnect_first, config.reconnect_last) == (4 << 20, 0.02, 0.3)
 

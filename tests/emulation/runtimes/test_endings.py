@@ -24,7 +24,11 @@ def overlay_whose_brokers_ended(*endings: Ending) -> HostOverlay:
     runtime.processes.return_value = {ending.broker: MagicMock(alive=False) for ending in endings}
     runtime.ending.side_effect = {ending.broker: ending for ending in endings}.__getitem__
     hosting = Hosting(
-        runtime=runtime, network=MagicMock(), sockets=lambda broker: Path(f"/run/{broker}"), directory=Path("/run")
+        runtime=runtime,
+        network=MagicMock(),
+        namespace=MagicMock(),
+        sockets=lambda broker: Path(f"/run/{broker}"),
+        directory=Path("/run"),
     )
     return HostOverlay(overlay_of(("A", "B")), MagicMock(), hosting)
 

@@ -104,11 +104,13 @@ class Hosted:
         hosting = Hosting(
             runtime=self.runtime,
             network=self.network,
+            namespace=self.network.pid,
+            check_network=self.network.check,
             sockets=self.paths.socket,
             directory=self.paths.variant("base"),
         )
         self.overlay = stack.enter_context(HostOverlay(OVERLAY, configs, hosting))
-        self.addresses = self.overlay.addresses
+        self.addresses = self.overlay.brokers.addresses
         self.overlay.await_links(WITHIN)
 
     def _runtime(self, kind: str, journal: Journal, stack: ExitStack) -> Runtime:
@@ -176,14 +178,14 @@ def hosted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield Hosted(request.param, tmp_path_factory.mktemp(request.param), stack)
 
 
-@pytest.mark.parametrize("end", ["kill", "stop_broker"])
+@pytest.mark.parametrize("end", ["kill", "stop"])
 def test_a_broker_that_ended_comes_back_as_another_incarnation(hosted: Hosted, end: str) -> None:
     before = hosted.incarnation("B")
-    getattr(hosted.overlay, end)("B")
+    getattr(hosted.overlay.brokers, end)("B")
     assert "B" not in hosted.runtime.processes()
     assert hosted.status("B", 0.2) is None
     hosted.until(lambda: not hosted.linked("A"), "A notices")
-    hosted.overlay.restart("B")
+    hosted.overlay.brokers.restart("B")
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
     assert hosted.incarnation("B") == before + 1
     assert set(hosted.runtime.processes()) == {"A", "B"}
@@ -192,8 +194,8 @@ def test_a_broker_that_ended_comes_back_as_another_incarnation(hosted: Hosted, e
 def test_stable_storage_outlives_a_killed_broker(hosted: Hosted) -> None:
     path = f"{hosted.runtime.files('B').stored}.test"  # the broker keeps its own one locked
     hosted.run_as_broker("B", STORING, path)
-    hosted.overlay.kill("B")
-    hosted.overlay.restart("B")
+    hosted.overlay.brokers.kill("B")
+    hosted.overlay.brokers.restart("B")
     hosted.until(lambda: hosted.linked("B"), "B runs again")
     assert hosted.run_as_broker("B", READING, path) == "stored"
     assert "a" not in hosted.run_as_broker("A", LISTING, hosted.runtime.files("A").stored)
@@ -215,56 +217,56 @@ def test_a_broker_does_not_inherit_the_users_environment(hosted: Hosted) -> None
 
 def test_a_paused_broker_is_silent_and_goes_on(hosted: Hosted) -> None:
     before = hosted.incarnation("B")
-    hosted.overlay.pause("B")
+    hosted.overlay.brokers.pause("B")
     assert hosted.status("B", 0.3) is None
     hosted.until(lambda: not hosted.linked("A"), "A misses its heartbeats")
-    hosted.overlay.resume("B")
+    hosted.overlay.brokers.resume("B")
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
     assert hosted.incarnation("B") == before
 
 
 def test_a_paused_broker_can_be_killed(hosted: Hosted) -> None:
     process = hosted.runtime.processes()["B"]
-    hosted.overlay.pause("B")
-    hosted.overlay.kill("B")
-    hosted.overlay.resume("B")
+    hosted.overlay.brokers.pause("B")
+    hosted.overlay.brokers.kill("B")
+    hosted.overlay.brokers.resume("B")
     hosted.until(lambda: not process.alive, "it has ended")
-    hosted.overlay.restart("B")
+    hosted.overlay.brokers.restart("B")
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
 
 
 def test_a_paused_broker_stops_in_order(hosted: Hosted) -> None:
-    hosted.overlay.pause("B")
-    hosted.overlay.stop_broker("B")
+    hosted.overlay.brokers.pause("B")
+    hosted.overlay.brokers.stop("B")
     exit_codes = {"process": None, "container": 0}  # the process runtime forgets a broker that it has stopped
     assert hosted.runtime.ending("B").exit_code == exit_codes[hosted.runtime.name]
-    hosted.overlay.resume("B")
-    hosted.overlay.restart("B")
+    hosted.overlay.brokers.resume("B")
+    hosted.overlay.brokers.restart("B")
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
 
 
 def test_a_cut_is_noticed_and_undone(hosted: Hosted) -> None:
-    hosted.overlay.cut(AB)
+    hosted.overlay.links.cut(AB)
     hosted.until(lambda: not hosted.linked("B"), "B hears nothing of A")
-    hosted.overlay.restore(AB)
+    hosted.overlay.links.restore(AB)
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
 
 
 def test_a_stream_is_reset_and_messages_are_disturbed_on_request(hosted: Hosted) -> None:
     for direction in (AB, AB.reverse):
-        hosted.overlay.reset(direction)
+        hosted.overlay.brokers.reset(direction)
         hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
-        hosted.overlay.disturb(direction, Disturbance(lose=0.5))
-        hosted.overlay.disturb(direction, Disturbance())
+        hosted.overlay.brokers.disturb(direction, Disturbance(lose=0.5))
+        hosted.overlay.brokers.disturb(direction, Disturbance())
     with pytest.raises(HostError, match="A and C are not linked"):
-        hosted.overlay.reset(LinkDirection("A", "C"))
+        hosted.overlay.brokers.reset(LinkDirection("A", "C"))
 
 
 def test_a_link_is_degraded_and_recovers(hosted: Hosted) -> None:
-    hosted.overlay.change(AB, LinkProperties(delay=0.05))
+    hosted.overlay.links.change(AB, LinkProperties(delay=0.05))
     forward, backward = one_of_three(lambda: as_asked(hosted))
     assert (forward.delay_asked, backward.delay_asked) == (0.05, 0.001)
-    hosted.overlay.change(AB, OVERLAY.links[0].forward)
+    hosted.overlay.links.change(AB, OVERLAY.links[0].forward)
     forward, backward = one_of_three(lambda: as_asked(hosted))
     assert (forward.delay_asked, backward.delay_asked) == (0.001, 0.001)
 
@@ -272,13 +274,13 @@ def test_a_link_is_degraded_and_recovers(hosted: Hosted) -> None:
 def test_a_link_takes_another_send_time_and_a_restarted_broker_has_it(hosted: Hosted) -> None:
     """With an hour for each message, the first is being sent and the others wait."""
     own = OVERLAY.links[0].forward
-    hosted.overlay.change(AB, replace(own, send_time=VERY_SLOW))
+    hosted.overlay.links.change(AB, replace(own, send_time=VERY_SLOW))
     for _ in ("the broker that runs", "its next incarnation"):
         assert asyncio.run(advertised(hosted)) == (1, 2)
-        hosted.overlay.kill("A")
-        hosted.overlay.restart("A")
+        hosted.overlay.brokers.kill("A")
+        hosted.overlay.brokers.restart("A")
         hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
-    hosted.overlay.change(AB, own)
+    hosted.overlay.links.change(AB, own)
     asyncio.run(advertised(hosted))
     hosted.until(lambda: in_flight_and_queued(hosted) == (0, 0), "B has handled what A sent")
 
@@ -310,29 +312,29 @@ def as_asked(hosted: Hosted) -> list[LinkProbe]:
 
 
 def test_a_broker_is_slowed_and_gets_its_speed_back(hosted: Hosted) -> None:
-    hosted.overlay.slow("B", VERY_SLOW)
-    hosted.overlay.slow("B", None)
+    hosted.overlay.brokers.slow("B", VERY_SLOW)
+    hosted.overlay.brokers.slow("B", None)
     assert hosted.answers("B", WITHIN)
-    hosted.overlay.slow("B", VERY_SLOW)
+    hosted.overlay.brokers.slow("B", VERY_SLOW)
     assert not hosted.answers("B", 0.3)
     start_anew(hosted)
 
 
 def test_a_paused_broker_is_told_to_be_slow_when_it_can_hear(hosted: Hosted) -> None:
-    hosted.overlay.pause("B")
-    hosted.overlay.slow("B", VERY_SLOW)
-    hosted.overlay.resume("B")
+    hosted.overlay.brokers.pause("B")
+    hosted.overlay.brokers.slow("B", VERY_SLOW)
+    hosted.overlay.brokers.resume("B")
     assert not hosted.answers("B", 0.3)
     start_anew(hosted)
 
 
 def start_anew(hosted: Hosted) -> None:
     """Healing a broker that is down does nothing; the broker comes back at full speed."""
-    hosted.overlay.kill("B")
-    hosted.overlay.slow("B", None)
-    hosted.overlay.throttle("B", None)
-    hosted.overlay.resume("B")
-    hosted.overlay.restart("B")
+    hosted.overlay.brokers.kill("B")
+    hosted.overlay.brokers.slow("B", None)
+    hosted.overlay.brokers.throttle("B", None)
+    hosted.overlay.brokers.resume("B")
+    hosted.overlay.brokers.restart("B")
     hosted.until(lambda: hosted.linked("A") and hosted.linked("B"), "both are linked again")
     assert hosted.answers("B", WITHIN)
 
@@ -340,12 +342,12 @@ def start_anew(hosted: Hosted) -> None:
 def test_a_throttled_broker_has_a_quota(hosted: Hosted) -> None:
     if hosted.runtime.name == "process":
         with pytest.raises(HostError, match="a plain process has no CPU quota; use containers"):
-            hosted.overlay.throttle("B", 0.25)
+            hosted.overlay.brokers.throttle("B", 0.25)
         return
     assert quota(hosted) is None
-    hosted.overlay.throttle("B", 0.25)
+    hosted.overlay.brokers.throttle("B", 0.25)
     assert quota(hosted) == 0.25
-    hosted.overlay.throttle("B", None)
+    hosted.overlay.brokers.throttle("B", None)
     assert quota(hosted) is None
 
 

@@ -9,7 +9,8 @@ from unittest.mock import Mock
 import pytest
 
 from emulation.live_overlay import BrokerConfigs, BrokerSettings
-from emulation.runtimes.host_overlay import Hosting, HostOverlay
+from emulation.runtimes.host_brokers import Hosting
+from emulation.runtimes.host_overlay import HostOverlay
 from topology.link_properties import Link
 from topology.model import Broker, Overlay
 
@@ -21,7 +22,13 @@ STAR = tuple(Link("C", outer) for outer in "ABD")
 def test_brokers_start_after_those_that_they_dial(tmp_path: Path, links: tuple[Link, ...], order: str) -> None:
     overlay = Overlay("overlay", tuple(Broker(broker) for broker in "ABCD"), links)
     runtime = Mock()
-    hosting = Hosting(runtime=runtime, network=Mock(), sockets=lambda broker: tmp_path / broker, directory=tmp_path)
+    hosting = Hosting(
+        runtime=runtime,
+        network=Mock(),
+        namespace=Mock(),
+        sockets=lambda broker: tmp_path / broker,
+        directory=tmp_path,
+    )
     HostOverlay(overlay, BrokerConfigs(overlay, BrokerSettings()), hosting).start()
     launches, _ = runtime.start.call_args.args
     assert [launch.broker for launch in launches] == list(order)

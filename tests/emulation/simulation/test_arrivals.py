@@ -51,10 +51,10 @@ def test_a_message_that_has_its_turn_as_it_arrives_has_one_time() -> None:
 def test_a_frozen_broker_reads_late_what_has_arrived() -> None:
     trial = Trial(LINK)
     trial.one_publisher_one_subscriber("B1", "B2")
-    trial.overlay.pause("B2")
+    trial.overlay.brokers.pause("B2")
     begin = trial.publish("P", "p1")
     trial.overlay.pass_time(0.5)
-    trial.overlay.resume("B2")
+    trial.overlay.brokers.resume("B2")
     trial.overlay.settle()
     (record,) = at_the_other_end(trial)
     assert record.arrived == begin + 3 * MILLISECOND
@@ -64,10 +64,10 @@ def test_a_frozen_broker_reads_late_what_has_arrived() -> None:
 def test_frames_that_were_sent_into_a_cut_arrive_when_it_ends() -> None:
     trial = Trial(LINK)
     trial.one_publisher_one_subscriber("B1", "B2")
-    trial.overlay.cut(B12)
+    trial.overlay.links.cut(B12)
     begin = trial.publish("P", "p1")
     trial.overlay.pass_time(0.5)
-    trial.overlay.restore(B12)
+    trial.overlay.links.restore(B12)
     trial.overlay.settle()
     (record,) = at_the_other_end(trial)
     assert (record.arrived or record.time) >= begin + 500 * MILLISECOND

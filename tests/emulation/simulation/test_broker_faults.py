@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from broker_service.config import Limits
@@ -19,12 +21,12 @@ from topology.link_properties import LinkProperties
 def test_a_paused_broker_delivers_what_came_once_it_goes_on(seconds: float) -> None:
     """Neighbours do not notice less than three heartbeats, and give it up after more. Nothing is lost or doubled."""
     trial = Faulty()
-    trial.overlay.pause("B2")
+    trial.overlay.brokers.pause("B2")
     for number in range(100):
         trial.publish("P", f"p{number}")
         trial.wait(seconds / 100)
     assert trial.ids("S") == []
-    trial.overlay.resume("B2")
+    trial.overlay.brokers.resume("B2")
     trial.wait(10.0)
     assert trial.ids("S") == [f"p{number}" for number in range(100)]
     assert trial.breaks("B1") == (["B2"] if seconds > 4 else [])
@@ -38,10 +40,10 @@ def test_a_paused_broker_does_nothing() -> None:
         trial.publish("P", f"p{number}")
     trial.wait(0.02)
     before = len(trial.traces["B2"].records)
-    trial.overlay.pause("B2")
+    trial.overlay.brokers.pause("B2")
     trial.wait(30.0)
     assert len(trial.traces["B2"].records) == before, "no message, no timer, no gauge"
-    trial.overlay.resume("B2")
+    trial.overlay.brokers.resume("B2")
     trial.wait(10.0)
     assert trial.ids("S") == [f"p{number}" for number in range(50)]
 
@@ -51,9 +53,9 @@ def test_timers_of_a_paused_broker_wait() -> None:
     fired: list[int] = []
     trial.overlay._running["B2"]._schedule(SetTimer("test", 1.0), lambda: fired.append(trial.overlay.events.now))
     begin = trial.overlay.events.now
-    trial.overlay.pause("B2")
+    trial.overlay.brokers.pause("B2")
     trial.wait(10.0)
-    trial.overlay.resume("B2")
+    trial.overlay.brokers.resume("B2")
     trial.wait(10.0)
     assert fired == [begin + 10 * SECOND]
 
@@ -62,19 +64,19 @@ def test_a_pause_postpones_the_work_under_way_by_its_length() -> None:
     trial = Faulty(service_time=ServiceTime(mean=0.1))
     published = trial.publish("P", "p1")
     trial.wait(0.151)  # B1 is done, B2 has worked on it for 50 ms
-    trial.overlay.pause("B2")
+    trial.overlay.brokers.pause("B2")
     trial.wait(0.5)
-    trial.overlay.resume("B2")
+    trial.overlay.brokers.resume("B2")
     trial.overlay.settle()
     assert trial.delay("p1", published) == 3 * 100 + 2 * 1 + 500
 
 
 def test_a_client_of_a_paused_broker_is_answered_afterwards() -> None:
     trial = Faulty()
-    trial.overlay.pause("B1")
+    trial.overlay.brokers.pause("B1")
     trial.publish("P", "p1")
     trial.wait(60.0)
-    trial.overlay.resume("B1")
+    trial.overlay.brokers.resume("B1")
     trial.wait(10.0)
     assert trial.ids("S") == ["p1"]
     assert trial.sessions["P"].connections == 1, "it never noticed"
@@ -82,11 +84,11 @@ def test_a_client_of_a_paused_broker_is_answered_afterwards() -> None:
 
 def test_a_broker_that_is_killed_while_paused_comes_back_afresh() -> None:
     trial = Faulty()
-    trial.overlay.pause("B2")
+    trial.overlay.brokers.pause("B2")
     trial.wait(1.0)
-    trial.overlay.kill("B2")
-    trial.overlay.resume("B2")
-    trial.overlay.restart("B2")
+    trial.overlay.brokers.kill("B2")
+    trial.overlay.brokers.resume("B2")
+    trial.overlay.brokers.restart("B2")
     trial.wait(10.0)
     trial.publish("P", "p1")
     trial.wait(1.0)
@@ -98,15 +100,15 @@ def test_dynamic_routing_goes_round_a_paused_broker() -> None:
     trial = Faulty(
         {ends: LinkProperties(delay=delay) for ends, delay in square.items()}, options={"publications": "dynamic"}
     )
-    trial.overlay.cut(B12)
-    trial.overlay.cut(B21)
+    trial.overlay.links.cut(B12)
+    trial.overlay.links.cut(B21)
     trial.wait(10.0)
     trial.attach("Q", "B1")
     trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)  # its tree goes over B4, and offers that way
-    trial.overlay.restore(B12)
-    trial.overlay.restore(B21)
+    trial.overlay.links.restore(B12)
+    trial.overlay.links.restore(B21)
     trial.wait(10.0)
-    trial.overlay.pause("B2")
+    trial.overlay.brokers.pause("B2")
     trial.wait(5.0)
     trial.publish("P", "round it")
     trial.wait(1.0)
@@ -115,10 +117,10 @@ def test_dynamic_routing_goes_round_a_paused_broker() -> None:
 
 def test_a_slowed_broker_takes_its_time_and_nothing_overtakes() -> None:
     trial = Faulty()
-    trial.overlay.slow("B2", ServiceTime(mean=0.05))
+    trial.overlay.brokers.slow("B2", ServiceTime(mean=0.05))
     published = [trial.publish("P", f"p{number}") for number in range(4)]
     trial.wait(0.06)
-    trial.overlay.slow("B2", None)
+    trial.overlay.brokers.slow("B2", None)
     trial.publish("P", "at full speed")
     trial.overlay.settle()
     assert trial.ids("S") == ["p0", "p1", "p2", "p3", "at full speed"]
@@ -131,10 +133,10 @@ def test_a_slowed_broker_takes_its_time_and_nothing_overtakes() -> None:
 
 def test_a_broker_with_a_service_time_gets_its_own_back() -> None:
     trial = Faulty(service_time=ServiceTime(mean=0.01))
-    trial.overlay.slow("B2", ServiceTime(mean=0.1))
+    trial.overlay.brokers.slow("B2", ServiceTime(mean=0.1))
     slow = trial.publish("P", "slow")
     trial.overlay.settle()
-    trial.overlay.slow("B2", None)
+    trial.overlay.brokers.slow("B2", None)
     normal = trial.publish("P", "normal")
     trial.overlay.settle()
     assert (trial.delay("slow", slow), trial.delay("normal", normal)) == (122, 32)
@@ -142,18 +144,18 @@ def test_a_broker_with_a_service_time_gets_its_own_back() -> None:
 
 def test_a_slowed_broker_that_dies_forgets_what_waited() -> None:
     trial = Faulty()
-    trial.overlay.slow("B1", ServiceTime(mean=1.0))
+    trial.overlay.brokers.slow("B1", ServiceTime(mean=1.0))
     trial.publish("P", "p1")
     trial.wait(0.1)
-    trial.overlay.slow("B1", ServiceTime(mean=2.0))
+    trial.overlay.brokers.slow("B1", ServiceTime(mean=2.0))
     trial.publish("P", "p2")
     trial.wait(0.1)
-    trial.overlay.kill("B1")
+    trial.overlay.brokers.kill("B1")
     died = len(trial.traces["B1"].records)
     trial.wait(20.0)
     assert len(trial.traces["B1"].records) == died, "the dead write nothing"
-    trial.overlay.slow("B1", None)
-    trial.overlay.restart("B1")
+    trial.overlay.brokers.slow("B1", None)
+    trial.overlay.brokers.restart("B1")
     trial.wait(10.0)
     published = trial.publish("P", "p3")
     trial.wait(1.0)
@@ -161,18 +163,18 @@ def test_a_slowed_broker_that_dies_forgets_what_waited() -> None:
     assert trial.ids("S") == ["p3"]
 
 
-@pytest.mark.parametrize("end", ["stop_broker", "kill"])
+@pytest.mark.parametrize("end", ["stop", "kill"])
 def test_a_stopped_broker_passes_on_what_waits_a_killed_one_does_not(end: str) -> None:
     trial = Faulty(line(delay=0.02), service_time=ServiceTime(mean=0.001))
     for number in range(20):
         trial.publish("P", f"p{number}")
     trial.wait(0.032)  # half of them are on their way from B2 to B3
-    getattr(trial.overlay, end)("B2")
+    getattr(trial.overlay.brokers, end)("B2")
     trial.wait(5.0)
-    assert len(trial.ids("S")) == 20 if end == "stop_broker" else 0 < len(trial.ids("S")) < 20
+    assert len(trial.ids("S")) == 20 if end == "stop" else 0 < len(trial.ids("S")) < 20
     stopped = [record for record in trial.traces["B2"].records if record.event is Event.STOPPED]
-    assert len(stopped) == (end == "stop_broker")
-    trial.overlay.restart("B2")
+    assert len(stopped) == (end == "stop")
+    trial.overlay.brokers.restart("B2")
     trial.wait(10.0)
     trial.publish("P", "afterwards")
     trial.wait(1.0)
@@ -183,12 +185,12 @@ def test_a_stopped_broker_passes_on_what_waits_a_killed_one_does_not(end: str) -
 def test_a_stopping_broker_passes_on_what_its_limit_allows(within: float, passed_on: int) -> None:
     """B2 works for 100 ms on each publication."""
     trial = Faulty(limits=Limits(stop_within=within), service_time=ServiceTime(mean=0.1))
-    trial.overlay.slow("B1", ServiceTime())
-    trial.overlay.slow("B3", ServiceTime())
+    trial.overlay.brokers.slow("B1", ServiceTime())
+    trial.overlay.brokers.slow("B3", ServiceTime())
     for number in range(20):
         trial.publish("P", f"p{number}")
     trial.wait(0.05)
-    trial.overlay.stop_broker("B2")
+    trial.overlay.brokers.stop("B2")
     trial.wait(5.0)
     assert len(trial.ids("S")) == passed_on
 
@@ -198,7 +200,7 @@ def test_a_stopping_broker_takes_nothing_new() -> None:
     for number in range(5):
         trial.publish("P", f"p{number}")
     trial.wait(0.05)
-    trial.overlay.stop_broker("B1")
+    trial.overlay.brokers.stop("B1")
     trial.wait(0.05)
     trial.publish("P", "too late")
     trial.wait(10.0)
@@ -210,9 +212,9 @@ def test_a_stopping_broker_may_be_killed_and_restarted() -> None:
     for number in range(20):
         trial.publish("P", f"p{number}")
     trial.wait(0.5)
-    trial.overlay.stop_broker("B2")
+    trial.overlay.brokers.stop("B2")
     trial.wait(0.1)
-    trial.overlay.restart("B2")
+    trial.overlay.brokers.restart("B2")
     trial.wait(20.0)
     starts = [record.count for record in trial.traces["B2"].records if record.event is Event.STARTED]
     assert starts == [1, 2]
@@ -224,15 +226,17 @@ def test_a_stopping_broker_may_be_killed_and_restarted() -> None:
 def test_what_virtual_time_cannot_do() -> None:
     trial = Faulty()
     with pytest.raises(HostError, match="virtual time has no CPU"):
-        trial.overlay.throttle("B1", 0.5)
+        trial.overlay.brokers.throttle("B1", 0.5)
 
 
 def test_the_same_seed_gives_the_same_log_under_faults() -> None:
     logs = []
     for _ in range(2):
         trial = Faulty(ring(delay=0.003, jitter=0.001, loss=0.02), seed=7, limits=Limits(heartbeat=0.5))
-        for step, fault in enumerate((lambda t: t.pause("B2"), lambda t: t.cut(B23), lambda t: t.resume("B2"))):
-            fault(trial.overlay)
+        brokers, links = trial.overlay.brokers, trial.overlay.links
+        faults = (partial(brokers.pause, "B2"), partial(links.cut, B23), partial(brokers.resume, "B2"))
+        for step, fault in enumerate(faults):
+            fault()
             for number in range(20):
                 trial.publish("P", f"p{step}.{number}")
             trial.wait(3.0)
@@ -248,9 +252,9 @@ def test_clients_come_back_with_the_back_off_of_real_ones(down: float, attempt: 
     session = trial.sessions["P"]
     session.on_up = lambda: came.append(trial.overlay.events.now)
     killed = trial.overlay.events.now
-    trial.overlay.kill("B1")
+    trial.overlay.brokers.kill("B1")
     trial.wait(down)
-    trial.overlay.restart("B1")
+    trial.overlay.brokers.restart("B1")
     trial.wait(2.0)
     assert came == [killed + round(attempt * SECOND)]
 
@@ -260,8 +264,8 @@ def test_the_limits_of_brokers_are_those_of_their_clients_sessions() -> None:
     came: list[int] = []
     trial.sessions["P"].on_up = lambda: came.append(trial.overlay.events.now)
     killed = trial.overlay.events.now
-    trial.overlay.kill("B1")
+    trial.overlay.brokers.kill("B1")
     trial.wait(0.6)
-    trial.overlay.restart("B1")
+    trial.overlay.brokers.restart("B1")
     trial.wait(1.0)
     assert came == [killed + round(0.8 * SECOND)]

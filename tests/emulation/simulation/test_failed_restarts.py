@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from emulation.faults import execution
-from emulation.live_overlay import LiveOverlay
-from emulation.simulation.overlay import SimulatedOverlay
+from emulation.live_overlay import LiveBrokers
+from emulation.simulation.overlay_brokers import SimulatedBrokers
 from record import fidelity
 from record.faults import HealKind
 from tests.emulation.simulation.test_run_faults import simulated
@@ -20,9 +20,9 @@ from topology.link_properties import BrokerId
 def test_the_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str) -> None:
     original = execution._to_broker
 
-    def without_restarts(action: execution.Action, broker: BrokerId, overlay: LiveOverlay) -> None:
+    def without_restarts(action: execution.Action, broker: BrokerId, brokers: LiveBrokers) -> None:
         if action.kind is not HealKind.RESTART:
-            original(action, broker, overlay)
+            original(action, broker, brokers)
 
     monkeypatch.setattr(execution, "_to_broker", without_restarts)
     run = simulated(tmp_path, "at: run+1s, kill: B2, for: 2s", f"at: run+8s, {second}: B2, for: 2s")
@@ -34,13 +34,13 @@ def test_the_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, se
 def test_neighbours_refuse_a_restart_that_nobody_planned_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    restart = SimulatedOverlay.restart
+    restart = SimulatedBrokers.restart
 
-    def twice(overlay: SimulatedOverlay, broker: BrokerId) -> None:
-        restart(overlay, broker)
-        overlay._after(1.0, lambda: restart(overlay, broker))
+    def twice(brokers: SimulatedBrokers, broker: BrokerId) -> None:
+        restart(brokers, broker)
+        brokers._events.after(1.0, lambda: restart(brokers, broker))
 
-    monkeypatch.setattr(SimulatedOverlay, "restart", twice)
+    monkeypatch.setattr(SimulatedBrokers, "restart", twice)
     run = simulated(tmp_path, "at: run+1s, kill: B2, for: 2s")
     records = [json.loads(line) for line in (run / "logs" / "B1.jsonl").read_text().splitlines()]
     links = [

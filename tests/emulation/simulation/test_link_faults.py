@@ -19,7 +19,7 @@ def test_a_one_way_cut_holds_one_way_and_is_noticed_by_who_hears_nothing(seconds
     trial.attach("R", "B1")
     trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)
     trial.ask("R", Operation.SUBSCRIBE, "s1", STOCKS)
-    trial.overlay.cut(B12)
+    trial.overlay.links.cut(B12)
     trial.publish("P", "there")
     back = trial.publish("Q", "back")
     trial.wait(0.5)
@@ -27,7 +27,7 @@ def test_a_one_way_cut_holds_one_way_and_is_noticed_by_who_hears_nothing(seconds
     assert dict(trial.notified["R"])["back"] == back + 2 * MILLISECOND
     trial.wait(seconds - 0.5)
     assert ("B1" in trial.breaks("B2"), "B2" in trial.breaks("B1")) == (seconds > 4, seconds > 4)
-    trial.overlay.restore(B12)
+    trial.overlay.links.restore(B12)
     trial.wait(10.0)
     assert trial.ids("S") == ["back", "there"]
 
@@ -35,12 +35,12 @@ def test_a_one_way_cut_holds_one_way_and_is_noticed_by_who_hears_nothing(seconds
 def test_a_cut_that_comes_back_in_time_goes_unnoticed_however_often() -> None:
     trial = Faulty()
     for number in range(10):
-        trial.overlay.cut(B12)
-        trial.overlay.cut(B21)
+        trial.overlay.links.cut(B12)
+        trial.overlay.links.cut(B21)
         trial.publish("P", f"p{number}")
         trial.wait(2.0)
-        trial.overlay.restore(B12)
-        trial.overlay.restore(B21)
+        trial.overlay.links.restore(B12)
+        trial.overlay.links.restore(B21)
         trial.wait(0.5)
     assert trial.ids("S") == [f"p{number}" for number in range(10)]
     assert trial.breaks("B1") == trial.breaks("B2") == []
@@ -48,21 +48,21 @@ def test_a_cut_that_comes_back_in_time_goes_unnoticed_however_often() -> None:
 
 def test_a_neighbour_that_died_behind_a_cut_is_noticed_when_the_link_is_back() -> None:
     trial = Faulty()
-    trial.overlay.cut(B12)
-    trial.overlay.cut(B21)
-    trial.overlay.kill("B2")
-    trial.overlay.restore(B12)
-    trial.overlay.restore(B21)
+    trial.overlay.links.cut(B12)
+    trial.overlay.links.cut(B21)
+    trial.overlay.brokers.kill("B2")
+    trial.overlay.links.restore(B12)
+    trial.overlay.links.restore(B21)
     trial.wait(0.1)
     assert trial.breaks("B1") == ["B2"]
 
 
 def test_a_degraded_link_changes_for_what_comes_and_not_for_what_is_under_way() -> None:
     trial = Faulty()
-    trial.overlay.change(B12, LinkProperties(delay=0.1))
+    trial.overlay.links.change(B12, LinkProperties(delay=0.1))
     slow = trial.publish("P", "slow")
     trial.wait(0.05)
-    trial.overlay.change(B12, LinkProperties(delay=0.001))
+    trial.overlay.links.change(B12, LinkProperties(delay=0.001))
     quick = trial.publish("P", "quick")
     trial.overlay.settle()
     assert trial.delay("slow", slow) == 101
@@ -74,7 +74,7 @@ def test_a_degraded_link_changes_for_what_comes_and_not_for_what_is_under_way() 
 
 def test_a_corrupting_link_is_late_and_loses_nothing() -> None:
     trial = Faulty(ring(delay=0.001))
-    trial.overlay.corrupt(LinkDirection("B1", "B3"), 0.3)
+    trial.overlay.links.corrupt(LinkDirection("B1", "B3"), 0.3)
     published = []
     for number in range(100):
         published.append(trial.publish("P", f"p{number}"))
@@ -84,7 +84,7 @@ def test_a_corrupting_link_is_late_and_loses_nothing() -> None:
     late = [delay for delay in delays if delay is not None and delay > 100]
     assert None not in delays
     assert 15 < len(late) < 45
-    trial.overlay.corrupt(LinkDirection("B1", "B3"), 0.0)
+    trial.overlay.links.corrupt(LinkDirection("B1", "B3"), 0.0)
     at = trial.publish("P", "clean")
     trial.wait(0.5)
     assert trial.delay("clean", at) == 1
@@ -100,7 +100,7 @@ def test_a_reset_costs_a_moment_and_no_publication(directions: tuple[LinkDirecti
         trial.publish("P", f"p{number}")
         if number % 10 == 5:
             for direction in directions:
-                trial.overlay.reset(direction)
+                trial.overlay.brokers.reset(direction)
         trial.wait(0.0007 * (number % 30))
     trial.overlay.settle()
     assert trial.ids("S") == [f"p{number}" for number in range(100)]
@@ -112,7 +112,7 @@ def test_on_links_that_do_not_resume_a_reset_loses_what_the_stream_held() -> Non
     for number in range(10):
         trial.publish("P", f"p{number}")
     trial.wait(0.055)
-    trial.overlay.reset(B12)
+    trial.overlay.brokers.reset(B12)
     trial.publish("P", "later")
     trial.overlay.settle()
     dropped = [record.id for record in trial.traces["B1"].of(Event.DROPPED) if record.text == "stream broke"]
@@ -121,14 +121,15 @@ def test_on_links_that_do_not_resume_a_reset_loses_what_the_stream_held() -> Non
 
 
 def test_a_reset_of_a_link_that_is_cut_or_paused_is_undone_with_that() -> None:
-    for fault, heal in (("cut", "restore"), ("pause", "resume")):
+    for cut in (True, False):
         trial = Faulty()
-        getattr(trial.overlay, fault)(B12 if fault == "cut" else "B2")
-        trial.overlay.reset(B12)
+        brokers, links = trial.overlay.brokers, trial.overlay.links
+        links.cut(B12) if cut else brokers.pause("B2")
+        trial.overlay.brokers.reset(B12)
         trial.publish("P", "p1")
         trial.wait(10.0)
         assert trial.ids("S") == []
-        getattr(trial.overlay, heal)(B12 if fault == "cut" else "B2")
+        links.restore(B12) if cut else brokers.resume("B2")
         trial.wait(10.0)
         assert trial.ids("S") == ["p1"]
 
@@ -138,16 +139,16 @@ def test_a_reset_of_a_link_that_is_cut_or_paused_is_undone_with_that() -> None:
 
 def test_messages_are_lost_repeated_and_held_back_in_the_disturbed_direction_only() -> None:
     trial = Faulty()
-    trial.overlay.disturb(B21, Disturbance(lose=1.0))
+    trial.overlay.brokers.disturb(B21, Disturbance(lose=1.0))
     trial.publish("P", "p1")
     trial.overlay.settle()
-    trial.overlay.disturb(B12, Disturbance(lose=1.0))
+    trial.overlay.brokers.disturb(B12, Disturbance(lose=1.0))
     trial.publish("P", "lost")
     trial.overlay.settle()
-    trial.overlay.disturb(B12, Disturbance(hold=1.0, held_for=3.0))
+    trial.overlay.brokers.disturb(B12, Disturbance(hold=1.0, held_for=3.0))
     held = trial.publish("P", "held")
     trial.wait(1.0)
-    trial.overlay.disturb(B12, Disturbance())
+    trial.overlay.brokers.disturb(B12, Disturbance())
     trial.publish("P", "p2")
     trial.wait(1.0)
     assert trial.ids("S") == ["p1", "p2"]
@@ -160,7 +161,7 @@ def test_messages_are_lost_repeated_and_held_back_in_the_disturbed_direction_onl
 
 def test_a_disturbance_outlives_the_broker() -> None:
     trial = Faulty()
-    trial.overlay.disturb(LinkDirection("B3", "B2"), Disturbance(lose=1.0))
-    trial.overlay.restart("B2")
+    trial.overlay.brokers.disturb(LinkDirection("B3", "B2"), Disturbance(lose=1.0))
+    trial.overlay.brokers.restart("B2")
     trial.wait(10.0)
     assert trial.traces["B2"].of(Event.DISTURBED) != []

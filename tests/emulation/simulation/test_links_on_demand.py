@@ -52,14 +52,14 @@ class Meshed:
         self.overlay.settle()
 
     def send(self, source: str, target: str, id: str = "m") -> None:
-        self.overlay.brokers[source]._actions.perform([Send(target, Message(Kind.CONTROL, id))])
+        self.overlay.brokers.cores[source]._actions.perform([Send(target, Message(Kind.CONTROL, id))])
 
     def used(self) -> set[tuple[str, str]]:
         """Ends that exist, by broker and neighbour."""
-        return {(name, neighbour) for name, core in self.overlay.brokers.items() for neighbour in core.links}
+        return {(name, neighbour) for name, core in self.overlay.brokers.cores.items() for neighbour in core.links}
 
     def connected(self, broker: str, neighbour: str) -> bool:
-        return self.overlay.brokers[broker].links[neighbour].connected
+        return self.overlay.brokers.cores[broker].links[neighbour].connected
 
     def calls(self, broker: str, name: str) -> list[object]:
         return [argument for call, argument in self.routers[broker].calls if call == name]
@@ -121,8 +121,8 @@ def test_an_idle_link_rests_unnoticed_and_resumes(meshed: Meshed) -> None:
         assert meshed.calls(broker, "link_up") == [neighbour]
         assert meshed.calls(broker, "link_down") == []
         assert meshed.traces[broker].of(Event.LINK_DOWN) == []
-    assert meshed.overlay.brokers["B1"].links["B2"].sent == 2
-    assert meshed.overlay.brokers["B2"].links["B1"].received == 2
+    assert meshed.overlay.brokers.cores["B1"].links["B2"].sent == 2
+    assert meshed.overlay.brokers.cores["B2"].links["B1"].received == 2
 
 
 def test_a_link_in_use_does_not_rest(meshed: Meshed) -> None:
@@ -141,13 +141,13 @@ def test_two_ends_that_open_a_link_at_once_share_a_stream(meshed: Meshed) -> Non
 
 
 def test_a_dead_neighbour_refuses_and_gets_what_waits_when_it_is_back(meshed: Meshed) -> None:
-    meshed.overlay.kill("B2")
+    meshed.overlay.brokers.kill("B2")
     meshed.send("B1", "B2")
     meshed.overlay.pass_time(3 * DELAY)
     assert meshed.calls("B1", "link_down") == ["B2"]
     assert not meshed.routers["B1"].context.links["B2"].up
     meshed.send("B1", "B2", "n")
-    meshed.overlay.restart("B2")
+    meshed.overlay.brokers.restart("B2")
     meshed.overlay.pass_time(1.0)
     assert meshed.calls("B1", "link_up") == ["B2"]
     assert meshed.received("B2") == ["m", "n"]
@@ -156,7 +156,7 @@ def test_a_dead_neighbour_refuses_and_gets_what_waits_when_it_is_back(meshed: Me
 def test_a_neighbour_that_is_known_to_be_out_of_reach_is_not_tried(meshed: Meshed) -> None:
     meshed.send("B1", "B2")
     meshed.overlay.settle()
-    meshed.overlay.kill("B2")
+    meshed.overlay.brokers.kill("B2")
     meshed.overlay.pass_time(1.0)
     meshed.send("B1", "B2")
     assert meshed.overlay.settled
@@ -165,18 +165,18 @@ def test_a_neighbour_that_is_known_to_be_out_of_reach_is_not_tried(meshed: Meshe
 def test_a_link_that_never_was_up_does_not_go_down(meshed: Meshed) -> None:
     meshed.send("B1", "B2")
     meshed.overlay.pass_time(3 * IDLE_CLOSE)
-    meshed.overlay.kill("B2")
-    meshed.overlay.restart("B1")
+    meshed.overlay.brokers.kill("B2")
+    meshed.overlay.brokers.restart("B1")
     meshed.overlay.pass_time(5 * HEARTBEAT)
     assert meshed.calls("B1", "link_down") == []
     assert not meshed.routers["B1"].context.links["B2"].up
 
 
 def test_a_broker_that_ended_learns_nothing_of_its_attempts(meshed: Meshed) -> None:
-    meshed.overlay.pause("B2")
+    meshed.overlay.brokers.pause("B2")
     meshed.send("B1", "B2")
     meshed.overlay.pass_time(HEARTBEAT)
-    meshed.overlay.restart("B1")
+    meshed.overlay.brokers.restart("B1")
     meshed.overlay.pass_time(5 * HEARTBEAT)
     assert meshed.traces["B1"].of(Event.LINK_DOWN) == []
 
@@ -186,19 +186,19 @@ def test_a_frozen_broker_closes_no_idle_link() -> None:
         meshed = Meshed(routers, msgspec.structs.replace(ON_DEMAND, idle_close=HEARTBEAT))
         meshed.send("B1", "B2")
         meshed.overlay.pass_time(HEARTBEAT)
-        meshed.overlay.pause("B2")
+        meshed.overlay.brokers.pause("B2")
         meshed.overlay.pass_time(5 * HEARTBEAT)
         assert meshed.calls("B1", "link_down") == ["B2"]
 
 
 def test_a_frozen_neighbour_does_not_answer(meshed: Meshed) -> None:
-    meshed.overlay.pause("B2")
+    meshed.overlay.brokers.pause("B2")
     meshed.send("B1", "B2")
     meshed.overlay.pass_time((MISSED_HEARTBEATS - 1) * HEARTBEAT)
     assert meshed.calls("B1", "link_down") == []
     meshed.overlay.pass_time(2 * HEARTBEAT)
     assert meshed.calls("B1", "link_down") == ["B2"]
-    meshed.overlay.resume("B2")
+    meshed.overlay.brokers.resume("B2")
     meshed.overlay.pass_time(1.0)
     assert meshed.received("B2") == ["m"]
 
@@ -206,26 +206,26 @@ def test_a_frozen_neighbour_does_not_answer(meshed: Meshed) -> None:
 def test_a_cut_link_that_rested_is_reported_when_it_is_wanted(meshed: Meshed) -> None:
     meshed.send("B1", "B2", "before")
     meshed.overlay.pass_time(3 * IDLE_CLOSE)
-    meshed.overlay.cut(LinkDirection("B1", "B2"))
+    meshed.overlay.links.cut(LinkDirection("B1", "B2"))
     meshed.overlay.pass_time(1.0)
     assert meshed.calls("B1", "link_down") == []
     meshed.send("B1", "B2", "after")
     meshed.overlay.pass_time(5 * HEARTBEAT)
     assert meshed.calls("B1", "link_down") == ["B2"]
-    meshed.overlay.restore(LinkDirection("B1", "B2"))
+    meshed.overlay.links.restore(LinkDirection("B1", "B2"))
     meshed.overlay.pass_time(1.0)
     assert meshed.received("B2") == ["before", "after"]
 
 
 def test_healing_a_link_that_rests_leaves_it_at_rest(meshed: Meshed) -> None:
-    meshed.overlay.cut(LinkDirection("B1", "B2"))
-    meshed.overlay.restore(LinkDirection("B1", "B2"))
+    meshed.overlay.links.cut(LinkDirection("B1", "B2"))
+    meshed.overlay.links.restore(LinkDirection("B1", "B2"))
     meshed.overlay.pass_time(1.0)
     assert meshed.used() == set()
     meshed.send("B1", "B2")
     meshed.overlay.pass_time(3 * IDLE_CLOSE)
-    meshed.overlay.cut(LinkDirection("B1", "B2"))
-    meshed.overlay.restore(LinkDirection("B1", "B2"))
+    meshed.overlay.links.cut(LinkDirection("B1", "B2"))
+    meshed.overlay.links.restore(LinkDirection("B1", "B2"))
     meshed.overlay.pass_time(1.0)
     assert not meshed.connected("B1", "B2")
 
@@ -233,7 +233,7 @@ def test_healing_a_link_that_rests_leaves_it_at_rest(meshed: Meshed) -> None:
 def test_a_restarted_broker_opens_the_links_that_it_used(meshed: Meshed) -> None:
     meshed.send("B1", "B2")
     meshed.overlay.pass_time(3 * IDLE_CLOSE)
-    meshed.overlay.restart("B1")
+    meshed.overlay.brokers.restart("B1")
     meshed.overlay.pass_time(1.0)
     assert meshed.calls("B2", "link_up") == ["B1", "B1"], "once for each incarnation"
     assert meshed.calls("B1", "link_up") == ["B2"]
@@ -241,7 +241,7 @@ def test_a_restarted_broker_opens_the_links_that_it_used(meshed: Meshed) -> None
 
 
 def test_a_link_is_disturbed_from_its_first_message_on(meshed: Meshed) -> None:
-    meshed.overlay.disturb(LinkDirection("B1", "B2"), Disturbance(lose=1.0))
+    meshed.overlay.brokers.disturb(LinkDirection("B1", "B2"), Disturbance(lose=1.0))
     meshed.send("B1", "B2")
     meshed.overlay.settle()
     assert meshed.received("B2") == []
@@ -250,9 +250,9 @@ def test_a_link_is_disturbed_from_its_first_message_on(meshed: Meshed) -> None:
 
 def test_links_on_demand_neither_appear_nor_vanish(meshed: Meshed) -> None:
     with pytest.raises(ValueError, match="linked already"):
-        meshed.overlay.add_link(Link("B1", "B2"))
+        meshed.overlay.links.add(Link("B1", "B2"))
     with pytest.raises(ValueError, match="do not vanish"):
-        meshed.overlay.remove_link("B1", "B2")
+        meshed.overlay.links.remove("B1", "B2")
 
 
 PAIRS = list(itertools.permutations(BROKERS, 2))
@@ -291,14 +291,14 @@ def _arrived(limits: Limits, steps: Sequence[tuple[str, str] | float]) -> Mappin
                 meshed.overlay.pass_time(step)
             elif step[0] == "pause" and step[1] not in paused:
                 paused.add(step[1])
-                meshed.overlay.pause(step[1])
+                meshed.overlay.brokers.pause(step[1])
             elif step[0] == "resume" and step[1] in paused:
                 paused.remove(step[1])
-                meshed.overlay.resume(step[1])
+                meshed.overlay.brokers.resume(step[1])
             elif step in PAIRS and step[0] not in paused:
                 meshed.send(*step, id=f"{step[0]} {step[1]} {number}")
         for name in paused:
-            meshed.overlay.resume(name)
+            meshed.overlay.brokers.resume(name)
         meshed.overlay.pass_time(3 * IDLE_CLOSE)
         meshed.overlay.settle()
         found: dict[tuple[str, str], list[str]] = defaultdict(list)

@@ -50,7 +50,7 @@ def with_an_answer_in_flight() -> Faulty:
     trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)
     trial.ask("R", Operation.SUBSCRIBE, "s1", STOCKS)
     ups = len(links_up(trial))
-    trial.overlay.reset(B12)
+    trial.overlay.brokers.reset(B12)
     while len(links_up(trial)) == ups:
         trial.wait(0.01)
     return trial
@@ -66,13 +66,13 @@ def test_the_first_messages_of_a_stream_do_not_overtake_the_answer_that_opens_it
     if fault == "cut":
         cut(trial)
     else:
-        trial.overlay.pause("B1")
+        trial.overlay.brokers.pause("B1")
     trial.publish("Q", "first")
     trial.wait(0.05 if fault == "cut" else 0.5)
     if fault == "cut":
         restore(trial)
     else:
-        trial.overlay.resume("B1")
+        trial.overlay.brokers.resume("B1")
     trial.publish("Q", "second")
     trial.overlay.settle()
     assert trial.ids("R") == ["first", "second"]

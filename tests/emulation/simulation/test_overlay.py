@@ -54,7 +54,7 @@ class Trial:
         self.overlay.settle()
 
     def attach(self, client: str, broker: str) -> None:
-        self.sessions[client] = self.overlay.open_session(broker, self.on_event)
+        self.sessions[client] = self.overlay.sessions.open(broker, self.on_event)
         self.sessions[client].submit(client, Operation.ATTACH)
 
     def ask(self, client: str, operation: Operation, id: str, body: bytes = b"") -> None:
@@ -84,12 +84,12 @@ class Trial:
 
 def cut(trial: Trial) -> None:
     for direction in (B12, B12.reverse):
-        trial.overlay.cut(direction)
+        trial.overlay.links.cut(direction)
 
 
 def restore(trial: Trial) -> None:
     for direction in (B12, B12.reverse):
-        trial.overlay.restore(direction)
+        trial.overlay.links.restore(direction)
 
 
 def line(**properties: Any) -> dict[tuple[str, str], LinkProperties]:
@@ -111,7 +111,7 @@ def test_a_publication_takes_the_delay_of_its_links() -> None:
 def test_both_ends_of_a_link_measure_its_round_trip() -> None:
     trial = Trial(line(delay=0.005))
     trial.overlay.pass_time(0.1)
-    links = [link for broker in trial.overlay.brokers.values() for link in broker.links.values()]
+    links = [link for broker in trial.overlay.brokers.cores.values() for link in broker.links.values()]
     assert [link.round_trip for link in links] == [0.010] * 4
 
 
@@ -220,7 +220,7 @@ def test_publications_go_round_a_dead_broker_when_routing_is_dynamic() -> None:
     trial.ask("Q", Operation.ADVERTISE, "a1", STOCKS)  # its tree has to go over B3, and offers that way
     restore(trial)
     trial.overlay.settle()
-    trial.overlay.kill("B2")
+    trial.overlay.brokers.kill("B2")
     trial.overlay.settle()
     trial.publish("P", "p1")
     trial.overlay.settle()
@@ -230,16 +230,16 @@ def test_publications_go_round_a_dead_broker_when_routing_is_dynamic() -> None:
 def test_a_restarted_broker_gets_its_tables_and_its_clients_back() -> None:
     trial = Trial(line(delay=0.001))
     trial.one_publisher_one_subscriber("B1", "B3")
-    trial.overlay.kill("B2")
+    trial.overlay.brokers.kill("B2")
     trial.overlay.settle()
     trial.publish("P", "lost")
-    trial.overlay.restart("B2")
+    trial.overlay.brokers.restart("B2")
     trial.overlay.run_until(trial.overlay.events.now + 10_000 * MILLISECOND)
     trial.publish("P", "p1")
     trial.overlay.settle()
     assert trial.ids("S")[-1:] == ["p1"]
-    trial.overlay.kill("B3")
-    trial.overlay.restart("B3")
+    trial.overlay.brokers.kill("B3")
+    trial.overlay.brokers.restart("B3")
     trial.overlay.run_until(trial.overlay.events.now + 10_000 * MILLISECOND)
     trial.publish("P", "p2")
     trial.overlay.settle()
@@ -249,40 +249,40 @@ def test_a_restarted_broker_gets_its_tables_and_its_clients_back() -> None:
 def test_a_restarted_brokers_clients_say_again_what_they_want_once() -> None:
     trial = Trial(line(delay=0.001))
     trial.one_publisher_one_subscriber("B1", "B3")
-    before = trial.overlay.brokers["B1"].tables()["publication_routing_table"]
+    before = trial.overlay.brokers.cores["B1"].tables()["publication_routing_table"]
     for _ in range(2):
-        trial.overlay.kill("B3")
+        trial.overlay.brokers.kill("B3")
         trial.overlay.settle()
-        trial.overlay.restart("B3")
+        trial.overlay.brokers.restart("B3")
         trial.overlay.run_until(trial.overlay.events.now + 10_000 * MILLISECOND)
     assert before == {"B3.1.1": [["B1.1.1", "B2"]]}
-    assert trial.overlay.brokers["B1"].tables()["publication_routing_table"] == {"B3.3.1": [["B1.1.1", "B2"]]}
-    assert list(trial.overlay.brokers["B3"].tables()["publication_routing_table"].keys()) == ["B3.3.1"]  # type: ignore[attr-defined]
+    assert trial.overlay.brokers.cores["B1"].tables()["publication_routing_table"] == {"B3.3.1": [["B1.1.1", "B2"]]}
+    assert list(trial.overlay.brokers.cores["B3"].tables()["publication_routing_table"].keys()) == ["B3.3.1"]  # type: ignore[attr-defined]
 
 
 def test_a_silent_neighbour_is_given_up_within_three_heartbeats() -> None:
     limits = Limits(heartbeat=2.0)
     trial = Trial(line(delay=0.001), limits=limits)
     begin = trial.overlay.events.now
-    trial.overlay.pause("B2")
+    trial.overlay.brokers.pause("B2")
     trial.overlay.run_until(begin + 60_000 * MILLISECOND)
     for neighbour in ("B1", "B3"):
         (down,) = [record for record in trial.traces[neighbour].records if record.event is Event.LINK_DOWN]
         assert limits.heartbeat < (down.time - begin) / 1e9 <= 3 * limits.heartbeat
-        assert not trial.overlay.brokers[neighbour].links["B2"].up
+        assert not trial.overlay.brokers.cores[neighbour].links["B2"].up
 
 
 def test_the_queue_to_a_dead_neighbour_is_bounded_and_all_that_is_lost_is_counted() -> None:
     trial = Trial(line(delay=0.001), limits=Limits(link_queue=10))
     trial.one_publisher_one_subscriber("B1", "B3")
-    trial.overlay.kill("B2")
+    trial.overlay.brokers.kill("B2")
     trial.overlay.settle()
     for number in range(30):
         trial.publish("P", f"p{number}")
         trial.overlay.settle()
-    link = trial.overlay.brokers["B1"].links["B2"]
+    link = trial.overlay.brokers.cores["B1"].links["B2"]
     assert (link.queue_length, link.dropped) == (10, 20)
-    trial.overlay.restart("B2")
+    trial.overlay.brokers.restart("B2")
     trial.overlay.run_until(trial.overlay.events.now + 10_000 * MILLISECOND)
     assert (link.queue_length, link.dropped) == (0, 30)
     lost = [record.id for record in trial.traces["B1"].records if record.event is Event.DROPPED]
@@ -301,7 +301,7 @@ def test_a_subscription_finds_room_behind_publications_that_fill_the_queue_of_a_
     trial.overlay.settle()
     trial.attach("T", "B1")
     trial.ask("T", Operation.SUBSCRIBE, "s1", DEAR)
-    assert trial.overlay.brokers["B1"].links["B2"].queue_length == 3
+    assert trial.overlay.brokers.cores["B1"].links["B2"].queue_length == 3
     restore(trial)
     trial.overlay.settle()
     trial.publish("Q", "q")

@@ -32,7 +32,7 @@ def test_publications_wait_while_publishers_are_held(trial: Scripted) -> None:
     trial.do("hold:full tick:release:3")
     for _ in range(3):
         trial.do("deliver")
-    assert trial.overlay.status()["B1"].held == 3
+    assert trial.overlay.brokers.status()["B1"].held == 3
     with pytest.raises(UnsettledError, match="3 timers or held requests are left after 1 seconds"):
         trial.overlay.settle(1.0)
     assert trial.ids("S") == []
@@ -40,7 +40,7 @@ def test_publications_wait_while_publishers_are_held(trial: Scripted) -> None:
     trial.do("deliver")
     trial.overlay.settle()
     assert trial.ids("S") == ["p2", "p3", "p4", "p5"]
-    assert trial.overlay.status()["B1"].held == 0
+    assert trial.overlay.brokers.status()["B1"].held == 0
 
 
 def test_other_sessions_go_on_and_order_within_one_is_kept(trial: Scripted) -> None:
@@ -49,7 +49,7 @@ def test_other_sessions_go_on_and_order_within_one_is_kept(trial: Scripted) -> N
     trial.sessions["P"].submit("P", Operation.UNADVERTISE, "a1")
     trial.sessions["S"].submit("S", Operation.UNSUBSCRIBE, "s1")
     trial.overlay.pass_time(1.0)
-    client = trial.overlay.brokers["B1"]._actions.clients
+    client = trial.overlay.brokers.cores["B1"]._actions.clients
     assert set(client["P"].advertisements) == {"a1"}, "behind a publication that waits"
     assert set(client["S"].subscriptions) == set()
 
@@ -60,7 +60,7 @@ def test_publishers_may_be_held_again_at_once(trial: Scripted) -> None:
     trial.do("deliver")
     trial.overlay.pass_time(2.0)
     assert trial.ids("S") == ["p2"]
-    assert trial.overlay.status()["B1"].held == 1
+    assert trial.overlay.brokers.status()["B1"].held == 1
     assert trial.overlay.events.pending == 1
 
 
@@ -69,7 +69,7 @@ def test_what_is_held_when_the_session_ends_is_not_waited_for(trial: Scripted, e
     trial.do("hold:full")
     trial.do("deliver")
     if end == "kill":
-        trial.overlay.kill("B1")
+        trial.overlay.brokers.kill("B1")
     else:
         trial.sessions["P"].close()
     trial.overlay.settle(1.0)
@@ -82,7 +82,7 @@ def test_a_refused_publication_was_never_accepted(trial: Scripted) -> None:
     trial.do("refuse:enough")
     trial.do("deliver")
     trial.overlay.settle()
-    status = trial.overlay.status()["B1"]
+    status = trial.overlay.brokers.status()["B1"]
     assert (status.published, status.rejected) == (1, 1)
     (refused,) = [record for record in trial.traces["B1"].records if record.event is Event.REFUSED]
     assert (refused.id, refused.text) == ("p1", "enough")

@@ -22,7 +22,7 @@ def test_an_awaited_timer_keeps_the_overlay_from_being_settled() -> None:
     trial.do("await:a:3 tick:b:7")
     assert trial.overlay.busy == ["B1"]
     assert trial.overlay.quiet_watch().quiet_for == 0
-    assert trial.overlay.status()["B1"].awaited_timers == 1
+    assert trial.overlay.brokers.status()["B1"].awaited_timers == 1
     assert trial.settled_after() == 3.0
     assert trial.overlay.busy == []
 
@@ -44,17 +44,17 @@ def test_a_timer_that_is_cancelled_or_replaced_is_not_awaited(end: str) -> None:
 def test_timers_of_a_killed_broker_are_not_awaited() -> None:
     trial = Scripted()
     trial.do("await:a:3")
-    trial.overlay.kill("B1")
+    trial.overlay.brokers.kill("B1")
     assert trial.overlay.events.pending == 0
-    trial.overlay.restart("B1")
+    trial.overlay.brokers.restart("B1")
     trial.overlay.settle(2.5)
 
 
 def test_timers_of_a_paused_broker_are_awaited_until_it_goes_on() -> None:
     trial = Scripted()
     trial.do("await:a:3")
-    trial.overlay.pause("B1")
+    trial.overlay.brokers.pause("B1")
     with pytest.raises(UnsettledError, match="1 timers or held requests are left after 10 seconds"):
         trial.overlay.settle(10.0)
-    trial.overlay.resume("B1")
+    trial.overlay.brokers.resume("B1")
     trial.overlay.settle(10.0)

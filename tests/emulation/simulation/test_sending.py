@@ -48,7 +48,7 @@ def test_a_message_whose_stream_broke_while_it_was_sent_has_left_the_queue_and_w
     trial.one_publisher_one_subscriber("B1", "B2")
     trial.publish("P", "p1")
     trial.overlay.pass_time(0.003)
-    trial.overlay.reset(B12)
+    trial.overlay.brokers.reset(B12)
     trial.overlay.settle()
     (sent,) = [record for record in trial.traces["B1"].of(Event.SENT) if record.id == "p1"]
     assert sent.written is None
@@ -80,7 +80,7 @@ def test_what_was_being_sent_when_the_stream_broke_travels_again() -> None:
     trial.publish("P", "p1")
     trial.publish("P", "p2")
     trial.overlay.pass_time(0.003)
-    trial.overlay.reset(B12)
+    trial.overlay.brokers.reset(B12)
     trial.overlay.settle()
     assert trial.ids("S") == ["p1", "p2"]
 
@@ -88,10 +88,10 @@ def test_what_was_being_sent_when_the_stream_broke_travels_again() -> None:
 def test_a_send_time_begins_and_ends_while_the_link_is_open() -> None:
     trial = Trial({("B1", "B2"): LinkProperties(delay=0.001)})
     trial.one_publisher_one_subscriber("B1", "B2")
-    trial.overlay.change(B12, CALLS)
+    trial.overlay.links.change(B12, CALLS)
     begin = max(trial.publish("P", f"slow{number}") for number in range(2))
     trial.overlay.settle()
-    trial.overlay.change(B12, LinkProperties(delay=0.001))
+    trial.overlay.links.change(B12, LinkProperties(delay=0.001))
     later = max(trial.publish("P", f"quick{number}") for number in range(2))
     trial.overlay.settle()
     delays = [time - (later if id.startswith("quick") else begin) for id, time in trial.notified["S"]]
@@ -100,9 +100,9 @@ def test_a_send_time_begins_and_ends_while_the_link_is_open() -> None:
 
 def test_a_broker_that_is_restarted_has_the_present_send_time() -> None:
     trial = Trial({("B1", "B2"): LinkProperties(delay=0.001)})
-    trial.overlay.change(B12, CALLS)
-    trial.overlay.kill("B1")
-    trial.overlay.restart("B1")
+    trial.overlay.links.change(B12, CALLS)
+    trial.overlay.brokers.kill("B1")
+    trial.overlay.brokers.restart("B1")
     trial.overlay.settle()
     trial.one_publisher_one_subscriber("B1", "B2")
     begin = trial.publish("P", "slow")
@@ -113,10 +113,10 @@ def test_a_broker_that_is_restarted_has_the_present_send_time() -> None:
 def test_a_broker_that_is_paused_has_the_send_time_once_it_continues() -> None:
     trial = Trial({("B1", "B2"): LinkProperties(delay=0.001)})
     trial.one_publisher_one_subscriber("B1", "B2")
-    trial.overlay.pause("B1")
-    trial.overlay.change(B12, CALLS)
-    assert trial.overlay.brokers["B1"].links["B2"].sending is None
-    trial.overlay.resume("B1")
+    trial.overlay.brokers.pause("B1")
+    trial.overlay.links.change(B12, CALLS)
+    assert trial.overlay.brokers.cores["B1"].links["B2"].sending is None
+    trial.overlay.brokers.resume("B1")
     trial.overlay.settle()
     begin = trial.publish("P", "slow")
     trial.overlay.settle()

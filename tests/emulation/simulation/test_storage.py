@@ -19,7 +19,7 @@ def _registered() -> Iterator[None]:
 
 
 def stored(trial: Scripted, broker: str = "B1") -> object:
-    return trial.overlay.tables()[broker]["stored"]
+    return trial.overlay.brokers.tables()[broker]["stored"]
 
 
 def test_a_restarted_broker_has_what_its_former_incarnations_stored() -> None:
@@ -27,8 +27,8 @@ def test_a_restarted_broker_has_what_its_former_incarnations_stored() -> None:
     trial.do("store:a:1 store:b:2 store:a:3 erase:c")
     trial.do("store:c:4 erase:b")
     for _ in range(2):
-        trial.overlay.kill("B1")
-        trial.overlay.restart("B1")
+        trial.overlay.brokers.kill("B1")
+        trial.overlay.brokers.restart("B1")
         trial.overlay.settle()
         assert stored(trial) == {"a": "3", "c": "4"}
     assert stored(trial, "B2") == {}

@@ -13,7 +13,8 @@ from broker_service.core.disturber import Disturber
 from emulation.fidelity import thresholds
 from emulation.planning.plan import make_plan
 from emulation.simulation.links import Direction
-from emulation.simulation.overlay import SimulatedOverlay
+from emulation.simulation.overlay_brokers import SimulatedBrokers
+from emulation.simulation.overlay_links import SimulatedLinks
 from emulation.simulation.run import simulate
 from record.fidelity import Check, FidelityVerdict
 from scenario.loading import load
@@ -72,11 +73,11 @@ def nothing(_: Any) -> Any:
 
 
 def one_direction(cut: Any) -> Any:
-    return lambda overlay, direction: cut(overlay, direction) if direction.source < direction.target else None
+    return lambda links, direction: cut(links, direction) if direction.source < direction.target else None
 
 
 def too_fast(change: Any) -> Any:
-    return lambda overlay, direction, given: change(overlay, direction, replace(given, delay=given.delay * 0.8))
+    return lambda links, direction, given: change(links, direction, replace(given, delay=given.delay * 0.8))
 
 
 def lossless(change: Any) -> Any:
@@ -84,9 +85,9 @@ def lossless(change: Any) -> Any:
 
 
 def resumes_early(pause: Any) -> Any:
-    def paused(overlay: Any, broker: str) -> None:
-        pause(overlay, broker)
-        overlay._after(0.4, lambda: overlay.resume(broker))
+    def paused(brokers: Any, broker: str) -> None:
+        pause(brokers, broker)
+        brokers._events.after(0.4, lambda: brokers.resume(broker))
 
     return paused
 
@@ -100,20 +101,20 @@ def test_faults_that_happen_as_planned_are_verified_one_and_all(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("owner", "method", "wrap", "named"),
     [
-        (SimulatedOverlay, "kill", nothing, "kill of B2 at 1.5 s: it runs on, as incarnation 1"),
-        (SimulatedOverlay, "stop_broker", nothing, "stop of B2 at 3 s: it runs on"),
-        (SimulatedOverlay, "pause", nothing, "pause of B5 at 1.5 s: it goes on working"),
-        (SimulatedOverlay, "pause", resumes_early, "pause of B5 at 1.5 s"),
-        (SimulatedOverlay, "resume", nothing, "resume of B5 at 2.5 s: it does nothing"),
-        (SimulatedOverlay, "slow", nothing, "slow of B3"),
-        (SimulatedOverlay, "cut", nothing, "link_down of B6->B1 at 5 s"),
-        (SimulatedOverlay, "cut", one_direction, "link_down of B5->B4 at 5 s"),
-        (SimulatedOverlay, "restore", nothing, "link_up of B6->B1 at 5.8 s: none of"),
-        (SimulatedOverlay, "change", nothing, "degrade of B3->B4 at 3 s: a delay of 5."),
-        (SimulatedOverlay, "change", too_fast, "degrade of B3->B4 at 3 s: a delay of 24."),
+        (SimulatedBrokers, "kill", nothing, "kill of B2 at 1.5 s: it runs on, as incarnation 1"),
+        (SimulatedBrokers, "stop", nothing, "stop of B2 at 3 s: it runs on"),
+        (SimulatedBrokers, "pause", nothing, "pause of B5 at 1.5 s: it goes on working"),
+        (SimulatedBrokers, "pause", resumes_early, "pause of B5 at 1.5 s"),
+        (SimulatedBrokers, "resume", nothing, "resume of B5 at 2.5 s: it does nothing"),
+        (SimulatedBrokers, "slow", nothing, "slow of B3"),
+        (SimulatedLinks, "cut", nothing, "link_down of B6->B1 at 5 s"),
+        (SimulatedLinks, "cut", one_direction, "link_down of B5->B4 at 5 s"),
+        (SimulatedLinks, "restore", nothing, "link_up of B6->B1 at 5.8 s: none of"),
+        (SimulatedLinks, "change", nothing, "degrade of B3->B4 at 3 s: a delay of 5."),
+        (SimulatedLinks, "change", too_fast, "degrade of B3->B4 at 3 s: a delay of 24."),
         (Direction, "change", lossless, "degrade of B5->B6 at 3 s: 0 of"),
-        (SimulatedOverlay, "corrupt", nothing, "corrupt of B3->B4 at 4.5 s: 0 of"),
-        (SimulatedOverlay, "reset", nothing, "reset of B2->B3 at 5 s: the stream of B2 to B3 stayed open"),
+        (SimulatedLinks, "corrupt", nothing, "corrupt of B3->B4 at 4.5 s: 0 of"),
+        (SimulatedBrokers, "reset", nothing, "reset of B2->B3 at 5 s: the stream of B2 to B3 stayed open"),
     ],
 )
 def test_faults_that_do_not_are_named(
@@ -141,7 +142,7 @@ def test_disturbed_messages_are_verified_from_the_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("owner", "method", "stub"),
     [
-        (SimulatedOverlay, "disturb", lambda *_: None),
+        (SimulatedBrokers, "disturb", lambda *_: None),
         (Disturber, "admitted", lambda disturber, neighbour, messages, *_: messages),
     ],
 )

@@ -7,8 +7,9 @@ from dataclasses import replace
 from emulation.network.relay.shaping import Shaper
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.links import Direction
-from emulation.simulation.overlay import SimulatedOverlay
+from emulation.simulation.overlay_brokers import SimulatedBrokers
 from emulation.simulation.overlay_link import SimulatedLink
+from emulation.simulation.overlay_links import SimulatedLinks
 from record.service_time import ServiceTime
 from scenario.workload.operations import OperationKind
 from tests.gauntlet import scenarios
@@ -169,20 +170,34 @@ _CRASH: dict[str, object] = {"at": "run+1s", "kill": "B4", "for": "2s"}
 _DONE_NOTHING = r"({verb}|fault).*(not|no effect|did)|(not|no effect).*({verb}|fault)"
 
 
+def _owner(method: str) -> type:
+    """The class of the simulator that has the method of a fault."""
+    return SimulatedBrokers if hasattr(SimulatedBrokers, method) else SimulatedLinks
+
+
+def _later(method: str, seconds: float) -> None:
+    """Has the method of a broker's fault do its work so much later."""
+
+    def act(original, self, broker) -> None:
+        self._events.after(seconds, lambda: original(self, broker))
+
+    around(SimulatedBrokers, method, act)
+
+
 def _does_nothing(name: str, method: str, fault: dict[str, object], base=scenarios.TID_FIXED, heal: str = "") -> None:
-    """Adds the row of a fault whose method of the simulated overlay does nothing, nor does what heals it."""
+    """Adds the row of a fault whose method of the simulator does nothing, nor does what heals it."""
     verb = next(key for key in fault if key not in ("at", "for"))
 
     def plant() -> None:
         for each in filter(None, (method, heal)):
-            around(SimulatedOverlay, each, lambda original, self, *arguments: None)
+            around(_owner(each), each, lambda original, self, *arguments: None)
 
     kind = {"partition": "link_down", "flap": "link_down"}.get(verb, verb)
     FAULTS.add(name, base.suffering(name, fault, run=_LONG), plant, _DONE_NOTHING.format(verb=kind))
 
 
 _does_nothing("a kill that does not kill", "kill", {"at": "run+1s", "kill": "B4", "for": "2s"}, heal="restart")
-_does_nothing("a stop that does not stop", "stop_broker", {"at": "run+1s", "stop": "B4", "for": "2s"}, heal="restart")
+_does_nothing("a stop that does not stop", "stop", {"at": "run+1s", "stop": "B4", "for": "2s"}, heal="restart")
 _does_nothing("a pause that does not pause", "pause", {"at": "run+1s", "pause": "B4", "for": "2s"}, heal="resume")
 _does_nothing("a cut that cuts nothing", "cut", {"at": "run+1s", "link_down": "busiest", "for": "2s"})
 _does_nothing(
@@ -215,9 +230,9 @@ _does_nothing(
 )
 def a_cut_that_is_not_healed_when_its_record_says_so() -> None:
     around(
-        SimulatedOverlay,
+        SimulatedLinks,
         "restore",
-        lambda original, self, direction: self._after(2.0, lambda: original(self, direction)),
+        lambda original, self, direction: self._events.after(2.0, lambda: original(self, direction)),
     )
 
 
@@ -226,8 +241,8 @@ def a_cut_that_is_not_healed_when_its_record_says_so() -> None:
     r"B4.*(kill|fault|not)|(kill|fault).*B4|B6.*(ended|end|restart|incarnation)",
 )
 def a_kill_that_hits_another_broker() -> None:
-    around(SimulatedOverlay, "kill", lambda original, self, broker: original(self, "B6"))
-    around(SimulatedOverlay, "restart", lambda original, self, broker: original(self, "B6"))
+    around(SimulatedBrokers, "kill", lambda original, self, broker: original(self, "B6"))
+    around(SimulatedBrokers, "restart", lambda original, self, broker: original(self, "B6"))
 
 
 @FAULTS.row(
@@ -235,7 +250,7 @@ def a_kill_that_hits_another_broker() -> None:
     r"B4.*(kill|fault|late|not)|(kill|fault).*B4",
 )
 def a_kill_that_comes_half_a_second_after_its_record() -> None:
-    around(SimulatedOverlay, "kill", lambda original, self, broker: self._after(0.5, lambda: original(self, broker)))
+    _later("kill", 0.5)
 
 
 @FAULTS.row(
@@ -246,7 +261,7 @@ def a_kill_that_comes_half_a_second_after_its_record() -> None:
 )
 def a_degradation_of_half_the_delay() -> None:
     around(
-        SimulatedOverlay,
+        SimulatedLinks,
         "change",
         lambda original, self, direction, properties: original(
             self, direction, replace(properties, delay=properties.delay / 2)
@@ -255,7 +270,7 @@ def a_degradation_of_half_the_delay() -> None:
 
 
 def _does_not_end(name: str, method: str, heal: str, suffering: scenarios.Scenario) -> None:
-    """Adds the row of a fault whose method of the simulated overlay sets each target once, so no heal undoes it."""
+    """Adds the row of a fault whose method of the simulator sets each target once, so no heal undoes it."""
 
     def plant() -> None:
         targets: set[object] = set()
@@ -265,7 +280,7 @@ def _does_not_end(name: str, method: str, heal: str, suffering: scenarios.Scenar
                 targets.add(target)
                 original(self, target, setting)
 
-        around(SimulatedOverlay, method, once)
+        around(_owner(method), method, once)
 
     FAULTS.add(name, suffering, plant, rf"{heal} of \S+ at")
 
@@ -304,23 +319,25 @@ def a_slow_broker_that_is_slow_by_half() -> None:
         halved = None if service_time is None else ServiceTime(mean=service_time.mean / 2)
         original(self, broker, halved)
 
-    around(SimulatedOverlay, "slow", slow)
+    around(SimulatedBrokers, "slow", slow)
 
 
 @FAULTS.row(scenarios.TID_FIXED, r"B5|ended|incarnation")
 def a_broker_that_crashes_and_comes_back_unplanned() -> None:
-    _in_the_run_phase(lambda overlay: overlay.kill("B5"), 0.5, lambda overlay: overlay.restart("B5"))
+    _in_the_run_phase(lambda overlay: overlay.brokers.kill("B5"), 0.5, lambda overlay: overlay.brokers.restart("B5"))
 
 
 @FAULTS.row(scenarios.TID_FIXED, r"B5.*(started|restart)")
 def a_broker_that_stops_and_comes_back_unplanned() -> None:
-    _in_the_run_phase(lambda overlay: overlay.stop_broker("B5"), 0.5, lambda overlay: overlay.restart("B5"))
+    _in_the_run_phase(lambda overlay: overlay.brokers.stop("B5"), 0.5, lambda overlay: overlay.brokers.restart("B5"))
 
 
 @FAULTS.row(scenarios.TID_FIXED, r"B1-B2 broke")
 def a_link_that_is_cut_and_comes_back_unplanned() -> None:
     _in_the_run_phase(
-        lambda overlay: overlay.link("B1", "B2").cut("B1"), 4.0, lambda overlay: overlay.link("B1", "B2").restore("B1")
+        lambda overlay: overlay.links.between("B1", "B2").cut("B1"),
+        4.0,
+        lambda overlay: overlay.links.between("B1", "B2").restore("B1"),
     )
 
 
@@ -338,17 +355,17 @@ def _in_the_run_phase(fail, seconds, come_back) -> None:
             publications += 1
             if publications == 1:
                 overlay = self._overlay
-                overlay._after(0.5, lambda: fail(overlay))
-                overlay._after(0.5 + seconds, lambda: come_back(overlay))
+                overlay.events.after(0.5, lambda: fail(overlay))
+                overlay.events.after(0.5 + seconds, lambda: come_back(overlay))
 
     around(ClientNodes, "issue", issue)
 
 
 @FAULTS.row(scenarios.TID_FIXED.suffering("a crash", _CRASH, run=_LONG), r"restart of B4.*(not|incarnation|process)")
 def a_restart_that_does_nothing() -> None:
-    around(SimulatedOverlay, "restart", lambda original, self, broker: None)
+    around(SimulatedBrokers, "restart", lambda original, self, broker: None)
 
 
 @FAULTS.row(scenarios.TID_FIXED.suffering("a crash", _CRASH, run=_LONG), r"restart of B4")
 def a_restart_that_comes_a_second_after_its_record() -> None:
-    around(SimulatedOverlay, "restart", lambda original, self, broker: self._after(1.0, lambda: original(self, broker)))
+    _later("restart", 1.0)

@@ -13,7 +13,7 @@ from broker_service.errors import RejectedError
 from broker_service.messages import Operation, Outcome
 from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.tid.router import TidRouter
-from emulation.simulation.overlay import SimulatedOverlay
+from emulation.simulation.open_sessions import OpenSessions
 from emulation.simulation.sessions import SimulatedSession
 from tests.gauntlet import scenarios
 from tests.gauntlet.model import Area
@@ -318,7 +318,7 @@ def clients_do_not_subscribe_again() -> None:
 
 @CLIENT_LIBRARY.row(_KILLED, LOST + "|" + _REFUSED + "|" + _UNCONFIRMED)
 def sessions_never_come_back_after_a_crash() -> None:
-    around(SimulatedOverlay, "_reconnect", lambda original, self, session, broker: None)
+    around(OpenSessions, "_connect", lambda original, self, session, broker: None)
 
 
 @CLIENT_LIBRARY.row(scenarios.GRYPHON, r"was not announced|^start not announced")

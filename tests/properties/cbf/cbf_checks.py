@@ -42,7 +42,7 @@ def nothing_remains(case: Case, protocol: str) -> None:
     """Forwarding tables are empty when all subscriptions are withdrawn, and tables of advertisements likewise."""
     outcome = ended(case, protocol)
     standing = {span.kind for span in history(case).spans if span.end == NEVER}
-    for name, broker in outcome.overlay.brokers.items():
+    for name, broker in outcome.overlay.brokers.cores.items():
         tables = broker.tables()
         directions, advertisements = tables["forwarding_table"], tables["advertisements"]
         assert isinstance(directions, dict)

@@ -14,7 +14,7 @@ def nothing_remains(case: Case, protocol: str) -> None:
     outcome = ended(case, protocol)
     if any(span.kind == "subscribe" and span.end == NEVER for span in history(case).spans):
         return
-    for name, broker in outcome.overlay.brokers.items():
+    for name, broker in outcome.overlay.brokers.cores.items():
         tables = broker.tables()
         if tables["late"] or tables["latecomers"]:
             raise BrokenError(f"{name} still has {tables['late']} and {tables['latecomers']}", outcome, protocol)

@@ -36,7 +36,7 @@ def arrangement_does_not_matter(case: Case, protocol: str) -> None:
 def nothing_remains(case: Case, protocol: str) -> None:
     """No broker has a composite subscription, a partial match or a part when everything has been withdrawn."""
     outcome = ended(case, protocol)
-    for name, broker in outcome.overlay.brokers.items():
+    for name, broker in outcome.overlay.brokers.cores.items():
         for table, left in broker.tables().items():
             if table in (COMPOSITE_SUBSCRIPTIONS, PARTIAL_MATCHES, "publication_routing_table") and left:
                 raise BrokenError(f"{name} still has in its {table}: {left}", outcome, protocol)

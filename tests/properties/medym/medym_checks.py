@@ -41,7 +41,7 @@ def nothing_remains(case: Case, protocol: str) -> None:
     outcome = ended(case, protocol)
     if any(span.kind == "subscribe" and span.end == NEVER for span in history(case).spans):
         return
-    for name, broker in outcome.overlay.brokers.items():
+    for name, broker in outcome.overlay.brokers.cores.items():
         if left := broker.tables()["subscription_sums"]:
             raise BrokenError(f"{name} still has the sums {left}", outcome, protocol)
 
@@ -51,7 +51,7 @@ def advertisers_alone_know_subscriptions(case: Case, protocol: str) -> None:
     outcome = ended(case, protocol)
     homes = {step.client: step.broker for step in case.steps if isinstance(step, ClientStep)}
     standing = [span for span in history(case).spans if span.end == NEVER]
-    for name, broker in outcome.overlay.brokers.items():
+    for name, broker in outcome.overlay.brokers.cores.items():
         offers = [span.text for span in standing if span.kind == "advertise" and homes[span.client] == name]
         expected: dict[str, set[str]] = defaultdict(set)
         for span in standing:

@@ -104,7 +104,7 @@ def vectors_are_the_truth(case: Case, protocol: str) -> None:
     """Once the overlay is quiet, every cluster index vector says just which clusters have a matching subscription; and
     every subscription is known all over its cluster, with the way to its subscriber, and nowhere else."""
     outcome, truth = ended(case, protocol), Truth(case)
-    for name, broker in outcome.overlay.brokers.items():
+    for name, broker in outcome.overlay.brokers.cores.items():
         tables: Mapping[str, Any] = broker.tables()
         for host in case.brokers:
             kept = _of_host(tables["cluster_link_table"], host)
@@ -125,7 +125,7 @@ def vectors_are_the_truth(case: Case, protocol: str) -> None:
 def nothing_remains(case: Case, protocol: str) -> None:
     """Both tables are empty when everything has been taken back."""
     outcome = ended(case, protocol)
-    for name, broker in outcome.overlay.brokers.items():
+    for name, broker in outcome.overlay.brokers.cores.items():
         for table in ("cluster_link_table", "publication_routing_table"):
             if left := broker.tables()[table]:
                 raise BrokenError(f"{name} still has in its {table}: {left}", outcome, protocol)

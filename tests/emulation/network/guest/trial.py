@@ -20,7 +20,7 @@ from emulation.network.model import LinkDriver, NetworkError  # noqa: E402
 from emulation.network.namespaces import in_namespace, run_in_namespace  # noqa: E402
 from emulation.network.network import EmulatedNetwork  # noqa: E402
 from emulation.network.probing.probes import LinkProbe  # noqa: E402
-from topology.link_properties import Link, LinkProperties  # noqa: E402
+from topology.link_properties import Link, LinkDirection, LinkProperties  # noqa: E402
 from topology.model import Broker, Overlay  # noqa: E402
 
 FINIT_MODULE = 313
@@ -84,7 +84,7 @@ def complaint_after(network: EmulatedNetwork, tc: str) -> str:
     done = run_in_namespace(network.pid("B"), ["tc", *tc.format(interface).split()])
     assert done.returncode == 0, done.stderr
     try:
-        network._links["A", "B"].verify()
+        network._parts.links["A", "B"].verify()
     except NetworkError as error:
         return str(error)
     return ""
@@ -118,10 +118,10 @@ def order_of_arrival(network: EmulatedNetwork, packets: int) -> list[int]:
 def arrivals_under_damage(network: EmulatedNetwork, packets: int) -> list[int]:
     """The arrivals of `packets` damaged packets from B to A, and of as many undamaged ones after them."""
     with from_b_to_a(network) as (sender, receiver):
-        network.corrupt("B", "A", 1.0)
+        network.corrupt(LinkDirection("B", "A"), 1.0)
         for number in range(packets):
             sender.send(number.to_bytes(2, "big") + bytes(1000))
-        network.corrupt("B", "A", 0.0)
+        network.corrupt(LinkDirection("B", "A"), 0.0)
         for number in range(packets, 2 * packets):
             sender.send(number.to_bytes(2, "big") + bytes(1000))
         arrived = [int.from_bytes(receiver.recv(2), "big")]
@@ -134,10 +134,10 @@ def arrivals_across_a_cut(network: EmulatedNetwork, packets: int) -> list[int]:
     """The arrivals of `packets` packets from B to A while that direction is cut, and of as many after it is
     restored."""
     with from_b_to_a(network) as (sender, receiver):
-        network.cut("B", "A")
+        network.cut(LinkDirection("B", "A"))
         for number in range(packets):
             sender.send(number.to_bytes(2, "big"))
-        network.restore("B", "A")
+        network.restore(LinkDirection("B", "A"))
         for number in range(packets, 2 * packets):
             sender.send(number.to_bytes(2, "big"))
         arrived = [int.from_bytes(receiver.recv(2), "big")]
@@ -150,17 +150,17 @@ def findings(missing_module: str) -> Findings:
     drivers = {str(trial.driver): trial.usable for trial in usable_drivers()}
     with EmulatedNetwork(OVERLAY, "guest", LinkDriver.NETEM) as network:
         idle = network.probe()
-        network.cut("B", "A")
+        network.cut(LinkDirection("B", "A"))
         cut = network.probe_under_load([LINKS[0]])
-        network.restore("B", "A")
-        network.change("B", "C", LinkProperties(delay=0.035, rate=0.5e6))
+        network.restore(LinkDirection("B", "A"))
+        network.change(LinkDirection("B", "C"), LinkProperties(delay=0.035, rate=0.5e6))
         later = network.probe()
         restored, changed = later[:2], later[2:]
         across_cut = arrivals_across_a_cut(network, 20)
         undamaged = arrivals_under_damage(network, 100)
-        network.change("B", "A", replace(LINKS[0].backward, jitter=0.010))
+        network.change(LinkDirection("B", "A"), replace(LINKS[0].backward, jitter=0.010))
         order = order_of_arrival(network, 100)
-        network.change("B", "A", LINKS[0].backward)
+        network.change(LinkDirection("B", "A"), LINKS[0].backward)
         delay = "qdisc change dev {} parent 5:1 handle 10: netem delay 10ms limit 1000000 rate 100gbit"
         tampered = complaint_after(network, delay)
         removed = complaint_after(network, "qdisc del dev {} root")

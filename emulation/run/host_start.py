@@ -1,0 +1,167 @@
+"""The start of a variant on this host: its network, then its brokers, then its clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from emulation.drivers.driver import DriverConfig
+from emulation.fidelity import Measurements
+from emulation.live_overlay import BrokerStatus, UnsettledError
+from emulation.network.model import LinkDriver
+from emulation.network.network import EmulatedNetwork
+from emulation.planning.plan import DriverInput, VariantPlan, write_driver_inputs
+from emulation.run.context import HostRunContext
+from emulation.run.drivers import Drivers
+from emulation.run.host_share import HostShare
+from emulation.run.observation import link_checks
+from emulation.run.processor_sampling import ProcessorSampler, no_sampling, sampling_request
+from emulation.runtimes.host_brokers import Hosting
+from emulation.runtimes.host_overlay import HostOverlay, host_configs
+from emulation.runtimes.patience import Patience, busy_processors
+from record.errors import HostError
+from record.files import log_file
+
+TICK = 0.5
+"""Seconds between two looks at brokers and drivers."""
+_CONNECT_WITHIN = 30.0
+_CONNECT_WITHIN_EACH = 1.0
+"""Seconds that all brokers, and each further one, get to start and to connect."""
+
+
+class HostStart:
+    """Makes what a variant, or this host's share of it, consists of, one part after another."""
+
+    def __init__(
+        self, context: HostRunContext, plan: VariantPlan, share: HostShare, measured: Measurements, exits: ExitStack
+    ) -> None:
+        """`plan` is dilated; what is made is entered into `exits`, which remove it."""
+        self._context = context
+        self._plan = plan
+        self._share = share
+        self._measured = measured
+        self._exits = exits
+        self._brokers = share.hosted(plan.overlay)
+        self.links = [link for link in plan.wired.links if share.brokers & {link.a, link.b}]
+        """Links with an end on this host, those that appear later among them."""
+
+    def network(self, driver: LinkDriver) -> EmulatedNetwork:
+        """The network with its links, probed; those that appear later are removed. All hosts go on together."""
+        snapshot = self._context.snapshot
+        snapshot.brokers = len(self._brokers)
+        snapshot.links = len(self.links) - len(self._plan.later_pairs)
+        network = self._exits.enter_context(self._emulated_network(driver))
+        self._share.rendezvous.wait_for_all("wired", self._context.interrupt.wait)
+        self._context.interrupt.check()
+        self._context.doing(f"probing {len(self.links)} links")
+        self._measured.links += link_checks(network.probe(), "before", self._measured.time_dilation)
+        for a, b in self._plan.later_pairs:
+            network.remove(a, b)
+        self._share.rendezvous.wait_for_all("probed", self._context.interrupt.wait)
+        self._context.interrupt.check()
+        return network
+
+    def brokers(self, network: EmulatedNetwork) -> HostOverlay:
+        """The brokers, each connected to its neighbours."""
+        context, plan = self._context, self._plan
+        context.doing("starting brokers")
+        hosting = Hosting(
+            runtime=context.runtime,
+            network=network,
+            namespace=network.pid,
+            check_network=network.check,
+            sockets=context.paths.socket,
+            directory=context.paths.variant(plan.name),
+            resources=plan.resources,
+            wait=context.interrupt.wait,
+        )
+        configs = host_configs(
+            plan.overlay, plan.broker_settings, context.paths.run_id, context.runtime.files, wired=plan.wired
+        )
+        overlay = HostOverlay(plan.overlay, configs, hosting, brokers=self._brokers, on_status=self._show)
+        self._exits.callback(overlay.stop)
+        overlay.start()
+        context.doing("waiting for brokers to connect")
+        try:
+            overlay.await_links(self._connect_within)
+        except UnsettledError as error:
+            raise HostError(f"while brokers started: {error}; see their logs in {context.paths.logs}") from error
+        return overlay
+
+    def clients(self, note_ended: Callable[[], None]) -> Drivers:
+        """The driver processes, connected to their clients' brokers; `note_ended` notes brokers that have ended."""
+        context, share = self._context, self._share
+        context.doing("connecting clients")
+        directory = context.paths.variant(self._plan.name)
+        inputs = write_driver_inputs(self._plan.workload, directory, share.brokers, share.suffix)
+        context.snapshot.publications = sum(given.publications for given in inputs)
+        configs = [(given.name, self._write_driver(given)) for given in inputs]
+        drivers = self._exits.enter_context(Drivers(configs, context.paths.run_id, context.journal))
+        patience = Patience(self._connect_within)
+        while not drivers.ready:
+            note_ended()
+            if patience.has_ended(drivers.connected):
+                reasons = [f"clients cannot connect to {', '.join(drivers.awaited)}", busy_processors()]
+                raise HostError("; ".join([*filter(None, reasons), f"see {context.paths.directory}"]))
+            context.interrupt.wait(TICK / 5)
+        return drivers
+
+    def sample_processors(self, network: EmulatedNetwork) -> None:
+        """Samples processors until brokers stop, on a kernel that can tell."""
+        reason = no_sampling()
+        self._measured.no_processor_times = reason
+        if reason:
+            return
+        pids = {broker: network.pid(broker) for broker in self._brokers}
+        request = sampling_request(self._context.paths, self._plan.name, pids)
+        self._exits.enter_context(ProcessorSampler(request, self._context.paths.run_id, self._context.journal))
+
+    def _emulated_network(self, driver: LinkDriver) -> EmulatedNetwork:
+        context = self._context
+        context.doing("making network namespaces")
+        context.paths.make_socket_directories(self._brokers)
+        sandboxes = context.runtime.sandboxes(self._brokers)
+        context.interrupt.check()
+        context.doing("wiring and shaping links")
+        return EmulatedNetwork(
+            self._plan.wired,
+            context.paths.run_id,
+            driver,
+            sandboxes,
+            context.journal,
+            seed=self._plan.scenario.seed,
+            tunnels=self._share.tunnels,
+        )
+
+    def _show(self, statuses: Mapping[str, BrokerStatus]) -> None:
+        snapshot = self._context.snapshot
+        snapshot.brokers_up = len(statuses)
+        snapshot.links_up = sum(status.links_up for status in statuses.values()) // 2
+        self._context.display.refresh()
+
+    @property
+    def _connect_within(self) -> float:
+        """Slower links take longer to open, too."""
+        return _CONNECT_WITHIN * self._measured.time_dilation + _CONNECT_WITHIN_EACH * len(self._brokers)
+
+    def _write_driver(self, given: DriverInput) -> Path:
+        """Writes a driver's configuration; returns its path."""
+        paths = self._context.paths
+        limits = self._plan.scenario.brokers.limits
+        config = DriverConfig(
+            name=given.name,
+            variant=self._plan.name,
+            log=str(log_file(paths.logs, given.name)),
+            brokers={broker: f"unix:{paths.socket(broker)}" for broker in sorted(given.brokers)},
+            operations=str(given.path),
+            message_bytes=limits.message_bytes,
+            reconnect_first=limits.reconnect_first,
+            reconnect_last=limits.reconnect_last,
+            keeps_accepted=self._plan.promises.keeps_accepted,
+        )
+        path = paths.variant(self._plan.name) / f"{given.name}.json"
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
+        return path
