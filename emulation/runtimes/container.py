@@ -12,34 +12,30 @@ alone: the log as a single file, so that it can be written to but not replaced.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import docker
 import docker.errors
 import requests
 from docker.types import LogConfig, Mount, Ulimit
 
-from emulation.host.journal import Journal, Resource
-from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, identify
+from emulation.host.journal import Journal
+from emulation.host.processes import ProcessIdentity, await_end, identify
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.network.nodes import IPV6_SETTINGS
+from emulation.runtimes.containers import Containers, docker_errors
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from record.files import log_file
 from topology.link_properties import BrokerId
 
-RUN_LABEL = "brokerlab.run"
-BROKER_LABEL = "brokerlab.broker"
 CONFIG_MOUNT, SOCKET_MOUNT, LOG_MOUNT, STORED_MOUNT = "/etc/brokerlab", "/run/brokerlab", "/logs", "/var/lib/brokerlab"
 
-_PARALLEL = 8
-"""Docker requests at a time; more only queue up in the daemon."""
 _SANDBOX_PROCESSES, _SANDBOX_MEMORY = 32, 64 * 1024 * 1024
 """A sandbox only sleeps, but the container runtime's own first process, a threaded one, starts within these bounds."""
 
@@ -47,9 +43,6 @@ _CPU_PERIOD = 100_000
 """Microseconds after which a quota is refilled: the kernel's default."""
 _LEAST_QUOTA = 1_000
 """Microseconds that the kernel takes for a quota at least."""
-
-Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
 
 
 class ContainerRuntime:
@@ -59,15 +52,13 @@ class ContainerRuntime:
 
     def __init__(self, client: docker.DockerClient, image: str, run_paths: RunPaths, journal: Journal) -> None:
         self._api: Any = client.api
-        self._image = image
         self._run_paths = run_paths
-        self._journal = journal
         self._storage = StorageDirectories(run_paths, journal)
         self._sandboxes: dict[BrokerId, str] = {}
         self._processes: dict[BrokerId, ProcessIdentity] = {}
         self._paused: set[BrokerId] = set()
         self._quotas: dict[BrokerId, int] = {}
-        self._pool = _pool()
+        self._containers = Containers(client, image, run_paths, journal)
 
     def __enter__(self) -> Self:
         return self
@@ -76,26 +67,25 @@ class ContainerRuntime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._processes.clear()
-        self._pool.shutdown(cancel_futures=True)  # what an interrupted call still makes would come after its removal
-        self._pool = _pool()
+        self._containers.finish_calls()  # what an interrupted call still makes would come after its removal
         try:
-            self._each(self._remove, [self._name(broker) for broker in self._sandboxes])
+            self._containers.each(self._containers.remove, [self._name(broker) for broker in self._sandboxes])
         finally:
             try:
-                self._each(self._remove, list(self._sandboxes.values()))
+                self._containers.each(self._containers.remove, list(self._sandboxes.values()))
             finally:
                 self._sandboxes.clear()
-                self._pool.shutdown()
+                self._containers.finish_calls()
                 self._storage.remove()
 
     def sandboxes(self, brokers: Sequence[BrokerId]) -> Mapping[BrokerId, int]:
         surplus = [broker for broker in self._sandboxes if broker not in brokers]
-        self._each(self._remove, [self._sandboxes.pop(broker) for broker in surplus])
+        self._containers.each(self._containers.remove, [self._sandboxes.pop(broker) for broker in surplus])
         missing = [broker for broker in brokers if broker not in self._sandboxes]
         for broker in missing:
             self._sandboxes[broker] = f"{self._name(broker)}-sandbox"
-        self._each(self._create_sandbox, missing)
-        pids = self._each(lambda broker: self._pid(self._sandboxes[broker]), brokers)
+        self._containers.each(self._create_sandbox, missing)
+        pids = self._containers.each(lambda broker: self._containers.pid(self._sandboxes[broker]), brokers)
         return dict(zip(brokers, pids, strict=True))
 
     def files(self, broker: BrokerId) -> BrokerFiles:
@@ -111,7 +101,7 @@ class ContainerRuntime:
             launch.write_config()
             self._storage.provide(launch, self._run_paths.users.of(launch.broker))
             self._run_paths.provide_log(launch.broker)
-        self._each(self._start_one, launches)
+        self._containers.each(self._start_one, launches)
 
     def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
         # Signals go to the processes and not through Docker, which starts a program for each, and all at once, because
@@ -122,7 +112,7 @@ class ContainerRuntime:
         for broker in self._paused & stopping.keys():  # a paused one handles SIGTERM only once it goes on
             self._unpause(broker)
         await_end(list(stopping.values()), within)
-        self._each(lambda broker: self._end(self._name(broker)), brokers)
+        self._containers.each(lambda broker: self._containers.end(self._name(broker)), brokers)
 
     def kill(self, broker: BrokerId) -> None:
         self._processes.pop(broker, None)
@@ -163,7 +153,7 @@ class ContainerRuntime:
         return f"brokerlab-{self._run_paths.run_id}-{broker}"
 
     def _create_sandbox(self, broker: BrokerId) -> None:
-        self._run(
+        self._containers.run(
             self._sandboxes[broker],
             broker,
             ["sleep", "infinity"],
@@ -185,7 +175,7 @@ class ContainerRuntime:
         broker, resources = launch.broker, launch.resources
         self._paused.discard(broker)
         self._quotas[broker] = _quota(resources.cpu)
-        self._remove(self._name(broker))
+        self._containers.remove(self._name(broker))
         config = self._api.create_host_config(
             network_mode=f"container:{self._sandboxes[broker]}",
             read_only=True,
@@ -206,68 +196,16 @@ class ContainerRuntime:
             ],
         )
         command = ["python", "-m", BROKER_PROGRAM, f"{CONFIG_MOUNT}/broker.json"]
-        self._run(self._name(broker), broker, command, config)
-        pid = self._pid(self._name(broker))
+        self._containers.run(self._name(broker), broker, command, config)
+        pid = self._containers.pid(self._name(broker))
         if (identity := identify(pid) if pid else None) is None:
             raise HostError(f"{self.ending(broker)}, right after its start")
         self._processes[broker] = identity
-
-    def _run(self, name: str, broker: BrokerId, command: list[str], host_config: object, **options: object) -> None:
-        self._journal.creating(Resource.CONTAINER, name)
-        user = self._run_paths.users.of(broker)
-        with docker_errors(f"start container {name}"):
-            self._api.create_container(
-                self._image,
-                entrypoint=command[:1],
-                command=command[1:],
-                name=name,
-                user=f"{user}:{user}",
-                labels={"brokerlab": "1", RUN_LABEL: self._run_paths.run_id, BROKER_LABEL: broker},
-                environment={RUN_VARIABLE: self._run_paths.run_id},
-                detach=True,
-                host_config=host_config,
-                **options,
-            )
-            self._api.start(name)
-
-    def _pid(self, name: str) -> int:
-        with docker_errors(f"inspect container {name}"):
-            return int(self._api.inspect_container(name)["State"]["Pid"])
 
     def _unpause(self, broker: BrokerId) -> None:
         self._paused.discard(broker)
         with docker_errors(f"resume broker {broker}"):
             self._api.unpause(self._name(broker))
-
-    def _end(self, name: str) -> None:
-        """Kills a container that still runs. Returns when Docker knows that it has ended."""
-        try:
-            self._api.stop(name, timeout=0)
-        except docker.errors.NotFound:
-            return
-        except docker.errors.DockerException as error:
-            raise HostError(f"cannot stop container {name}: {explain(error)}") from error
-
-    def _remove(self, name: str) -> None:
-        try:
-            self._api.remove_container(name, force=True, v=True)
-        except docker.errors.NotFound:
-            pass
-        except docker.errors.DockerException as error:
-            raise HostError(f"cannot remove container {name}: {explain(error)}") from error
-        self._journal.removed(Resource.CONTAINER, name)
-
-    def _each(self, function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
-        """Calls side by side; all are awaited, then the first failure is raised."""
-        futures = [self._pool.submit(function, item) for item in items]
-        failures = [failure for future in futures if (failure := future.exception()) is not None]
-        if failures:
-            raise failures[0]
-        return [future.result() for future in futures]
-
-
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_PARALLEL, thread_name_prefix="docker")
 
 
 def _quota(cores: float | None) -> int:
@@ -277,33 +215,3 @@ def _quota(cores: float | None) -> int:
 
 def _mount(target: str, source: Path, *, read_only: bool = False) -> Mount:
     return Mount(target, str(source), type="bind", read_only=read_only)
-
-
-class docker_errors:  # noqa: N801 - used as a verb's context
-    """Turns an error of Docker into a `HostError` that names the attempt."""
-
-    def __init__(self, attempt: str) -> None:
-        self._attempt = attempt
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, docker.errors.ImageNotFound):
-            raise HostError(
-                f"cannot {self._attempt}: the broker image is missing; build it with `make image`"
-            ) from error
-        if isinstance(error, docker.errors.DockerException | OSError):
-            raise HostError(f"cannot {self._attempt}: {explain(error)}") from error
-
-
-def explain(error: Exception) -> str:
-    """One line for an error of Docker, with the remedy where one is known."""
-    text = (getattr(error, "explanation", None) or str(error)).strip().splitlines()[0]
-    if "is already in use" in text:
-        return f"{text} Remove or rename it; `brokerlab clean` removes what dead runs left."
-    if "no space left" in text:
-        return f"{text}. Make room where Docker keeps its data, then run again."
-    return str(text)

@@ -28,6 +28,8 @@ SMALL = 40
 """Lines below which a module counts as small."""
 LONG_FUNCTION = 50
 """Lines above which a function counts as long."""
+MANY_METHODS = 20
+"""Methods above which a class knows too much."""
 UNCLEAR_WORDS = (
     *("What", "How", "Whether", "Where", "When", "Which", "Who", "Whose"),
     *("Those", "That", "The same", "As", "By", "Of", "So", "In which", "None", "See the module"),
@@ -109,12 +111,22 @@ def _sizes(sources: list[Source], root: Path) -> list[Figure]:
         Figure("largest package", f"{largest}, {share / lines.total():.1%} of the product's lines"),
         Figure("longest module", f"{longest.name}, {longest.lines} lines"),
         Figure.count(f"functions over {LONG_FUNCTION} lines", chain.from_iterable(map(_long_functions, sources))),
+        Figure.count(f"classes of over {MANY_METHODS} methods", chain.from_iterable(map(_large_classes, sources))),
     ]
 
 
 def _long_functions(source: Source) -> list[str]:
     long = [node for node in _functions(source) if (node.end_lineno or 0) - node.lineno + 1 > LONG_FUNCTION]
     return [f"{source.name}.{node.name}" for node in long]
+
+
+def _large_classes(source: Source) -> list[str]:
+    classes = (node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef))
+    return [f"{source.name}.{node.name}" for node in classes if len(_methods(node)) > MANY_METHODS]
+
+
+def _methods(node: ast.ClassDef) -> list[ast.stmt]:
+    return [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def _functions(source: Source) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -175,7 +175,7 @@ class WronglyWired(EmulatedNetwork):
 
     def start(self) -> None:
         super().start()
-        link, side = self._direction("B1", "B2")
+        link, side = self._parts.direction("B1", "B2")
         asked = link.names.link.forward
         assert asked.rate is not None
         link.change(side, replace(asked, delay=asked.delay + 0.003, rate=asked.rate / 2))

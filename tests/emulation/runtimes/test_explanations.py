@@ -5,7 +5,7 @@ from __future__ import annotations
 import docker.errors
 import pytest
 
-from emulation.runtimes.container import docker_errors, explain
+from emulation.runtimes.containers import docker_errors, explain
 from emulation.runtimes.interface import Ending
 from record.errors import HostError
 
