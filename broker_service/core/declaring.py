@@ -7,22 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Generic
 
 from broker_service.core.actions import ActionExecutor
 from broker_service.core.session import Client, Content, Declared
 from broker_service.core.surroundings import Surroundings
 from broker_service.errors import RejectedError
-from broker_service.language import Advertisement, ContentError
+from broker_service.language import ContentError
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import decode_composite
-from broker_service.language.wire import decode_predicates, decode_subscription
+from broker_service.language.wire import decode_advertisement, decode_subscription
 from broker_service.messages import ClientId, ClientRequest
 from broker_service.routing.interface import Action, Actions
-
-_ALIKE = 16
-"""Advertisements that are kept once they were decoded, because many clients make the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ class Declarations:
     def __init__(self, surroundings: Surroundings, actions: ActionExecutor) -> None:
         router = actions.router
         self.advertisements = Declaring(
-            "advertisement", _advertisement, self._new_id, _advertisements, router.advertise, router.unadvertise
+            "advertisement", decode_advertisement, self._new_id, _advertisements, router.advertise, router.unadvertise
         )
         self.subscriptions = Declaring(
             "subscription", decode_subscription, self._new_id, _subscriptions, router.subscribe, router.unsubscribe
@@ -120,11 +116,6 @@ class Declarations:
         for part in self._composites.remove(client, name):
             actions += self._router.unsubscribe(part.client, part.id)
         return actions
-
-
-@lru_cache(maxsize=_ALIKE)
-def _advertisement(body: bytes) -> Advertisement:
-    return Advertisement(decode_predicates(body))
 
 
 def _own_name(request: ClientRequest) -> str:

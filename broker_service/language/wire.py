@@ -20,6 +20,7 @@ from broker_service.language.model import (
     MAX_ADVERTISED_PREDICATES,
     MAX_ATTRIBUTES,
     MAX_INTEGER_DIGITS,
+    Advertisement,
     ContentError,
     Predicate,
     Publication,
@@ -33,9 +34,9 @@ from broker_service.language.model import (
 _INT64_LOW, _INT64_HIGH = -(1 << 63), (1 << 63) - 1
 
 _KEPT: Final = 4_096
-"""Small subscriptions that are kept once they were decoded."""
+"""Small advertisements, and small subscriptions, that are kept once they were decoded."""
 _SMALL: Final = 256
-"""Bytes of a small subscription, at most, so that those that are kept take few megabytes."""
+"""Bytes of a small one, at most, so that those that are kept take few megabytes."""
 
 
 def encode_publication(publication: Publication) -> bytes:
@@ -108,12 +109,25 @@ def decode_predicates(data: bytes) -> tuple[Predicate, ...]:
     return tuple(predicates)
 
 
+def decode_advertisement(data: bytes) -> Advertisement:
+    """The advertisement these bytes encode. Raises `ContentError`.
+
+    A small one is decoded once in a process, because many clients make the same and the tables of many brokers hold it.
+    """
+    return _small_advertisement(data) if len(data) <= _SMALL else Advertisement(decode_predicates(data))
+
+
 def decode_subscription(data: bytes) -> Subscription:
     """The subscription these bytes encode. Raises `ContentError`.
 
     A small one is decoded once in a process, because many clients and brokers have the same.
     """
     return _small_subscription(data) if len(data) <= _SMALL else Subscription(decode_predicates(data))
+
+
+@lru_cache(maxsize=_KEPT)
+def _small_advertisement(data: bytes) -> Advertisement:
+    return Advertisement(decode_predicates(data))
 
 
 @lru_cache(maxsize=_KEPT)

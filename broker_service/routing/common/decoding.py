@@ -46,7 +46,7 @@ def header_decoder(kind: type[_Header] | UnionType, most_bytes: int = MOST_HEADE
 def decode_advertisement(body: bytes) -> Advertisement:
     """The advertisement in the body of a message."""
     try:
-        return Advertisement(wire.decode_predicates(body))
+        return wire.decode_advertisement(body)
     except ContentError as error:
         raise MalformedMessageError(str(error)) from None
 

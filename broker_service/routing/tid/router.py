@@ -28,6 +28,7 @@ and all subscriptions whose trees lead to it. State that is not announced again 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
@@ -208,7 +209,7 @@ class TidRouter(DispatchingRouter):
         When that one comes from this broker's last hop of the tree, two brokers hang below each other, and the tree is
         given up.
         """
-        path = decode_advertise(message.header).path
+        path = tuple(map(sys.intern, decode_advertise(message.header).path))
         root, _ = split_id(message.id)
         if self._is_void(message.id):
             return []
@@ -249,7 +250,7 @@ class TidRouter(DispatchingRouter):
         home, number = split_id(message.id)
         if self._incarnations.is_former(home) or home == self._home:
             return []
-        tids = {tid: self._is_void(tid) for tid in header.tids}
+        tids = {sys.intern(tid): self._is_void(tid) for tid in header.tids}
         known = self._subscriptions.get(message.id)
         entry = known or SubscriptionRow(message.id, message.body, home, number, header.client, False)
         if any(self._advertisements.is_local(tid) for tid in tids):

@@ -20,14 +20,14 @@ from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, Kind, Message
-from broker_service.routing.common.decoding import decode_subscription, encode_header
+from broker_service.routing.common.decoding import decode_advertisement, decode_subscription, encode_header
 from broker_service.routing.interface import RouterContext, Send
 from broker_service.routing.medym.mesh import Mesh
 from broker_service.routing.medym.messages import Confirmation, Multicast, decode_multicast
 from broker_service.routing.medym.multicast.decisions import Decisions
 from broker_service.routing.medym.multicast.destination_lists import encode_list
 from broker_service.routing.medym.options import MedymOptions
-from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements, decoded_advertisement
+from broker_service.routing.medym.subscriptions.advertisements import KnownAdvertisements
 from broker_service.routing.medym.subscriptions.exchange import Exchange
 from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
 from broker_service.routing.medym.subscriptions.told_subscriptions import Telling, TellingServers, ToldServers
@@ -51,7 +51,7 @@ class AdvertisedExchange(Exchange):
         """`sums` are those that publications are matched against, `incarnation_of` the latest known one of a server."""
         self.own = OwnSum()
         self.others = self._advertisements = KnownAdvertisements()
-        self.decoded = decoded_advertisement
+        self.decoded = decode_advertisement
         self._mesh = mesh
         self._number = mesh.numbers[context.broker]
         self._incarnation = context.incarnation

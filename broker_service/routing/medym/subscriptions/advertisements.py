@@ -12,14 +12,11 @@ from broker_service.language.relations import intersects
 from broker_service.routing.common.decoding import decode_advertisement, decode_subscription
 from broker_service.routing.medym.sums import SumChange
 
-decoded_advertisement = lru_cache(maxsize=4096)(decode_advertisement)
-"""Decodes an advertisement, once for several servers that have it. Raises `MalformedMessageError`."""
-
 
 @lru_cache(maxsize=1 << 16)
 def _intersect(advertisement: bytes, subscription: bytes) -> bool:
     """True when some publication conforms to an advertisement and matches a subscription."""
-    return intersects(decoded_advertisement(advertisement), decode_subscription(subscription))
+    return intersects(decode_advertisement(advertisement), decode_subscription(subscription))
 
 
 class KnownAdvertisements:
@@ -32,7 +29,7 @@ class KnownAdvertisements:
     def change(self, server: int, change: SumChange) -> None:
         """Applies a change of a server's advertisements. Raises `MalformedMessageError` for what cannot be decoded."""
         for advertisement in change.added:
-            decoded_advertisement(advertisement)
+            decode_advertisement(advertisement)
         held = self._held.setdefault(server, {})
         held.update(dict.fromkeys(change.added))
         for advertisement in change.withdrawn:

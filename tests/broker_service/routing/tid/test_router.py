@@ -287,3 +287,18 @@ def test_a_malformed_header_is_dropped_and_counted() -> None:
     for kind in Kind:
         overlay.brokers["B1"].receive("B2", [Message(kind, "x", b"\xff", b"\xff\x00garbage", 1)])
     assert overlay.brokers["B1"].dropped >= 4
+
+
+def test_tables_of_many_brokers_share_advertisements_and_the_names_in_them() -> None:
+    """The tables of a thousand brokers hold a million rows."""
+    overlay = CoreOverlay([("B1", "B2"), ("B2", "B3"), ("B3", "B4")])
+    overlay.attach("P", "B1")
+    overlay.attach("S", "B4")
+    overlay.advertise("P", "a", above(0))
+    overlay.subscribe("S", "s", above(0))
+    overlay.settle()
+    (row,), (next_row,) = (overlay.brokers[name]._router._advertisements for name in ("B3", "B4"))  # type: ignore[attr-defined]
+    assert row.advertisement is next_row.advertisement
+    assert all(one is other for one, other in zip(row.path, next_row.path, strict=False))
+    (bound,), (next_bound,) = (overlay.brokers[name]._router._subscriptions for name in ("B2", "B3"))  # type: ignore[attr-defined]
+    assert all(one is other for one, other in zip(bound.tids, next_bound.tids, strict=True))
