@@ -24,6 +24,7 @@ from broker_service.language.model import shortened
 from broker_service.messages import (
     MOST_IN_DOUBT,
     SUBSCRIBING,
+    BrokerFrame,
     ClientEvent,
     ClientId,
     ClientRequest,
@@ -166,6 +167,13 @@ class ClientRequests:
                 unacknowledged.append(queue[0])
             taken.append(queue.popleft())
         return taken
+
+    def receive(self, frame: BrokerFrame) -> None:
+        """A frame of the broker has come, other than its welcome."""
+        for event in frame.events:
+            self.answer(event)
+        if frame.acknowledged:
+            self.acknowledge(frame.acknowledged)
 
     def acknowledge(self, number: int) -> None:
         """The broker has accepted all publications up to this number, but for those that it rejected before."""

@@ -143,12 +143,9 @@ class ClientSession:
 
     def receive(self, frame: BrokerFrame) -> None:
         """A further frame from the stream."""
-        for event in frame.events:
-            self._requests.answer(event)
-        if frame.acknowledged:
-            self._requests.acknowledge(frame.acknowledged)
-            if self._requests.waiting and self._stream is not None:
-                self._stream.wake()
+        self._requests.receive(frame)
+        if frame.acknowledged and self._requests.waiting and self._stream is not None:
+            self._stream.wake()
 
     # The stream
 

@@ -11,16 +11,31 @@ from broker_service.core.progress import Progress
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
 from broker_service.language.relations import conforms
-from broker_service.messages import ClientEvent, ClientId, ClientRequest, Outcome
+from broker_service.messages import (
+    ACKNOWLEDGE_WITHIN,
+    ACKNOWLEDGED_AT_ONCE,
+    BrokerFrame,
+    ClientEvent,
+    ClientId,
+    ClientRequest,
+    Outcome,
+)
 from record.callbacks import do_nothing
+from record.time_units import SECOND
 
+FRAMES_AT_ONCE: Final = 16
+"""Frames that are made together; further events wait in the session, where they are counted."""
+
+_ACKNOWLEDGE_AFTER: Final = round(ACKNOWLEDGE_WITHIN * SECOND)
 _NOTIFIED: Final = Outcome.NOTIFIED  # looked up once: in Python 3.11 an enumeration's member takes 0.1 us
 
 Content = TypeVar("Content", Advertisement, Subscription, CompositeSubscription)
 
 
 class Session:
-    """One stream of a session: the events that wait for it. `on_waiting` is called whenever an event was queued.
+    """One stream of a session, without I/O: the events that wait for it, the frames that carry them, acknowledgements.
+
+    `on_waiting` is called whenever there may be a frame to write; the shell then takes `next_frames`.
 
     Notifications have one bound and answers another, like messages of a link: a client that is flooded still gets the
     answers to its operations, because it waits for them. A notification that finds no room is dropped; an answer that
@@ -46,7 +61,11 @@ class Session:
         """Greatest number of a publication that this stream has brought, repeats included, and that was handled."""
         self.acknowledged = 0
         """Greatest number up to which the client was told that publications were handled."""
+        self.wake_at: int | None = None
+        """The time in nanoseconds of the next call of `wake`, by which a late acknowledgement is written."""
         self.dropped = 0
+        self._acknowledging = False
+        """True when the next frame behind all events acknowledges."""
         self._limit = limit
         self._most_bytes = most_bytes
         self._events: deque[ClientEvent] = deque()
@@ -57,15 +76,34 @@ class Session:
     def waiting(self) -> int:
         return len(self._events)
 
-    @property
-    def unacknowledged(self) -> int:
-        """Requests, about, that were handled since the last acknowledgement."""
-        return self.handled - self.acknowledged
+    def plan_acknowledgement(self, now: int) -> None:
+        """Decides when to acknowledge what was handled by now: at once, or at `wake_at`."""
+        unacknowledged = self.handled - self.acknowledged  # requests, about
+        if not unacknowledged or self._acknowledging:
+            return
+        if unacknowledged >= ACKNOWLEDGED_AT_ONCE:
+            self._acknowledge_soon()
+        elif self.wake_at is None:
+            self.wake_at = now + _ACKNOWLEDGE_AFTER
 
-    def acknowledge(self) -> int:
-        """The number to acknowledge now, behind all events so far, because rejections must not come after it."""
-        self.acknowledged = self.handled
-        return self.acknowledged
+    def wake(self, now: int) -> None:
+        """Does what is due."""
+        if self.wake_at is not None and now >= self.wake_at:
+            self._acknowledge_soon()
+
+    def next_frames(self, batch: int, largest: int) -> Sequence[BrokerFrame]:
+        """Frames that may be written now, of at most `batch` events and about `largest` bytes each. An acknowledgement
+        comes behind all events, because rejections must not come after it."""
+        frames: list[BrokerFrame] = []
+        while self._events and len(frames) < FRAMES_AT_ONCE:
+            frames.append(BrokerFrame(self.take(batch, largest)))
+        if self._events:
+            self.on_waiting()
+        elif self._acknowledging:
+            self._acknowledging = False
+            self.acknowledged = self.handled
+            frames.append(BrokerFrame(acknowledged=self.acknowledged))
+        return frames
 
     def put(self, event: ClientEvent) -> bool:
         """Queues an event; drops and counts it, and returns False, when the session does not read."""
@@ -101,6 +139,11 @@ class Session:
             taken.append(event)
         self._bytes -= size
         return taken
+
+    def _acknowledge_soon(self) -> None:
+        self.wake_at = None
+        self._acknowledging = True
+        self.on_waiting()
 
 
 class SessionNames:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 from broker_service.config import Limits
 from broker_service.core.broker import Broker
 from broker_service.grpc_shell.service import Service
 from broker_service.links.backlog import LOOK_AFTER, LOOKS, has_backlog
-from broker_service.messages import ACKNOWLEDGE_WITHIN, ACKNOWLEDGED_AT_ONCE, ClientRequest, Operation
+from broker_service.messages import BrokerFrame, ClientRequest, Operation
 from broker_service.service.service_queue import Handler
-from broker_service.transport.duplex import Duplex
+from broker_service.transport.duplex import Duplex, seconds_until
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.stream import Stream
-from broker_service.transport.wire import (
-    decode_client_frame,
-    encode_acknowledgement,
-    encode_broker_frames,
-    encode_welcome,
-)
-
-FRAMES_AT_ONCE = 16
-"""Frames taken from a session's queue together; further events wait in the queue, where they are counted."""
+from broker_service.transport.wire import decode_client_frame, encode_broker_frame
 
 BESIDE_BACKLOGS = 16
 """Requests that are submitted together while there is a backlog of control messages."""
@@ -59,9 +52,9 @@ class SessionStream(Duplex):
         """Bytes of each, about."""
         self._waits = False
         """True when the next requests wait for backlogs behind this broker."""
-        self._welcomed = False
-        self._acknowledging: asyncio.TimerHandle | None = None
-        self._acknowledge_now = False
+        self._welcome: Sequence[BrokerFrame] = (BrokerFrame(welcome=broker.welcome),)
+        """The frame that the stream begins with, until it is written."""
+        self._timer: asyncio.TimerHandle | None = None
 
     def on_frame(self, data: bytes) -> None:
         frame = decode_client_frame(data)
@@ -108,19 +101,10 @@ class SessionStream(Duplex):
         self._service.submit(self._handler, part, self._request_size * len(part))
 
     def next_frames(self) -> Sequence[bytes]:
-        if not self._welcomed:
-            self._welcomed = True
-            self.wake()
-            return [encode_welcome(self._broker.welcome)]
-        session = self.session
+        welcome, self._welcome = self._welcome, ()
         frames: list[bytes] = []
-        while len(frames) < FRAMES_AT_ONCE and (events := session.take(self._batch, self._largest)):
-            frames += encode_broker_frames(events, self._largest)
-        if self._acknowledge_now and not session.waiting:
-            self._acknowledge_now = False
-            frames.append(encode_acknowledgement(session.acknowledge()))
-        if session.waiting:
-            self.wake()
+        for frame in (*welcome, *self.session.next_frames(self._batch, self._largest)):
+            frames += encode_broker_frame(frame, self._largest)
         return frames
 
     def stop_handling(self) -> None:
@@ -130,8 +114,8 @@ class SessionStream(Duplex):
     def end(self) -> None:
         """Closes the session: the broker withdraws its clients' advertisements and subscriptions."""
         self._ended = True
-        if self._acknowledging is not None:
-            self._acknowledging.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._broker.sessions.close(self.session)
 
     @property
@@ -148,11 +132,15 @@ class SessionStream(Duplex):
         self._acknowledge_later()
 
     def _acknowledge_later(self) -> None:
-        session = self.session
-        if session.unacknowledged >= ACKNOWLEDGED_AT_ONCE:
-            self._acknowledge()
-        elif session.unacknowledged and self._acknowledging is None:
-            self._acknowledging = self._loop.call_later(ACKNOWLEDGE_WITHIN, self._acknowledge)
+        """Has `_wake_session` called when the session asks for it."""
+        self.session.plan_acknowledgement(time.monotonic_ns())
+        if (at := self.session.wake_at) is not None and self._timer is None:
+            self._timer = self._loop.call_later(seconds_until(at), self._wake_session)
+
+    def _wake_session(self) -> None:
+        self._timer = None
+        self.session.wake(time.monotonic_ns())
+        self._acknowledge_later()
 
     def _end_unread(self) -> None:
         """Ends the stream of a client that does not read its answers; it repeats its requests on the next one."""
@@ -167,10 +155,3 @@ class SessionStream(Duplex):
             self._broker.sessions.resume(self.session)
             self._acknowledge_later()
         self._resumed.set()
-
-    def _acknowledge(self) -> None:
-        if self._acknowledging is not None:
-            self._acknowledging.cancel()
-            self._acknowledging = None
-        self._acknowledge_now = True
-        self.wake()

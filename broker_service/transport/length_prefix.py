@@ -7,7 +7,7 @@ import struct
 from broker_service.transport.status import RpcError, StatusCode
 
 _PREFIX = struct.Struct(">BI")
-_PREFIX_BYTES = _PREFIX.size
+PREFIX_BYTES = _PREFIX.size
 _pack, _unpack = _PREFIX.pack, _PREFIX.unpack_from
 
 
@@ -31,16 +31,16 @@ class MessageSplitter:
 
         Raises `RpcError` for a compressed message or one that is too large; nothing may be read after that.
         """
-        if not self._rest and len(data) >= _PREFIX_BYTES and self._length(data, 0) == len(data) - _PREFIX_BYTES:
-            return [data[_PREFIX_BYTES:]]
+        if not self._rest and len(data) >= PREFIX_BYTES and self._length(data, 0) == len(data) - PREFIX_BYTES:
+            return [data[PREFIX_BYTES:]]
         rest, messages = self._rest, []
         rest += data
         begin = 0
-        while len(rest) - begin >= _PREFIX_BYTES:
-            end = begin + _PREFIX_BYTES + self._length(rest, begin)
+        while len(rest) - begin >= PREFIX_BYTES:
+            end = begin + PREFIX_BYTES + self._length(rest, begin)
             if end > len(rest):
                 break
-            messages.append(bytes(rest[begin + _PREFIX_BYTES : end]))
+            messages.append(bytes(rest[begin + PREFIX_BYTES : end]))
             begin = end
         del rest[:begin]
         return messages

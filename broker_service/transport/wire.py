@@ -131,24 +131,14 @@ def decode_broker_frame(data: bytes) -> BrokerFrame:
     return BrokerFrame(events, welcome, frame.acknowledged)
 
 
-def encode_broker_frames(events: Sequence[ClientEvent], largest: int) -> list[bytes]:
-    return _split(events, largest, _broker_frame)
-
-
-def encode_acknowledgement(number: int) -> bytes:
-    """A frame that acknowledges all publications up to a number."""
-    return pb.BrokerFrame(acknowledged=number).SerializeToString()
-
-
-def encode_welcome(welcome: Welcome) -> bytes:
-    """The broker's first frame on a stream."""
-    return pb.BrokerFrame(
-        welcome=pb.Welcome(
-            incarnation=welcome.incarnation,
-            recognises_repeats=welcome.recognises_repeats,
-            announces_starts=welcome.announces_starts,
-        )
-    ).SerializeToString()
+def encode_broker_frame(frame: BrokerFrame, largest: int) -> list[bytes]:
+    """One frame, or several where one would be too large; the last one acknowledges."""
+    parts = _split(frame.events, largest, _events_frame) if frame.events else []
+    if frame.welcome is not None:
+        parts.append(_welcome_frame(frame.welcome))
+    if frame.acknowledged:
+        parts.append(pb.BrokerFrame(acknowledged=frame.acknowledged).SerializeToString())
+    return parts
 
 
 def _publications(event: pb.ClientEvent) -> tuple[ConstituentPublication, ...]:
@@ -228,7 +218,17 @@ def _client_frame(requests: Sequence[ClientRequest]) -> bytes:
     return frame.SerializeToString()
 
 
-def _broker_frame(events: Sequence[ClientEvent]) -> bytes:
+def _welcome_frame(welcome: Welcome) -> bytes:
+    return pb.BrokerFrame(
+        welcome=pb.Welcome(
+            incarnation=welcome.incarnation,
+            recognises_repeats=welcome.recognises_repeats,
+            announces_starts=welcome.announces_starts,
+        )
+    ).SerializeToString()
+
+
+def _events_frame(events: Sequence[ClientEvent]) -> bytes:
     frame = pb.BrokerFrame()
     add = frame.events.add
     for item in events:

@@ -17,18 +17,22 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, LinkUser
 from broker_service.links.states import State
 from broker_service.messages import Message
+from broker_service.transport.frames import HEADER_BYTES
+from broker_service.transport.length_prefix import PREFIX_BYTES
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.links import Direction
 from emulation.simulation.server import SimulatedServer
 from record.callbacks import do_nothing
 from record.time_units import SECOND
 
-FRAME_BYTES: Final = 16
-"""Bytes of a frame's own: the headers of HTTP/2 (9) and gRPC (5), the acknowledgement (about 2)."""
-MESSAGE_BYTES: Final = 13
-"""Bytes of a message in a frame, besides its id, body and header."""
-STAMP_BYTES: Final = 9
-"""Bytes of a publication's stamp (`Message.published`), on a host that has been up for hours or months."""
+HEADERS: Final = HEADER_BYTES + PREFIX_BYTES
+"""Bytes around the content of a frame: the headers of HTTP/2 and of gRPC."""
+
+CLOCK_BYTES: Final = 9
+"""Bytes of a field with a time of the run's clock, on a host that has been up for a week to two years. Times of a
+simulated run begin at 0 and would be shorter."""
+
+_KIND_BYTES: Final = 2
 
 
 class BrokerProcess(Protocol):
@@ -256,13 +260,8 @@ class LinkEnd:
     def _send(self, frame: LinkFrame) -> None:
         opposite, direction, events = self._opposite, self._direction, self._events
         assert opposite is not None and direction is not None and isinstance(frame, MessageFrame)
-        size = FRAME_BYTES
-        for message in frame.messages:
-            size += MESSAGE_BYTES + len(message.id) + len(message.body) + len(message.header) + len(message.label)
-            if message.published:
-                size += STAMP_BYTES
         if direction.up:
-            arrival = direction.arrival(events.now, size, self._process.latency())
+            arrival = direction.arrival(events.now, frame_size(frame), self._process.latency())
             events.at(arrival, partial(opposite._receive, self.opposite_stream, frame, direction.left_at))
         else:
             self._undelivered.append(partial(opposite._receive, self.opposite_stream, frame))
@@ -308,3 +307,60 @@ class LinkEnd:
         if stream == self.stream and not self.hold(self._open.wake):
             self._session.wake(self._events.now)
             self._attend(stream)
+
+
+def frame_size(frame: LinkFrame) -> int:
+    """Bytes of a frame. One that is too large for its receiver, which real brokers divide, counts as a whole.
+
+    The rules are those of protocol buffers: a field with its default value takes no byte; any other takes one for its
+    number, those of a varint for its value or length, and its content. A call for each field would take as long as all
+    else that a simulated link does with a frame.
+    """
+    if isinstance(frame, Hello):
+        size = _hello_size(frame)
+        return HEADERS + 1 + _varint_size(size) + size
+    total = HEADERS
+    for message in frame.messages:
+        size = _KIND_BYTES
+        if id := message.id:
+            length = len(id) if id.isascii() else len(id.encode())
+            size += length + (2 if length < 0x80 else 1 + _varint_size(length))
+        if length := len(message.body):
+            size += length + (2 if length < 0x80 else 3 if length < 0x4000 else 1 + _varint_size(length))
+        if length := len(message.header):
+            size += length + (2 if length < 0x80 else 3 if length < 0x4000 else 1 + _varint_size(length))
+        if hops := message.hops:
+            size += 2 if hops < 0x80 else 1 + _varint_size(hops)
+        if message.published:
+            size += CLOCK_BYTES
+        if label := message.label:
+            length = len(label) if label.isascii() else len(label.encode())
+            size += length + (2 if length < 0x80 else 1 + _varint_size(length))
+        total += size + (2 if size < 0x80 else 3 if size < 0x4000 else 1 + _varint_size(size))
+    if acknowledged := frame.acknowledged:
+        total += 2 if acknowledged < 0x80 else 3 if acknowledged < 0x4000 else 1 + _varint_size(acknowledged)
+    if frame.probe is not None:
+        total += 2 + CLOCK_BYTES + (0 if frame.probe.echo is None else CLOCK_BYTES)
+    return total
+
+
+def _hello_size(hello: Hello) -> int:
+    numbers = hello.incarnation, hello.neighbour_incarnation, hello.handled, hello.appearance
+    return _text_size(hello.broker) + _text_size(hello.protocol) + sum(map(_number_size, numbers))
+
+
+def _text_size(text: str) -> int:
+    """Bytes of a field with this text."""
+    length = len(text.encode())
+    return 1 + _varint_size(length) + length if length else 0
+
+
+def _number_size(number: int) -> int:
+    """Bytes of a field with this number."""
+    if number < 0x80:
+        return 2 if number else 0
+    return 1 + _varint_size(number)
+
+
+def _varint_size(number: int) -> int:
+    return 1 if number < 0x80 else (number.bit_length() + 6) // 7

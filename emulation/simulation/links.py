@@ -82,7 +82,8 @@ class Direction:
 
         `latency` is the time that its ends add, in nanoseconds.
         """
-        arrival = self._packet(now, size if size < SEGMENT_BYTES else SEGMENT_BYTES)
+        packet = size if size < SEGMENT_BYTES else SEGMENT_BYTES
+        arrival = leaves if (leaves := self._shaper.admit(now, packet + PACKET_OVERHEAD)) >= 0 else self._again(now)
         while (size := size - SEGMENT_BYTES) > 0:
             arrival = max(arrival, self._packet(now, min(size, SEGMENT_BYTES)))
         self.left_at = arrival if arrival > self.left_at else self.left_at

@@ -18,7 +18,7 @@ from broker_service.config import Limits
 from broker_service.links.frames import Hello
 from broker_service.links.session import MISSED_HEARTBEATS, RefusedError
 from emulation.simulation.event_queue import EventQueue
-from emulation.simulation.link_end import FRAME_BYTES, LinkEnd
+from emulation.simulation.link_end import LinkEnd, frame_size
 from emulation.simulation.links import Direction
 from record.time_units import SECOND
 from topology.link_properties import BrokerId, Link, LinkProperties
@@ -173,7 +173,7 @@ class SimulatedLink:
             self._failed(broker, dialler)
             return
         number, hello = dialler.dial()
-        arrival = self._directions[broker].arrival(self._events.now, FRAME_BYTES, 0)
+        arrival = self._directions[broker].arrival(self._events.now, frame_size(hello), 0)
         self._events.at(arrival, partial(self._answer, broker, dialler, listener, number, hello))
 
     def _answer(self, broker: BrokerId, dialler: LinkEnd, listener: LinkEnd, number: int, hello: Hello) -> None:
@@ -189,7 +189,7 @@ class SimulatedLink:
             self.connect_soon()
             return
         stream = self._stream = Stream(broker, number, accepted)
-        arrival = back.arrival(self._events.now, FRAME_BYTES, 0)
+        arrival = back.arrival(self._events.now, frame_size(answer), 0)
         self._events.at(arrival, partial(self._open, dialler, listener, stream, answer))
         self._note_silences()
 

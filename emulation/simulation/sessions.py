@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
 
 from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.core.session import Session
 from broker_service.links.backoff import BackOff
-from broker_service.messages import (
-    ACKNOWLEDGE_WITHIN,
-    ACKNOWLEDGED_AT_ONCE,
-    ClientEvent,
-    ClientId,
-    ClientRequest,
-    Operation,
-)
+from broker_service.messages import BrokerFrame, ClientEvent, ClientId, ClientRequest, Operation
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.event_queue import EventQueue
 from record.callbacks import do_nothing
 from record.time_units import SECOND
-
-_ACKNOWLEDGE_AFTER: Final = round(ACKNOWLEDGE_WITHIN * SECOND)
-"""Nanoseconds."""
-
-EVENTS_AT_ONCE: Final = 64
-"""Events in one frame at most."""
 
 
 class SimulatedSession:
@@ -65,14 +51,12 @@ class SimulatedSession:
         self._name = name
         self._held = 0
         """Requests that the broker holds back."""
-        self._acknowledging = False
-        """True while the time runs after which the broker acknowledges."""
-        self._acknowledging_now = False
-        """True while an acknowledgement is on its way."""
         self._broker: SimulatedBroker | None = None
         self._session: Session | None = None
         self._sending = False
-        self._reading = False
+        self._writing = False
+        """True while a call of `_write` is yet to come."""
+        self._wake_at: int | None = None
         self._arrival = 0
         self._return = 0
 
@@ -93,10 +77,11 @@ class SimulatedSession:
         self.connections += 1
         self._requests.begin(broker.core.welcome)
         self._broker = broker
-        self._sending = self._reading = self._acknowledging = self._acknowledging_now = False
+        self._sending = self._writing = False
+        self._wake_at = None
         self._session = broker.core.sessions.open()
         broker.core.sessions.name(self._session, self._name)
-        self._session.on_waiting = self._notify
+        self._session.on_waiting = self._wake
         self._session.on_released = partial(self._events.soon, partial(self._resume, broker, self._session))
         self.on_up()
         self._send()
@@ -132,12 +117,13 @@ class SimulatedSession:
             self._down_since = self._events.now
             self._count_held(0)
             self.on_down()
-            self._events.at(self._next_arrival(), partial(broker.core.sessions.close, session))
+            self._arrival = max(self._arrival, self._events.now + self._submit_latency())
+            self._events.at(self._arrival, partial(broker.core.sessions.close, session))
 
     # To the broker
 
     def _send(self) -> None:
-        if self._session is not None and not self._sending and self._requests.waiting:
+        if self._session is not None and not self._sending:
             self._sending = True
             self._events.soon(partial(self._flush, self._session))
 
@@ -146,8 +132,10 @@ class SimulatedSession:
         if session is not self._session or self._broker is None:
             return
         self._sending = False
+        events = self._events
         while requests := self._requests.take():
-            self._events.at(self._next_arrival(), partial(self._submit, self._broker, session, requests))
+            self._arrival = arrival = max(self._arrival, events.now + self._submit_latency())
+            events.at(arrival, partial(self._submit, self._broker, session, requests))
 
     def _submit(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
         if broker.held is not None:
@@ -169,51 +157,50 @@ class SimulatedSession:
     def _after_handling(self, session: Session) -> None:
         if (session.held or self._held) and session is self._session:
             self._count_held(len(session.held))
-        if session.unacknowledged >= ACKNOWLEDGED_AT_ONCE and not self._acknowledging_now:
-            self._acknowledging_now = True
-            self._events.at(max(self._return, self._events.now), partial(self._acknowledge, session))
-        elif session.unacknowledged and not self._acknowledging:
-            self._acknowledging = True
-            self._events.background(self._events.now + _ACKNOWLEDGE_AFTER, partial(self._acknowledge_later, session))
+        session.plan_acknowledgement(self._events.now)
+        if session.wake_at != self._wake_at:
+            self._wake_at = session.wake_at
+            if self._wake_at is not None:
+                self._events.background(self._wake_at, partial(self._wake_session, session))
 
     def _count_held(self, held: int) -> None:
         self._events.pending += held - self._held
         self._held = held
 
-    def _acknowledge_later(self, session: Session) -> None:
-        if session is self._session:
-            self._acknowledging = False
-            if session.unacknowledged:
-                self._acknowledge(session)
-
-    def _acknowledge(self, session: Session) -> None:
-        """Acknowledges behind all events that wait."""
-        if session is not self._session:
-            return
-        if session.waiting:
-            self._events.at(max(self._return, self._events.now + 1), partial(self._acknowledge, session))
-        else:
-            self._acknowledging_now = False
-            self._requests.acknowledge(session.acknowledge())
-            self._send()
-
-    def _next_arrival(self) -> int:
-        self._arrival = max(self._arrival, self._events.now + self._submit_latency())
-        return self._arrival
-
     # From the broker
 
-    def _notify(self) -> None:
-        if not self._reading and self._session is not None:
-            self._reading = True
-            self._return = max(self._return, self._events.now + self._notify_latency())
-            self._events.at(self._return, partial(self._read, self._session))
+    def _wake(self) -> None:
+        """Has frames written with all that the present call puts into the queue."""
+        if not self._writing and self._session is not None:
+            self._writing = True
+            self._events.soon(partial(self._write, self._session))
 
-    def _read(self, session: Session) -> None:
-        if session is not self._session:
+    def _write(self, session: Session) -> None:
+        """Sends all frames that are due."""
+        broker = self._broker
+        if session is not self._session or broker is None:
             return
-        self._reading = False
-        for event in session.take(EVENTS_AT_ONCE):
-            self._requests.answer(event)
-        if session.waiting:
-            self._notify()
+        if broker.held is not None:
+            broker.held.append(partial(self._write, session))
+            return
+        limits, events = broker.config.limits, self._events
+        self._writing = False
+        for frame in session.next_frames(limits.batch, limits.message_bytes):
+            self._return = max(self._return, events.now + self._notify_latency())
+            events.at(self._return, partial(self._receive, session, frame))
+
+    def _receive(self, session: Session, frame: BrokerFrame) -> None:
+        if session is self._session:
+            self._requests.receive(frame)
+            if frame.acknowledged and self._requests.waiting:
+                self._send()
+
+    def _wake_session(self, session: Session) -> None:
+        broker = self._broker
+        if session is not self._session or broker is None:
+            return
+        if broker.held is not None:
+            broker.held.append(partial(self._wake_session, session))
+        else:
+            session.wake(self._events.now)
+            self._after_handling(session)

@@ -98,14 +98,14 @@ PUBLICATION: Sequence[Process] = (
             Step(f"{_TID}.publications.Publications.receive", "reads destinations, not the content", "Deliver"),
             Step(f"{_ACTIONS}._deliver", "makes an event for each session", "ClientEvent"),
             Step("broker_service.core.session.Session.put", "queues the event", "on_waiting"),
-            Step(f"{_SHELL}.session_stream.SessionStream.next_frames", "fills a frame", "encode_broker_frames"),
+            Step(f"{_SHELL}.session_stream.SessionStream.next_frames", "fills a frame", "encode_broker_frame"),
         ),
         "gRPC stream of the client: BrokerFrame",
     ),
     Process(
         "subscriber's client",
         (
-            Step(f"{_CLIENT}.client_session.ClientSession.receive", "decodes the frame", "answer"),
+            Step(f"{_CLIENT}.client_session.ClientSession.receive", "decodes the frame", "receive"),
             Step(f"{_CLIENT}.client.Session._on_notification", "decodes the content"),
             Step(f"{_CLIENT}.client.Client.notify", "the application iterates over it", "put"),
         ),

@@ -24,6 +24,7 @@ from broker_service.messages import (
     Outcome,
     Welcome,
 )
+from record.time_units import SECOND
 from tests.broker_service.loopback import QUOTES, STOCKS, quote
 from tests.broker_service.manual_timers import ManualTimers
 from tests.broker_service.overlay import ListTrace
@@ -88,16 +89,13 @@ class FirstHop:
     def handle(self, stream: Stream) -> None:
         if stream.to_broker:
             self.broker.sessions.handle(stream.session, stream.to_broker.popleft())
-            events = stream.session.take(10_000)
-            stream.to_client.append(BrokerFrame(events, acknowledged=stream.session.acknowledge()))
+            stream.session.plan_acknowledgement(0)
+            stream.session.wake(SECOND)
+            stream.to_client += stream.session.next_frames(10_000, 1 << 20)
 
     def read(self) -> None:
         if self.stream.to_client:
-            frame = self.stream.to_client.popleft()
-            for event in frame.events:
-                self.requests.answer(event)
-            if frame.acknowledged:
-                self.requests.acknowledge(frame.acknowledged)
+            self.requests.receive(self.stream.to_client.popleft())
 
     def cut(self) -> None:
         self.broken.append(self.stream)

@@ -32,12 +32,10 @@ from broker_service.transport.wire import (
     decode_client_frame,
     decode_hello,
     decode_link_frame,
-    encode_acknowledgement,
-    encode_broker_frames,
+    encode_broker_frame,
     encode_client_frames,
     encode_link_frame,
     encode_session,
-    encode_welcome,
 )
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -82,19 +80,21 @@ def test_client_frames(requests: list[ClientRequest], largest: int) -> None:
     assert fits(frames, largest, [len(part.requests) for part in decoded])
 
 
-@given(EVENTS, LARGEST)
-def test_broker_frames(events: list[ClientEvent], largest: int) -> None:
-    frames = encode_broker_frames(events, largest)
+@given(EVENTS, NUMBER, LARGEST)
+def test_broker_frames(events: list[ClientEvent], acknowledged: int, largest: int) -> None:
+    """An acknowledgement comes behind all events."""
+    frames = encode_broker_frame(BrokerFrame(events, acknowledged=acknowledged), largest)
     decoded = [decode_broker_frame(frame) for frame in frames]
     assert [event for part in decoded for event in part.events] == events
-    assert {part.acknowledged for part in decoded} == {0}
+    assert [part.acknowledged for part in decoded if not part.events] == ([acknowledged] if acknowledged else [])
+    assert {part.acknowledged for part in decoded if part.events} <= {0}
     assert fits(frames, largest, [len(part.events) for part in decoded])
 
 
 def test_the_first_frames_of_a_session() -> None:
     for welcome in (Welcome(3), Welcome(1, recognises_repeats=True), Welcome(1, announces_starts=True)):
-        assert decode_broker_frame(encode_welcome(welcome)) == BrokerFrame([], welcome)
-    assert decode_broker_frame(encode_acknowledgement(7)) == BrokerFrame([], acknowledged=7)
+        [frame] = encode_broker_frame(BrokerFrame(welcome=welcome), 1)
+        assert decode_broker_frame(frame) == BrokerFrame([], welcome)
     assert decode_client_frame(encode_session("ab")) == ClientFrame([], "ab")
     with pytest.raises(MalformedFrameError, match="256 characters"):
         decode_client_frame(encode_session("a" * (LONGEST_NAME + 1)))

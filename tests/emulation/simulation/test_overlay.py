@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+import msgspec
 import pytest
 
 from broker_service.client_library.client_requests import TooLargeError
 from broker_service.config import Limits
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
+from broker_service.links.frames import MessageFrame
 from broker_service.messages import (
     ACKNOWLEDGE_WITHIN,
     ACKNOWLEDGED_AT_ONCE,
@@ -19,8 +21,9 @@ from broker_service.messages import (
     Operation,
     Outcome,
 )
+from broker_service.transport.wire import encode_link_frame
 from emulation.live_overlay import BrokerSettings
-from emulation.planning.calibration import Calibration
+from emulation.planning.calibration import GROUPS, Calibration, Latency
 from emulation.simulation import SimulatedOverlay, SimulatedSession
 from record.log import Event
 from tests.broker_service.overlay import ListTrace
@@ -143,6 +146,19 @@ def test_publications_are_acknowledged_in_time_and_do_not_keep_the_overlay_busy(
     assert not requests._unacknowledged
 
 
+def test_an_acknowledgement_travels_as_long_as_a_notification() -> None:
+    notify = Latency((30 * MILLISECOND,) * GROUPS)
+    trial = Trial(line(delay=0.005), calibration=msgspec.structs.replace(Calibration.free(), notify=notify))
+    trial.one_publisher_one_subscriber("B1", "B3")
+    trial.overlay.pass_time(1.0)
+    trial.publish("P", "p1")
+    trial.overlay.pass_time(ACKNOWLEDGE_WITHIN + 0.029)
+    requests = trial.sessions["P"]._requests
+    assert len(requests._unacknowledged) == 1
+    trial.overlay.pass_time(0.001)
+    assert not requests._unacknowledged
+
+
 def test_many_publications_are_acknowledged_at_once() -> None:
     trial = Trial(line(delay=0.005))
     trial.one_publisher_one_subscriber("B1", "B3")
@@ -173,6 +189,21 @@ def test_a_slow_link_makes_messages_wait_their_turn() -> None:
     assert moments[-1] - moments[0] >= 0  # they may share a frame
     sent = sum(r.bytes or 0 for r in trial.traces["B1"].records if r.event is Event.SENT and r.kind == "publish")
     assert moments[-1] >= sent * 8 / 100_000.0 * 1e9
+
+
+def test_a_frame_occupies_a_slow_link_for_the_bytes_of_its_encoding() -> None:
+    trial = Trial({("B1", "B2"): LinkProperties(rate=100_000.0)})
+    trial.one_publisher_one_subscriber("B1", "B2")
+    published = trial.publish("P", "p1")
+    trial.overlay.run_until(published)
+    link = trial.overlay.brokers.cores["B1"].links["B2"]
+    [message] = link.retransmission.in_flight
+    on_a_real_host = msgspec.structs.replace(message, published=1 << 50)
+    [content] = encode_link_frame(MessageFrame([on_a_real_host], link.received), 1 << 20)
+    trial.overlay.settle()
+    [(_, notified)] = trial.notified["S"]
+    headers = 9 + 5 + 66  # of HTTP/2, gRPC, and a packet
+    assert notified - published == (len(content) + headers) * 8 * 10_000
 
 
 def test_a_full_window_makes_messages_wait_in_the_output_queue() -> None:
