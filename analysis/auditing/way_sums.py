@@ -99,7 +99,7 @@ def _ways_of(variant: int, parts: pa.Table) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
-    return numbers_of(elements_of(parts.column(name))).reshape(-1, columns).copy()
+    return numbers_of(elements_of(parts.column(name))).reshape(-1, columns)
 
 
 def _counts(parts: pa.Table, name: str, columns: int) -> Numbers:

@@ -93,7 +93,7 @@ def joined(parts: pa.Table) -> Bucket:
 
 
 def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
-    return numbers_of(elements_of(parts.column(name))).reshape(-1, columns).copy()
+    return numbers_of(elements_of(parts.column(name))).reshape(-1, columns)
 
 
 def places_of(asked: Numbers, keys: Numbers) -> Numbers:

@@ -20,6 +20,7 @@ none, so they count up to the time that is to be explained. No time is counted t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,19 +34,25 @@ from analysis.auditing.hops.table import HopTable, Numbers
 from analysis.budget.links import Range, ranges_of
 from analysis.budget.numbered_nodes import NumberedNodes
 from analysis.budget.parts import PASSAGE, Part, PassageColumn
-from analysis.budget.records import Records, costs_of, earlier_turns, matched
+from analysis.budget.records import Records, costs_of, earlier_turns, facts_of, keys_over_links, matched
 from analysis.budget.replay.hops import Passed, without_passage
 from analysis.budget.replay.rows import REPLAY, HopColumn
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits, at_most, likely
-from analysis.engines.arrays import by_key, keyed_lists
+from analysis.engines.arrays import gathered_lists, keyed_lists
 from analysis.judging.journeys.notified_ways import WAYS
 from analysis.reading.event_table import NOBODY
+from analysis.reading.message_keys import bucket_of_key
 from analysis.reading.publication_events import UNKNOWN
 from broker_service.messages import Kind
 from record.time_units import MILLISECOND
 
 _PUBLISH = Kind.PUBLISH.word
+_NO_KEYS = np.empty(0, dtype=np.int64)
+_ROWS_AT_ONCE = 32 << 10
+"""Rows of receivers that are read together, which takes up to 300 bytes for each."""
+_CUT_AT_ONCE = 8 << 10
+"""Passages that are cut together, which takes some 500 bytes for each."""
 _CLOSE = MILLISECOND
 """Real nanoseconds before writing in which a wait made a drawn send time longer."""
 
@@ -61,25 +68,45 @@ class PassageStage:
     def __call__(self, table: HopTable) -> tuple[pa.Table, pa.Table]:
         """Rows of `WAYS`, and rows of `REPLAY` for all messages of the variants that are replayed."""
         kinds = list(dict.fromkeys(place.kind for place in table.places))
-        records = Records.of(table, self.nodes, kinds)
-        passages, replayed = [np.empty((0, PASSAGE), dtype=np.int64)], {}
-        for number, variant in enumerate(self.variants):
+        facts = facts_of(table.places, self.nodes, kinds)
+        variants = [_Variant.of(variant, self.nodes, kinds) for variant in self.variants]
+        passages: list[Numbers] = []
+        hops: defaultdict[int, list[Numbers]] = defaultdict(list)
+        for number, rows in table.pieces(_ROWS_AT_ONCE):
+            variant = self.variants[number]
             if variant.asked.whole_log:
-                own = records.take(records.variant == number)
-                rows, hops = _rows_of(number, variant, self.nodes, own, kinds)
-                passages.append(rows)
+                own, of_replay = _rows_of(variants[number], Records.of(rows, facts))
+                for piece in own:
+                    piece[:, PassageColumn.VARIANT] = number
+                passages += own
                 if variant.replayed:
-                    replayed[number] = hops
-        together = np.concatenate(passages)
-        found, parts = by_key(together[:, PassageColumn.MESSAGE] % self.buckets, together)
-        ways = keyed_lists(WAYS, found, passages=parts)
-        return ways, keyed_lists(REPLAY, [*replayed], hops=[*replayed.values()])
+                    hops[number] += of_replay
+        keys = np.concatenate([_NO_KEYS, *(rows[:, PassageColumn.MESSAGE] for rows in passages)])
+        ways = gathered_lists(WAYS, "passages", bucket_of_key(keys, self.buckets), passages)
+        return ways, keyed_lists(REPLAY, [*hops], hops=[np.concatenate(hops.pop(number)) for number in [*hops]])
 
 
-def _rows_of(
-    number: int, variant: BudgetedVariant, nodes: Sequence[str], records: Records, kinds: Sequence[str]
-) -> tuple[Numbers, Numbers]:
-    """The passages of publications of one variant in a bucket, and the hops of all messages for its replay."""
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """One variant, its waits, and the names that numbers stand for."""
+
+    budgeted: BudgetedVariant
+    numbered: NumberedNodes
+    waits: Waits
+    nodes: Sequence[str]
+    kinds: Sequence[str]
+
+    @classmethod
+    def of(cls, variant: BudgetedVariant, nodes: Sequence[str], kinds: Sequence[str]) -> _Variant:
+        numbered = NumberedNodes(nodes, variant.asked)
+        waits = Waits(variant.asked.processors, numbered.names, variant.asked.time_dilation)
+        return cls(variant, numbered, waits, nodes, kinds)
+
+
+def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Numbers]]:
+    """The passages of publications to some brokers in one variant, and the hops of all messages for its replay, both in
+    pieces."""
+    variant, nodes, kinds = of.budgeted, of.nodes, of.kinds
     received = records.take(~records.sent)
     received = received.take(np.lexsort((received.peer, received.time, received.node)))
     before, cost = earlier_turns(received), costs_of(received, variant, kinds)
@@ -93,36 +120,34 @@ def _rows_of(
     clients[:, PassageColumn.SENDER] = NOBODY
     clients[:, PassageColumn.COST] = cost[from_clients]
     sent = records.take(records.sent)
+    del records
     sent = sent.take(np.lexsort((sent.time, sent.peer, sent.node)))
     ranges, known = ranges_of(sent, variant.asked, nodes)
     wanted = np.ones(len(received), dtype=np.bool_) if variant.replayed else publications
     choice = known if variant.replayed else sent.is_kind(_PUBLISH, kinds) & known
     over_links = np.flatnonzero(wanted & (received.peer != NOBODY))
-    departures, arrivals = matched(sent.take(choice), received.take(over_links), len(nodes))
-    departed, arrived = np.flatnonzero(choice)[departures], over_links[arrivals]
-    numbered = NumberedNodes(nodes, variant.asked)
-    cut = _Cut(
-        variant,
-        Waits(variant.asked.processors, numbered.names, variant.asked.time_dilation),
-        numbered.relays(sent.node[departed], received.node[arrived]),
-        sent.take(departed),
-        sent.free_before()[departed],
-        ranges.take(departed).quicker(
-            _struck(sent.take(departed), received.time[arrived], variant.asked.struck_direction, nodes)
-        ),
-        received.take(arrived),
-        before[arrived],
-        cost[arrived],
-        _struck(sent.take(departed), received.time[arrived], variant.asked.struck_on_link, nodes),
+    chosen = np.flatnonzero(choice)
+    departures, arrivals = matched(
+        keys_over_links(sent.message[chosen], sent.node[chosen], sent.peer[chosen], len(nodes)),
+        keys_over_links(received.message[over_links], received.peer[over_links], received.node[over_links], len(nodes)),
     )
-    passed, hops = cut.rows()
-    rows = np.concatenate((passed[publications[arrived]], clients))
-    rows[:, PassageColumn.VARIANT] = number
-    if not variant.replayed:
-        return rows, hops
-    others = np.ones(len(received), dtype=np.bool_)
+    departed, arrived = chosen[departures], over_links[arrivals]
+    free, rows, hops = sent.free_before(), [], []
+    for begin in range(0, len(departed), _CUT_AT_ONCE):
+        here, there = departed[begin : begin + _CUT_AT_ONCE], arrived[begin : begin + _CUT_AT_ONCE]
+        left, came = sent.take(here), received.take(there)
+        struck = _struck(left, came.time, variant.asked.struck_on_link, nodes)
+        quick = _struck(left, came.time, variant.asked.struck_direction, nodes)
+        times = ranges.take(here).quicker(quick)
+        relays = of.numbered.relays(left.node, came.node)
+        cut = _Cut(variant, of.waits, relays, left, free[here], times, came, before[there], cost[there], struck)
+        passed, of_replay = cut.rows()
+        rows.append(passed[publications[there]] if variant.replayed else passed)
+        hops.append(of_replay)
+    others = np.full(len(received), variant.replayed)
     others[arrived] = False
-    return rows, np.concatenate((hops, without_passage(received.take(others), cost[others])))
+    hops.append(without_passage(received.take(others), cost[others]))
+    return [*rows, clients], hops
 
 
 def _struck(

@@ -9,10 +9,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.auditing.hops.table import HopTable, Numbers
+from analysis.auditing.hops.table import Numbers
 from analysis.budget.variant import BudgetedVariant
 from analysis.reading.event_table import NOBODY, Truths
-from analysis.reading.hop_events import HopColumn
+from analysis.reading.hop_events import HopColumn, HopPlace
 from analysis.reading.publication_events import UNKNOWN
 from record.log import Event
 
@@ -24,7 +24,6 @@ _MIXED = 0x5DEECE66D
 class Records:
     """Records by column. Nodes and kinds are numbers; times in nanoseconds."""
 
-    variant: Numbers
     sent: Truths
     """True for those of a sender."""
     node: Numbers
@@ -39,25 +38,11 @@ class Records:
     bytes: Numbers
 
     @classmethod
-    def of(cls, table: HopTable, nodes: Sequence[str], kinds: Sequence[str]) -> Self:
-        """The records of a bucket."""
-        numbers: dict[str | None, int] = {name: number for number, name in enumerate(nodes)}
-        of_kind = {kind: number for number, kind in enumerate(kinds)}
-        facts = [
-            (
-                place.variant,
-                place.event is Event.SENT,
-                numbers.get(place.node, NOBODY),
-                numbers.get(place.peer, NOBODY),
-                of_kind[place.kind],
-            )
-            for place in table.places
-        ]
-        rows = table.rows
-        variant, sent, node, peer, kind = np.array(facts, dtype=np.int64).reshape(-1, 5)[rows[:, HopColumn.PLACE]].T
+    def of(cls, rows: Numbers, facts: Numbers) -> Self:
+        """The records of some rows of `hop_events`. `facts` are those of their places."""
+        sent, node, peer, kind = facts[rows[:, HopColumn.PLACE]].T
         time, link_time, duration = (rows[:, column] for column in _TIMES)
         return cls(
-            variant,
             sent == 1,
             node,
             peer,
@@ -104,6 +89,22 @@ class Records:
         return _last_of_former_group(same, self.time, self.link_time)
 
 
+def facts_of(places: Sequence[HopPlace], nodes: Sequence[str], kinds: Sequence[str]) -> Numbers:
+    """A row for each place: 1 for a sender's, node, peer and kind, as numbers."""
+    numbers: dict[str | None, int] = {name: number for number, name in enumerate(nodes)}
+    of_kind = {kind: number for number, kind in enumerate(kinds)}
+    facts = [
+        (
+            place.event is Event.SENT,
+            numbers.get(place.node, NOBODY),
+            numbers.get(place.peer, NOBODY),
+            of_kind[place.kind],
+        )
+        for place in places
+    ]
+    return np.array(facts, dtype=np.int64).reshape(-1, 4)
+
+
 _TIMES = (HopColumn.TIME, HopColumn.LINK_TIME, HopColumn.DURATION)
 
 
@@ -130,21 +131,21 @@ def costs_of(received: Records, variant: BudgetedVariant, kinds: Sequence[str]) 
     return np.asarray((rest.frame + np.add.reduceat(work, np.flatnonzero(begins)))[np.cumsum(begins) - 1])
 
 
-def matched(sent: Records, received: Records, nodes: int) -> tuple[Numbers, Numbers]:
-    """The places of messages that left and arrived once each or equally often, in the order of time."""
-    keys = np.concatenate(
-        (
-            sent.message ^ ((sent.node * nodes + sent.peer) * _MIXED),
-            received.message ^ ((received.peer * nodes + received.node) * _MIXED),
-        )
-    )
+def keys_over_links(message: Numbers, source: Numbers, target: Numbers, nodes: int) -> Numbers:
+    """A number for each message on each direction of a link."""
+    return np.asarray(message ^ ((source * nodes + target) * _MIXED))
+
+
+def matched(left: Numbers, came: Numbers) -> tuple[Numbers, Numbers]:
+    """The places of messages that left and came once each or equally often, in the order of time, by their keys."""
+    keys = np.concatenate((left, came))
     order = np.argsort(keys, kind="stable")
-    arrived = order >= len(sent)
+    arrived = order >= len(left)
     group = np.cumsum(np.diff(keys[order], prepend=keys[order[:1]]) != 0)
     of_group = np.bincount(group, minlength=1), np.bincount(group, arrived, minlength=1).astype(np.int64)
     often = of_group[1][group]
     places = np.flatnonzero(arrived & (of_group[0][group] == 2 * often))
-    return order[places - often[places]], order[places] - len(sent)
+    return order[places - often[places]], order[places] - len(left)
 
 
 def _last_of_former_group(same: NDArray[np.bool_], time: Numbers, value: Numbers) -> Numbers:

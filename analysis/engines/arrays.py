@@ -16,7 +16,7 @@ LARGEST = (1 << 31) - 1
 
 
 def numbers_of(column: pa.ChunkedArray) -> NDArray[Any]:
-    """The integers of a column without nulls."""
+    """The integers of a column without nulls, in memory of their own."""
     kind = np.dtype(str(column.type))
     chunks = [_numbers(chunk, kind) for chunk in column.chunks if len(chunk)]
     return np.concatenate(chunks) if chunks else np.empty(0, kind)
@@ -42,8 +42,9 @@ def rows_in(column: pa.ChunkedArray) -> pa.Table:
 
 
 def integers(numbers: Sequence[int] | NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Numbers as an array of integers. Raises `OverflowError` for numbers that are too large for it."""
-    return _fixed(np.array(numbers, str(kind)), kind)
+    """Numbers as an array of integers, in the memory of an array of NumPy that has them as they are: nobody may change
+    that afterwards. Raises `OverflowError` for numbers that are too large for it."""
+    return _fixed(np.ascontiguousarray(np.asarray(numbers, str(kind))), kind)
 
 
 def lists(elements: pa.Array, lengths: Sequence[int] | NDArray[Any]) -> pa.ListArray:
@@ -63,19 +64,30 @@ def keyed_lists(schema: pa.Schema, keys: Sequence[int], **rows: Sequence[NDArray
     return pa.table(columns, schema=schema)
 
 
-def by_key(keys: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[list[int], list[NDArray[np.int64]]]:
-    """The keys that rows have, in ascending order, and the rows of each."""
+def gathered_lists(
+    schema: pa.Schema, column: str, keys: NDArray[np.int64], pieces: list[NDArray[np.int64]]
+) -> pa.Table:
+    """A table like those of `keyed_lists`, with one column filled: given the key of each row, and the rows in pieces.
+    Pieces are removed from their list one by one, so that memory holds all rows once."""
     if not len(keys):
-        return [], []
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    first = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1))
-    return ordered[first].tolist(), np.split(rows[order], first[1:])
+        return schema.empty_table()
+    found, counts = np.unique(keys, return_counts=True)
+    place = np.empty(len(keys), np.int64)
+    place[np.argsort(keys, kind="stable")] = np.arange(len(keys))
+    rows = np.empty((len(keys), pieces[0].shape[1]), np.int64)
+    begin = len(keys)
+    while pieces:
+        piece = pieces.pop()
+        begin -= len(piece)
+        rows[place[begin : begin + len(piece)]] = piece
+    gathered = lists(integers(rows.reshape(-1), pa.int64()), counts * rows.shape[1])
+    number = schema.get_field_index(column)
+    return keyed_lists(schema, found.tolist()).set_column(number, schema.field(number), gathered)
 
 
 def row_of(rows: pa.Table) -> pa.ListArray:
     """A table as the only value of a column of lists of structs."""
-    columns = [column.combine_chunks() for column in rows.columns]
+    columns = [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in rows.columns]
     return lists(pa.StructArray.from_arrays(columns, fields=list(rows.schema)), [rows.num_rows])
 
 

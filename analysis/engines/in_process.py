@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ class Parts:
 
     number: int
     tables: Iterator[pa.Table]
+    """Whoever takes one lets it go before taking the next, so that one is in memory at a time."""
 
 
 class InProcess:
@@ -29,8 +30,7 @@ class InProcess:
 
     def mapped(self, rows: pa.Table, work: Work, schema: pa.Schema) -> ProcessFrame:
         def parts() -> Parts:
-            each = (rows.slice(number, 1) for number in range(rows.num_rows))
-            return Parts(rows.num_rows, (perform(work, row, schema) for row in each))
+            return Parts(rows.num_rows, (perform(work, rows.slice(row, 1), schema) for row in range(rows.num_rows)))
 
         return ProcessFrame(schema, parts)
 
@@ -46,9 +46,12 @@ class ProcessFrame:
         element = self._schema.field(name).type.value_type
         schema = pa.schema([element.field(number) for number in range(element.num_fields)])
 
+        def rows(table: pa.Table) -> pa.Table:
+            return rows_in(table.column(name))
+
         def parts() -> Parts:
             whole = self._parts()
-            return Parts(whole.number, (rows_in(table.column(name)) for table in whole.tables))
+            return Parts(whole.number, map(rows, whole.tables))
 
         return ProcessFrame(schema, parts)
 
@@ -72,10 +75,13 @@ class ProcessFrame:
         return ProcessFrame(self._schema, _Kept(self._schema, self._parts))
 
     def collected(self, columns: Sequence[str], done: Done) -> Iterator[pa.Table]:
+        def chosen(table: pa.Table) -> pa.Table:
+            return copied(table.select(columns))  # a slice would keep the whole part in memory
+
         parts = self._parts()
-        for finished, table in enumerate(parts.tables, 1):
+        for finished, table in enumerate(map(chosen, parts.tables), 1):
             done(finished, parts.number)
-            yield copied(table.select(columns))  # a slice would keep the whole part in memory
+            yield table
 
 
 class _Kept:
@@ -98,6 +104,7 @@ class _Kept:
         for table in tables:
             sections.append(self._spool.add(table))
             yield table
+            del table
         self._sections = sections
         self._compute = None
 
@@ -105,10 +112,11 @@ class _Kept:
 def _spooled(tables: Iterable[pa.Table], key: str, spool: Spool) -> dict[int, list[Section]]:
     """Writes the rows of tables, and returns where those of each group are."""
     groups: dict[int, list[Section]] = {}
-    for table in (_ordered(table, key) for table in tables):
+    for table in map(_ordered, tables, repeat(key)):
         found, begins, numbers = np.unique(numbers_of(table.column(key)), return_index=True, return_counts=True)
         for group, begin, number in zip(found.tolist(), begins.tolist(), numbers.tolist(), strict=True):
             groups.setdefault(group, []).extend(spool.add(table.slice(begin, number)))
+        del table
     return groups
 
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from analysis.engines.arrays import array_of
+
 
 class Section(NamedTuple):
     """The position of a record batch in the file."""
@@ -23,12 +25,17 @@ class Spool:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
-        self._file = TemporaryFile(prefix="brokerlab-", buffering=0)  # noqa: SIM115 - closed with the spool
-        self._end = 0
+        self._file = TemporaryFile(prefix="brokerlab-")  # noqa: SIM115 - closed with the spool
+        self._sink = pa.PythonFile(self._file, "w")
+        self._stream = pa.ipc.new_stream(self._sink, schema)
+        # The stream writes its schema before its first batch, and sections must not begin with it.
+        self._stream.write_batch(pa.RecordBatch.from_struct_array(array_of([], pa.struct(list(schema)))))
 
     def add(self, table: pa.Table) -> list[Section]:
-        """Writes a table and returns where. Raises `OSError` when the disk is full."""
-        return [self._write(batch.serialize()) for batch in table.combine_chunks().to_batches()]
+        """Writes a table, column by column, and returns where. Raises `OSError` when the disk is full."""
+        sections = [self._write(batch) for batch in table.to_batches()]
+        self._file.flush()
+        return sections
 
     def read(self, sections: Iterable[Section]) -> pa.Table:
         """The tables at these places as one, in several chunks."""
@@ -39,10 +46,7 @@ class Spool:
             message = os.pread(self._file.fileno(), section.length, section.offset)
             yield pa.ipc.read_record_batch(pa.py_buffer(message), self._schema)
 
-    def _write(self, message: pa.Buffer) -> Section:
-        section = Section(self._end, len(message))
-        rest = memoryview(message)
-        while rest:
-            rest = rest[os.pwrite(self._file.fileno(), rest, self._end) :]
-            self._end = section.offset + section.length - len(rest)
-        return section
+    def _write(self, batch: pa.RecordBatch) -> Section:
+        begin = self._sink.tell()
+        self._stream.write_batch(batch)
+        return Section(begin, self._sink.tell() - begin)

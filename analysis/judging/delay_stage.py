@@ -138,7 +138,7 @@ def _group(variant: int, grouping: Grouping, number: int, rows: NDArray[np.int64
         ways_known=len(known),
         known_delay=int(known[:, _Column.DELAY].sum()),
         known_waiting=int(known[:, _Column.WAITED].sum()),
-        delays=rows[:, _Column.DELAY],
+        delays=rows[:, _Column.DELAY].copy(),
     )
 
 

@@ -18,7 +18,7 @@ from analysis.judging.doubt import Doubt
 from analysis.judging.trace import Step
 from analysis.tables.deliveries import Cause, Right
 
-_DECODED_TOGETHER = 64
+_DECODED_TOGETHER = 16
 """Publications."""
 
 

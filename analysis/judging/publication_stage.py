@@ -10,7 +10,7 @@ from itertools import chain, groupby
 import msgspec
 import pyarrow as pa
 
-from analysis.engines.arrays import row_of
+from analysis.engines.arrays import numbers_of, row_of
 from analysis.judging.detections.events import COMPOSITE_PARTS, CompositeEventCollector, PartOfComposite
 from analysis.judging.evidence.backlog import HANDLING
 from analysis.judging.evidence.departures import LatestArrival, add_departures
@@ -141,7 +141,7 @@ class PublicationStage:
     def __call__(self, blocks: pa.Table) -> pa.Table:
         tally, work = PublicationTally(), WorkSamples()
         by_publisher: list[list[JudgedPublication]] = [[] for _ in range(self.buckets)]
-        table = EventTable.of(blocks)
+        bucket, table = int(numbers_of(blocks.column("bucket"))[0]), EventTable.of(blocks)
         composites = CompositeEventCollector(table)
         expect(self._oracles, chain.from_iterable(table.published))
         journeys = Journeys(table, [CIRCLES * len(history.overlay.brokers) for history in self.histories])
@@ -180,7 +180,7 @@ class PublicationStage:
         tally.usage = usage_of(table, self.networks)
         tally.parts_matched = composites.parts_matched
         parts = [row_of(judged_parts(by_publisher)), row_of(composites.parts(self.composite_buckets))]
-        parts.append(row_of(ways_of(table, journeys, self.nodes, self.buckets)))
+        parts.append(row_of(ways_of(table, journeys, self.nodes, bucket)))
         return pa.table([*tally.table().columns, *parts], schema=JUDGED)
 
     def _add_departures(self, journey: Journey, journeys: Journeys, departures: Rows[LatestArrival]) -> None:

@@ -82,16 +82,19 @@ class PublisherStage:
         A gap, and a recovery from a fault, show only to one who knows the beginning. So publishers are read twice, in
         step, where routing promises to be gapless and where faults may have cost publications.
         """
-        first, second = (groupby(decode_judged(parts), _publisher) for _ in range(2))
-        for ((variant, _), of_publisher), (_, same) in zip(first, second, strict=True):
+        again = groupby(decode_judged(parts), _publisher)
+        for (variant, publisher), of_publisher in groupby(decode_judged(parts), _publisher):
             context = self.variants[variant]
             evidence = context.evidence
+            if not context.promises.gapless and not evidence.losses:
+                yield weighed(of_publisher, evidence, _NO_RECOVERIES)
+                continue
+            same = next(publications for name, publications in again if name == (variant, publisher))
             if context.promises.gapless:
                 with_duties = with_gaps(of_publisher, Starts.of(same, context.session_breaks), context.lost_ranges)
                 yield weighed(with_duties, evidence, _NO_RECOVERIES)
             else:
-                recoveries = Recoveries.of(same, evidence.losses) if evidence.losses else _NO_RECOVERIES
-                yield weighed(of_publisher, evidence, recoveries)
+                yield weighed(of_publisher, evidence, Recoveries.of(same, evidence.losses))
 
     def _counted(self, publications: Iterable[JudgedPublication], tally: PublisherTally) -> Iterator[JudgedPublication]:
         """Passes publications on, and counts them for each fault and for the delivery ratio."""

@@ -77,8 +77,8 @@ from record.errors import RunDirectoryError
 from record.files import LOGS, RESULTS, SUMMARY
 from record.log import Event
 
-LARGEST_SHARE = 32 << 20
-"""Bytes of logs that one task reads; about 150,000 records."""
+LARGEST_SHARE = 16 << 20
+"""Bytes of logs that one task reads; about 100,000 records."""
 SMALLEST_SHARE = 1 << 20
 BUCKET_BYTES = 16 << 20
 """Bytes of logs for each bucket of publications. A worker holds one bucket at a time, as objects of about seven times

@@ -4,21 +4,22 @@
    the rows in parallel lists (`HOP_BLOCKS`).
 2. The fields that many rows have in common are their *place*, which a row gives by number.
 3. All rows of the messages that a broker receives in one variant, and of their sending to it, are in one bucket, so
-   that a link direction, and the work of a broker, can be judged by looking at one bucket.
+   that a link direction, and the work of a broker, can be judged by looking at one bucket. Brokers of all variants are
+   dealt out to the buckets one by one, so that each has as few as there can be.
 """
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from enum import IntEnum
-from zlib import adler32, crc32
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
 from analysis.engines.arrays import array_of, integers
-from analysis.reading.publication_events import UNKNOWN, bucket_of, number_lists, numbered_anew
+from analysis.reading.message_keys import message_key
+from analysis.reading.publication_events import UNKNOWN, number_lists, numbered_anew, rows_in_place
 from analysis.tables.schema import arrow_schema
 from record.log import Event, TraceRecord
 
@@ -28,7 +29,7 @@ class HopColumn(IntEnum):
 
     PLACE = 0
     MESSAGE = 1
-    """Stands for kind and identifier: 63 bits made of them, the same in every log."""
+    """Stands for kind and identifier (`analysis.reading.message_keys`)."""
     TIME = 2
     """Time of leaving the queue, for `sent`; of the turn, for `received`. Nanoseconds."""
     LINK_TIME = 3
@@ -49,6 +50,10 @@ class HopPlace(msgspec.Struct, array_like=True, frozen=True):
     """The broker at the link's other end; None for a message of a client."""
     kind: str
 
+    @property
+    def receiver(self) -> str:
+        return self.peer if self.event is Event.SENT and self.peer is not None else self.node
+
 
 HOP_BLOCKS = pa.schema(
     [
@@ -63,7 +68,8 @@ HOP_BLOCKS = pa.schema(
 class HopWriter:
     """Collects the rows of one share of the logs, by bucket."""
 
-    def __init__(self, buckets: int) -> None:
+    def __init__(self, buckets: int, brokers: Iterable[str]) -> None:
+        self._brokers = {broker: number for number, broker in enumerate(sorted(brokers))}
         self._places: list[HopPlace] = []
         self._rows_at: list[array[int]] = []
         """Rows of the bucket of each place."""
@@ -74,9 +80,9 @@ class HopWriter:
 
     def number_of(self, place: HopPlace) -> int:
         """The number by which rows name a place, which is given once."""
-        receiver = place.peer if place.event is Event.SENT else place.node
         self._places.append(place)
-        self._rows_at.append(self._buckets[bucket_of(f"{place.variant} {receiver}", len(self._buckets))])
+        number = place.variant * len(self._brokers) + self._brokers[place.receiver]
+        self._rows_at.append(self._buckets[number % len(self._buckets)])
         self._keys_at.append(self._keys.setdefault(place.kind, {}))
         return len(self._places) - 1
 
@@ -103,9 +109,13 @@ class HopWriter:
         )
 
     def blocks(self) -> pa.Table:
-        """One block for each bucket that has rows."""
+        """One block for each bucket that has rows. The writer gives them up."""
         buckets = [(number, bucket) for number, bucket in enumerate(self._buckets) if bucket]
-        rows = [np.array(bucket, np.int64).reshape(-1, len(HopColumn)) for _, bucket in buckets]
+        self._keys.clear()
+        self._keys_at.clear()
+        self._rows_at.clear()
+        self._buckets.clear()
+        rows = [rows_in_place(bucket, len(HopColumn)) for _, bucket in buckets]
         places = numbered_anew([of_bucket[:, HopColumn.PLACE] for of_bucket in rows], self._places)
         columns = {
             "bucket": integers([number for number, _ in buckets], pa.int32()),
@@ -113,9 +123,3 @@ class HopWriter:
             **number_lists(rows, [column.name.lower() for column in HopColumn]),
         }
         return pa.table([columns[name] for name in HOP_BLOCKS.names], schema=HOP_BLOCKS)
-
-
-def message_key(kind: str, id: str) -> int:
-    """The number that stands for a message."""
-    name = f"{kind} {id}".encode()
-    return crc32(name) << 31 ^ adler32(name)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from analysis.engines.arrays import array_of, integers, lists
 from analysis.reading.detections import DetectionLoss, MadeDetection, NotifiedDetection
+from analysis.reading.message_keys import bucket_of_key, publication_key
 from analysis.tables.schema import arrow_schema
 from record.digests import encode_content
 from record.log import Event, TraceRecord
@@ -229,9 +230,11 @@ class EventWriter:
         self._bucket(made.last).made_detections.append(made)
 
     def blocks(self) -> pa.Table:
-        """One block for each bucket that has events."""
+        """One block for each bucket that has events. The writer gives them up."""
         buckets = [(number, bucket) for number, bucket in enumerate(self._buckets) if bucket.filled]
-        rows = [np.array(bucket.rows, np.int64).reshape(-1, len(Column)) for _, bucket in buckets]
+        self._rows_of.clear()
+        self._buckets.clear()
+        rows = [rows_in_place(bucket.rows, len(Column)) for _, bucket in buckets]
         places = numbered_anew([of_bucket[:, Column.PLACE] for of_bucket in rows], list(self._places))
         listed: dict[str, Sequence[Any]] = {
             "places": places,
@@ -247,7 +250,12 @@ class EventWriter:
         return pa.table([columns[name] for name in EVENT_BLOCKS.names], schema=EVENT_BLOCKS)
 
     def _bucket(self, publication: str) -> _Bucket:
-        return self._buckets[bucket_of(publication, len(self._buckets))]
+        return self._buckets[bucket_of_key(publication_key(publication), len(self._buckets))]
+
+
+def rows_in_place(numbers: array[int], columns: int) -> NDArray[np.int64]:
+    """Numbers as rows, in the same memory."""
+    return np.frombuffer(numbers, np.int64).reshape(-1, columns)
 
 
 def numbered_anew(numbers: Sequence[NDArray[np.int64]], places: Sequence[_Place]) -> list[list[_Place]]:

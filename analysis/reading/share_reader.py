@@ -94,7 +94,7 @@ class ShareReader:
 
     def __init__(self, variants: LoggedVariants, buckets: int) -> None:
         self.events = EventWriter(buckets)
-        self.hops = HopWriter(buckets)
+        self.hops = HopWriter(buckets, variants.brokers)
         self._variants = variants
         self._tally = LogTally()
         self._handlings: dict[_Fields, _Handling] = {}

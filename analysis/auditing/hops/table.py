@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -64,21 +65,39 @@ class HopTable:
     def __init__(self, blocks: pa.Table) -> None:
         """`blocks` are rows of `HOP_BLOCKS`, in any order."""
         self.places = rows_of(rows_in(blocks.column("places")), HopPlace)
-        rows = np.column_stack([numbers_of(elements_of(blocks.column(column.name.lower()))) for column in HopColumn])
-        places = lengths_of(blocks.column("places"))
-        rows[:, HopColumn.PLACE] += np.repeat(np.cumsum(places) - places, lengths_of(blocks.column("place")))
-        order = np.argsort(rows[:, HopColumn.PLACE], kind="stable")
-        self.rows = rows[order]
+        places, lengths = lengths_of(blocks.column("places")), lengths_of(blocks.column("place"))
+        place = numbers_of(elements_of(blocks.column("place"))) + np.repeat(np.cumsum(places) - places, lengths)
+        order = np.argsort(place, kind="stable")
+        self._rows = np.empty((len(place), len(HopColumn)), dtype=np.int64)
         """In the order of their places."""
-        counts = np.bincount(self.rows[:, HopColumn.PLACE], minlength=len(self.places))
-        self._ends = np.cumsum(counts)
+        for column in HopColumn:
+            numbers = (
+                place if column is HopColumn.PLACE else numbers_of(elements_of(blocks.column(column.name.lower())))
+            )
+            self._rows[:, column] = numbers[order]
+        self._ends = np.cumsum(np.bincount(place, minlength=len(self.places)))
 
     def directions(self) -> Iterator[tuple[Direction, Numbers, Numbers]]:
         """Each direction with the rows of its sending and those of its arrivals."""
         sent, received = self._by_direction()
-        nothing = np.empty((0, len(HopColumn)), dtype=np.int64)
         for direction in sorted(sent.keys() | received.keys()):
-            yield direction, sent.get(direction, nothing), received.get(direction, nothing)
+            yield direction, self._together(sent.get(direction, ())), self._together(received.get(direction, ()))
+
+    def pieces(self, rows: int) -> Iterator[tuple[int, Numbers]]:
+        """A variant and all rows of some receivers in it: of as few as make so many rows, so that memory does not grow
+        with the number of receivers."""
+        of_receiver: dict[tuple[int, str], list[int]] = {}
+        for number, place in enumerate(self.places):
+            of_receiver.setdefault((place.variant, place.receiver), []).append(number)
+        for variant, receivers in groupby(sorted(of_receiver.items()), lambda item: item[0][0]):
+            piece: list[int] = []
+            for _, places in receivers:
+                piece += places
+                if sum(len(self._of(place)) for place in piece) >= rows:
+                    yield variant, self._together(piece)
+                    piece = []
+            if piece:
+                yield variant, self._together(piece)
 
     def brokers(self) -> Iterator[tuple[int, str, Turns]]:
         """Variant, name and turns of each receiving broker."""
@@ -91,22 +110,24 @@ class HopTable:
 
     def _of(self, place: int) -> Numbers:
         end = int(self._ends[place])
-        return self.rows[int(self._ends[place - 1]) if place else 0 : end]
+        return self._rows[int(self._ends[place - 1]) if place else 0 : end]
 
-    def _by_direction(self) -> tuple[Mapping[Direction, Numbers], Mapping[Direction, Numbers]]:
-        sent: dict[Direction, list[Numbers]] = {}
-        received: dict[Direction, list[Numbers]] = {}
+    def _together(self, places: Sequence[int]) -> Numbers:
+        """The rows of places, one place after another."""
+        return np.concatenate([np.empty((0, len(HopColumn)), dtype=np.int64), *map(self._of, places)])
+
+    def _by_direction(self) -> tuple[Mapping[Direction, Sequence[int]], Mapping[Direction, Sequence[int]]]:
+        """The places of sending and of arrivals in each direction."""
+        sent: dict[Direction, list[int]] = {}
+        received: dict[Direction, list[int]] = {}
         for number, place in enumerate(self.places):
             if place.peer is None:
                 continue
             if place.event is Event.SENT:
-                sent.setdefault(Direction(place.variant, place.node, place.peer), []).append(self._of(number))
+                sent.setdefault(Direction(place.variant, place.node, place.peer), []).append(number)
             else:
-                received.setdefault(Direction(place.variant, place.peer, place.node), []).append(self._of(number))
-        return (
-            {direction: np.concatenate(rows) for direction, rows in sent.items()},
-            {direction: np.concatenate(rows) for direction, rows in received.items()},
-        )
+                received.setdefault(Direction(place.variant, place.peer, place.node), []).append(number)
+        return sent, received
 
     def _turns(self, places: list[int]) -> Turns:
         kinds: dict[str, int] = {}

@@ -111,4 +111,4 @@ _KNOWN_BETTER = (
 
 
 def _rows(parts: pa.Table, name: str, column: type[HopColumn] | type[PublishingColumn] | type[EndColumn]) -> Numbers:
-    return np.array(numbers_of(elements_of(parts.column(name)))).reshape(-1, len(column))
+    return numbers_of(elements_of(parts.column(name))).reshape(-1, len(column))

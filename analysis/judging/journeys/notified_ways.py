@@ -16,12 +16,9 @@ from analysis.engines.arrays import keyed_lists
 from analysis.judging.journeys.journey import Journeys, first_published
 from analysis.judging.journeys.paths import NO_ARRIVAL, last_before
 from analysis.reading.event_table import NOBODY, EventTable, Numbers, Truths
-from analysis.reading.hop_events import message_key
+from analysis.reading.message_keys import publication_key
 from analysis.reading.publication_events import UNKNOWN
-from broker_service.messages import Kind
 from record.log import Event
-
-_PUBLISH = Kind.PUBLISH.word
 
 
 class PublishingColumn(IntEnum):
@@ -75,8 +72,8 @@ WAYS = pa.schema(
 (`analysis.budget.parts`), which come from elsewhere."""
 
 
-def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buckets: int) -> pa.Table:
-    """The ways of all first notifications in a bucket of publications, by bucket of the stage that takes them.
+def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], bucket: int) -> pa.Table:
+    """The ways of all first notifications in a bucket of publications, for that bucket of the stage that takes them.
 
     `nodes` numbers brokers and drivers. A publication whose intended time is not known has no way.
     """
@@ -87,32 +84,27 @@ def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buc
     needed |= (journeys.arrivals.neighbour == NOBODY) & published[journeys.arrivals.journey]
     left = _left(table, journeys)
     brokers = np.array([nodes.get(name, NOBODY) for name in table.names], dtype=np.int64)
-    bucket = made[:, PublishingColumn.MESSAGE] % buckets
-    of_arrival, of_notice = bucket[journeys.arrivals.journey], bucket[journeys.notified.journey]
-    found = np.unique(bucket[published]).tolist()
-    publishings, arrivals, notices = [], [], []
-    for number in found:
-        publishing = np.flatnonzero(published & (bucket == number))
-        own = np.flatnonzero(needed & (of_arrival == number))
-        events = journeys.arrivals.take(own)
-        routing = np.where(events.duration == UNKNOWN, 0, events.duration)
-        row = np.searchsorted(publishing, events.journey)
-        publishings.append(made[publishing])
-        arrivals.append(np.column_stack((row, brokers[events.broker], events.time, routing, _places(before[own], own))))
-        chosen = np.flatnonzero(notified & (of_notice == number))
-        told = journeys.notified.take(chosen)
-        row = np.searchsorted(publishing, told.journey)
-        notices.append(np.column_stack((row, _places(journeys.led[chosen], own), told.time, left[chosen])))
-    return keyed_lists(WAYS, found, publishings=publishings, arrivals=arrivals, notices=notices)
+    publishing, own = np.flatnonzero(published), np.flatnonzero(needed)
+    events = journeys.arrivals.take(own)
+    routing = np.where(events.duration == UNKNOWN, 0, events.duration)
+    row = np.searchsorted(publishing, events.journey)
+    arrivals = np.column_stack((row, brokers[events.broker], events.time, routing, _places(before[own], own)))
+    chosen = np.flatnonzero(notified)
+    told = journeys.notified.take(chosen)
+    row = np.searchsorted(publishing, told.journey)
+    notices = np.column_stack((row, _places(journeys.led[chosen], own), told.time, left[chosen]))
+    if not len(publishing):
+        return WAYS.empty_table()
+    return keyed_lists(WAYS, [bucket], publishings=[made[publishing]], arrivals=[arrivals], notices=[notices])
 
 
 def _publishings(table: EventTable, nodes: Mapping[str, int]) -> tuple[Numbers, Truths]:
     """The row of each journey's publication, and True where its intended time is known."""
     made = [first_published(publishings) for publishings in table.published]
     rows = [
-        (message_key(_PUBLISH, publication), variant, UNKNOWN, UNKNOWN, NOBODY)
+        (publication_key(publication), variant, UNKNOWN, UNKNOWN, NOBODY)
         if one is None or one.intended is None
-        else (message_key(_PUBLISH, publication), variant, one.intended, one.time, nodes.get(one.node, NOBODY))
+        else (publication_key(publication), variant, one.intended, one.time, nodes.get(one.node, NOBODY))
         for one, (publication, variant) in zip(made, table.journeys, strict=True)
     ]
     found = np.array(rows, dtype=np.int64).reshape(-1, len(PublishingColumn))

@@ -35,12 +35,14 @@ HANDLING = MILLISECOND // 10
 """Time from one turn of a broker to the next, where messages wait for it."""
 
 
-def read(records: Sequence[TraceRecord], variants: Sequence[str], brokers: Sequence[str]) -> ShareReader:
+def read(
+    records: Sequence[TraceRecord], variants: Sequence[str], brokers: Sequence[str], buckets: int = 2
+) -> ShareReader:
     """The records of all logs, read as the analysis reads them."""
     numbers = {name: number for number, name in enumerate(variants)}
     never = [1 << 62] * len(numbers)
     logged = LoggedVariants(numbers, [SECOND] * len(numbers), never, never, frozenset(brokers))
-    reader = ShareReader(logged, 1)
+    reader = ShareReader(logged, buckets)
     reader.read(RecordBlock(0, list(records)), "log")
     return reader
 
@@ -69,11 +71,13 @@ def budget_and_replay(
     drivers: Sequence[str] = (PUBLISHERS, SUBSCRIBERS),
 ) -> tuple[BudgetTally, ReplayTally]:
     nodes = (*brokers, *drivers)
-    table = EventTable.of(reader.events.blocks())
     of_node = {name: number for number, name in enumerate(nodes)}
-    ways = ways_of(table, Journeys(table, [100] * len(variants)), of_node, buckets)
     passages, hops = PassageStage(variants, nodes, buckets)(HopTable(reader.hops.blocks()))
-    parts, replayed = pa.concat_tables((passages, ways)), [hops]
+    ways, replayed, blocks = [passages], [hops], reader.events.blocks()
+    for bucket in range(buckets):
+        table = EventTable.of(blocks.filter(pc.field("bucket") == bucket))
+        ways.append(ways_of(table, Journeys(table, [100] * len(variants)), of_node, bucket))
+    parts = pa.concat_tables(ways)
     tally, replay = BudgetTally(), ReplayTally()
     for bucket in range(buckets):
         found = BudgetStage(variants, nodes)(parts.filter(pc.field("bucket") == bucket))

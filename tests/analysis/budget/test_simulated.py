@@ -43,7 +43,7 @@ def simulated(directory: Path, link: str, service: str = "0s", rate: str = "20/s
 
 def budgeted_run(run: RunDirectory, buckets: int = 2) -> BudgetTally:
     names = [variant.name for variant in run.manifest.variants]
-    reader = read(read_logs(run.path / LOGS), names, run.brokers)
+    reader = read(read_logs(run.path / LOGS), names, run.brokers, buckets)
     logs = reader.tally()
     variants = [budgeted(run.manifest, number, asked_of(run, number, logs)) for number in range(len(names))]
     return budget_of(reader, variants, run.brokers, buckets)

@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.engines.arrays import array_of, elements_of, integers, lengths_of, lists, numbers_of, row_of, rows_in
+from analysis.engines.arrays import (
+    array_of,
+    elements_of,
+    gathered_lists,
+    integers,
+    lengths_of,
+    lists,
+    numbers_of,
+    row_of,
+    rows_in,
+)
 
 KINDS = pa.int32(), pa.int64()
 
@@ -84,3 +94,16 @@ def test_more_bytes_than_an_array_holds_are_refused() -> None:
     half.__len__.return_value = 1 << 30
     with pytest.raises(OverflowError, match="2147483648 elements or bytes"):
         array_of([half, half], pa.binary())
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=5)))
+def test_pieces_are_gathered_by_key_in_their_order(pieces: list[list[tuple[int, int]]]) -> None:
+    schema = pa.schema([("bucket", pa.int32()), ("others", pa.list_(pa.int64())), ("rows", pa.list_(pa.int64()))])
+    expected: dict[int, list[int]] = {}
+    for key, number in (row for piece in pieces for row in piece):
+        expected.setdefault(key, []).extend((key, number))
+    keys = np.array([key for piece in pieces for key, _ in piece], dtype=np.int64)
+    given_up = [np.array(piece, dtype=np.int64) for piece in pieces]
+    found = gathered_lists(schema, "rows", keys, given_up).to_pylist()
+    assert found == [{"bucket": key, "others": [], "rows": rows} for key, rows in sorted(expected.items())]
+    assert not given_up

@@ -10,7 +10,8 @@ from analysis.auditing.hops.links import link_reading
 from analysis.auditing.hops.readings import LinkReading
 from analysis.auditing.hops.services import service_reading
 from analysis.auditing.hops.table import Direction, HopTable, paired
-from analysis.reading.hop_events import HopPlace, HopWriter, message_key
+from analysis.reading.hop_events import HopPlace, HopWriter
+from analysis.reading.message_keys import message_key
 from record.log import Event, TraceRecord
 from record.time_units import MILLISECOND
 from topology.link_properties import LinkProperties
@@ -21,7 +22,7 @@ Message = tuple[str, float, float]
 
 
 def table(messages: list[Message], *, bytes: int = 0) -> HopTable:
-    writer = HopWriter(1)
+    writer = HopWriter(1, ("A", "B"))
     sent = writer.number_of(HopPlace(0, Event.SENT, "A", "B", "publish"))
     received = writer.number_of(HopPlace(0, Event.RECEIVED, "B", "A", "publish"))
     for id, written, arrived in messages:
@@ -88,7 +89,7 @@ def test_what_is_in_one_log_alone_is_left_out_and_repeats_are_paired_in_order() 
 
 def test_a_broker_serves_one_message_after_another() -> None:
     # Both arrive at 10 ms and take 4 ms each; the third finds the broker idle.
-    writer = HopWriter(1)
+    writer = HopWriter(1, ("A", "B"))
     place = writer.number_of(HopPlace(0, Event.RECEIVED, "B", "A", "publish"))
     for id, arrived, turn in (("p0", 0, 4), ("p1", 10, 14), ("p2", 10, 18), ("p3", 30, 34)):
         writer.add(
@@ -105,7 +106,7 @@ def test_a_broker_serves_one_message_after_another() -> None:
 
 
 def test_messages_of_clients_and_those_without_id_do_not_end_the_reading() -> None:
-    writer = HopWriter(3)
+    writer = HopWriter(3, ("A", "B"))
     place = writer.number_of(HopPlace(0, Event.RECEIVED, "B", None, "publish"))
     writer.add(place, TraceRecord(5, "B", "base", Event.RECEIVED, "publish", "p1", client="P"))
     writer.add(place, TraceRecord(6, "B", "base", Event.RECEIVED, "publish", client="P"))

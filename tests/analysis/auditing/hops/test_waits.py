@@ -38,7 +38,7 @@ def waits(at: list[int], of: int) -> ProcessorTimes:
 def reading(delay: float, waited: list[int], processors: NodeTimes, jitter: float = 0.0) -> LinkReading:
     """A direction of this delay, asked for 20 ms, whose messages were held up besides."""
     random = np.random.default_rng(5)
-    writer = HopWriter(1)
+    writer = HopWriter(1, ("A", "B"))
     sent = writer.number_of(HopPlace(0, Event.SENT, "A", "B", "publish"))
     received = writer.number_of(HopPlace(0, Event.RECEIVED, "B", "A", "publish"))
     for number in range(COUNT):
@@ -110,7 +110,7 @@ def test_waits_are_no_jitter_and_hide_none() -> None:
 
 
 def test_messages_sent_beside_another_are_so_only_where_the_sender_did_not_wait() -> None:
-    writer = HopWriter(1)
+    writer = HopWriter(1, ("A", "B"))
     sent = writer.number_of(HopPlace(0, Event.SENT, "A", "B", "publish"))
     received = writer.number_of(HopPlace(0, Event.RECEIVED, "B", "A", "publish"))
     for number in range(20):
@@ -130,7 +130,7 @@ def test_messages_sent_beside_another_are_so_only_where_the_sender_did_not_wait(
 
 def test_the_time_to_the_turn_is_told_apart() -> None:
     # p1 and p2 arrive at 10 ms. p1 waits 2 ms for a processor and is served for 4; p2 is served for 4 after that.
-    writer = HopWriter(1)
+    writer = HopWriter(1, ("A", "B"))
     place = writer.number_of(HopPlace(0, Event.RECEIVED, "B", "A", "publish"))
     for id, arrived, turn in (("p1", 10, 16), ("p2", 10, 21)):
         fields = {"variant": "base", "kind": "publish", "id": id, "peer": "A", "arrived": arrived * MILLISECOND}
