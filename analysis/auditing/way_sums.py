@@ -146,6 +146,8 @@ class _Followed:
 
     def _wait(self, nodes: Numbers, ways: Numbers) -> None:
         """Counts what each node can have added to a way by waiting."""
+        if not self._asked.processors:
+            return
         for number, places in _places(nodes):
             if number != NOBODY:
                 self._wait_for(self._nodes[number], ways[places], _TIMES_COUNTED)
@@ -171,7 +173,7 @@ class _Followed:
                 continue
             least, most = _bounds(link, self._asked.links.get((target, source), link))
             passed = np.maximum(link.delay * SECOND, np.minimum(most, elapsed[own]))
-            if link.rate is not None:  # a fault may have set another one
+            if link.rate is not None and self._asked.struck:  # a fault may have set another one
                 times = self._asked.struck_on_link(source, target)
                 passed[~untouched(left[own], received[own, ArrivalColumn.TIME], times)] = inf
             quick = ~untouched(

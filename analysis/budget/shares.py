@@ -43,4 +43,5 @@ class NodeTotals:
         """Adds intervals, each as often as there are notifications that it is on the way of."""
         for share in cut.shares:
             for column, numbers in enumerate((share.contention, share.unexplained, np.abs(share.unexplained))):
-                np.add.at(self.sums[:, column], share.node, numbers * weights)
+                some = np.flatnonzero(numbers)
+                np.add.at(self.sums[:, column], share.node[some], numbers[some] * weights[some])

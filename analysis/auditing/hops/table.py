@@ -150,10 +150,7 @@ def paired(sent: Numbers, received: Numbers) -> Hops:
 
     A message that one log has more often than the other is left out: it was lost, repeated, or is in one log only.
     """
-    sent, received = _numbered(sent), _numbered(received)
-    common = _equally_often(sent, received)
-    sent = sent[np.isin(sent[:, HopColumn.MESSAGE], common)]
-    received = received[np.isin(received[:, HopColumn.MESSAGE], common)]
+    sent, received = _equally_often(_numbered(sent), _numbered(received))
     written, arrived = _link_times(sent), _link_times(received)
     order = np.lexsort((arrived, written))
     return Hops(sent[order, HopColumn.TIME], written[order], arrived[order], received[order, HopColumn.BYTES])
@@ -164,11 +161,23 @@ def _numbered(rows: Numbers) -> Numbers:
     return rows[np.lexsort((rows[:, HopColumn.TIME], rows[:, HopColumn.MESSAGE]))]
 
 
-def _equally_often(sent: Numbers, received: Numbers) -> Numbers:
-    left, left_counts = np.unique(sent[:, HopColumn.MESSAGE], return_counts=True)
-    came, came_counts = np.unique(received[:, HopColumn.MESSAGE], return_counts=True)
-    common, of_left, of_came = np.intersect1d(left, came, assume_unique=True, return_indices=True)
-    return np.asarray(common[left_counts[of_left] == came_counts[of_came]])
+def _equally_often(sent: Numbers, received: Numbers) -> tuple[Numbers, Numbers]:
+    """The rows of messages that are in both equally often; both are in the order of messages."""
+    left, left_often = _counted(sent[:, HopColumn.MESSAGE])
+    came, came_often = _counted(received[:, HopColumn.MESSAGE])
+    if not len(left) or not len(came):
+        return sent[:0], received[:0]
+    places = np.minimum(np.searchsorted(came, left), len(came) - 1)
+    in_both = (came[places] == left) & (came_often[places] == left_often)
+    chosen = np.zeros(len(came), dtype=np.bool_)
+    chosen[places[in_both]] = True
+    return sent[np.repeat(in_both, left_often)], received[np.repeat(chosen, came_often)]
+
+
+def _counted(ordered: Numbers) -> tuple[Numbers, Numbers]:
+    """Each of some numbers in ascending order, and the number of times that it is there."""
+    first = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    return ordered[first], np.diff(first, append=len(ordered))
 
 
 def _link_times(rows: Numbers) -> Numbers:
