@@ -60,10 +60,11 @@ def _service(reading: ServiceReading, asked: ServiceTime, evidence: Evidence) ->
         return None
     latency = evidence.costs.latency or (0,)
     usual = sum(latency) / len(latency)
-    deviation = math.sqrt(sum((time - usual) ** 2 for time in latency) / len(latency)) + _deviation(asked)
+    deviation = math.sqrt(sum((time - usual) ** 2 for time in latency) / len(latency))
     margin = _MODELLED_SHARE * mean + 0.1 * usual + _MODELLED_ALLOWANCE
     margin += _STANDARD_ERRORS * deviation / math.sqrt(reading.idle.count)
-    if abs(reading.idle.mean - mean - usual) <= margin:
+    least, most = _by_chance(asked, reading.idle.count)
+    if least - margin <= reading.idle.mean - usual <= most + margin:
         return None
     return f"{_ms(reading.idle.mean)} from arrival to turn where nothing waited, instead of {_ms(mean + usual)}"
 
@@ -104,19 +105,25 @@ def _time(found: Spread, asked: ServiceTime, evidence: Evidence) -> str | None:
         share, allowance = _REAL_SHARE, _REAL_ALLOWANCE / evidence.variant.time_dilation
         if not constant:
             allowance *= 2
-    margin = share * mean + allowance + _STANDARD_ERRORS * _deviation(asked) / math.sqrt(found.count)
-    if abs(value - mean) <= margin:
+    margin = share * mean + allowance
+    least, most = _by_chance(asked, found.count)
+    if least - margin <= value <= most + margin:
         return None
     return f"{_ms(value)} a message instead of {_ms(mean)}, over {found.count:,} messages"
 
 
-def _deviation(asked: ServiceTime) -> float:
-    """Standard deviation of a service time, in nanoseconds."""
+def _by_chance(asked: ServiceTime, count: int) -> tuple[float, float]:
+    """The least and the greatest mean of so many draws of a time that chance explains, in nanoseconds.
+
+    A sum of exponential times has a long tail upwards. Its cube root is next to normal (Wilson and Hilferty, 1931).
+    """
+    mean = asked.mean * SECOND
     if asked.distribution is Distribution.EXPONENTIAL:
-        return asked.mean * SECOND
-    if asked.distribution is Distribution.UNIFORM:
-        return asked.deviation * SECOND / math.sqrt(3)
-    return asked.deviation * SECOND
+        middle, error = 1 - 1 / (9 * count), _STANDARD_ERRORS / (3 * math.sqrt(count))
+        return mean * max(0.0, middle - error) ** 3, mean * (middle + error) ** 3
+    deviation = asked.deviation * SECOND / (math.sqrt(3) if asked.distribution is Distribution.UNIFORM else 1)
+    error = _STANDARD_ERRORS * deviation / math.sqrt(count)
+    return mean - error, mean + error
 
 
 def _ms(nanoseconds: float) -> str:
