@@ -31,7 +31,7 @@ def test_each_protocol_has_its_ways() -> None:
 
 @pytest.mark.parametrize("name", WAYS)
 def test_a_way_is_as_long_as_its_bound_says(name: str) -> None:
-    counts, bound = WAYS[name].follow().counts, WAYS[name].bound
+    counts, bound = WAYS[name].followed().counts, WAYS[name].bound
     for kind in ("calls", "files", "changes"):
         count, most = getattr(counts, kind), getattr(bound, kind)
         assert count <= most, f"{kind} of the {name}: see `python -m tests.architecture.ways '{name}'`"
