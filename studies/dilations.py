@@ -68,7 +68,7 @@ def _on_hosts(options: ExecutorOptions, console: Console) -> Rehearsing:
     """Rehearsals on all hosts of the inventory. The planner takes them to be like this host."""
 
     def rehearse(variant: VariantPlan, factor: float) -> float | None:
-        scenario = as_yaml(rehearsed_scenario(variant.scenario, factor).resolved(), sort_keys=True)
+        scenario = as_yaml(rehearsed_scenario(variant.scenario, factor).resolved())
         cells = [RehearsalCell(key=f"rehearsal-{number}", scenario=scenario) for number in range(options.in_parallel)]
         with tempfile.TemporaryDirectory(prefix="rehearsal-") as name:
             store = CellStore(Path(name), RehearsalResult)

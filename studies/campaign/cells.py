@@ -80,7 +80,7 @@ def _scenario(campaign: Campaign, overrides: Mapping[str, str], file: Path, key:
         scenario = load(Path(campaign.scenario), overrides)
     except ScenarioError as error:
         raise BadInputError(f"{file}: cell {key}: {str(error).replace('--set ', '')}") from error
-    return as_yaml(scenario.resolved(), sort_keys=True)
+    return as_yaml(scenario.resolved())
 
 
 def key_prefix(settings: Mapping[str, Any]) -> str:

@@ -131,7 +131,7 @@ def _failing_variant(cell: CampaignCell, failed: CampaignResult) -> VariantPlan:
 
 def with_faults(cell: CampaignCell, scenario: Scenario, faults: tuple[FaultItem, ...]) -> CampaignCell | None:
     """The cell with this scenario and these faults; None if the faults need others."""
-    content = as_yaml(scenario.model_copy(update={"faults": faults}).resolved(), sort_keys=True)
+    content = as_yaml(scenario.model_copy(update={"faults": faults}).resolved())
     key = f"{len(faults)}-faults-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
     made = replace(cell, key=key, scenario=content)
     try:

@@ -93,7 +93,7 @@ def _scenario(candidate: Candidate, figure: Figure, seed: int) -> str:
         settings["workload.publications.individually"] = overlay.publishers
         settings["workload.subscriptions.followers"] = overlay.followers
     scenario = load(SCENARIOS / "tid" / f"{figure}.yaml", settings)
-    return as_yaml(scenario.resolved(), sort_keys=True)
+    return as_yaml(scenario.resolved())
 
 
 def _by_figure_5a(run: MeasuredRun) -> Given:

@@ -55,7 +55,6 @@ class ReproductionCell(Cell[ReproductionResult]):
 
     @classmethod
     def of(cls, experiment: Experiment, seed: int, runtime: str) -> ReproductionCell:
-        # Keys keep their order, because that of `vary` makes the names of variants.
         scenario = as_yaml({**experiment.resolved, "seed": seed})
         key = f"{experiment.name}-{seed}"
         return cls(key=key, scenario=scenario, experiment=experiment, seed=seed, runtime=runtime)

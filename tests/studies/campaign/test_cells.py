@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from record.errors import BadInputError
 from studies.campaign import cells, fingerprint, load_campaign
 from studies.campaign.cells import key_prefix
-from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
+from tests.studies.campaign.made_up import CAMPAIGN, SCENARIO, write_campaign
 from tests.studies.cells.here import run_here
 
 
@@ -41,6 +41,14 @@ def test_without_factors_and_schedules_the_scenario_runs_as_it_is_written(tmp_pa
     scenario = json.loads(cell.scenario)
     assert scenario["faults"][0]["kill"] == ["B2"]
     assert [variant.name for variant in cell.plan().variants] == ["fixed", "dynamic"]
+
+
+def test_variants_of_a_cell_have_the_names_that_the_scenario_gives_them(tmp_path: Path) -> None:
+    file = write_campaign(tmp_path, "{name: bare, scenario: little.yaml, seeds: [7]}")
+    several = "  size: {three: {topology.brokers: 3}}\n  routing.publications: [fixed, dynamic]\n"
+    (tmp_path / "little.yaml").write_text(SCENARIO.replace("  routing.publications: [fixed, dynamic]\n", several))
+    (cell,) = cells(load_campaign(file), file)
+    assert [variant.name for variant in cell.plan().variants] == ["three+fixed", "three+dynamic"]
 
 
 def test_a_campaign_expects_of_every_cell(tmp_path: Path) -> None:
