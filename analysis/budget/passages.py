@@ -132,13 +132,14 @@ def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Number
         keys_over_links(received.message[over_links], received.peer[over_links], received.node[over_links], len(nodes)),
     )
     departed, arrived = chosen[departures], over_links[arrivals]
+    struck_on_link = _Struck.of(sent, variant.asked.struck_on_link, nodes)
+    struck_itself = _Struck.of(sent, variant.asked.struck_direction, nodes)
     free, rows, hops = sent.free_before(), [], []
     for begin in range(0, len(departed), _CUT_AT_ONCE):
         here, there = departed[begin : begin + _CUT_AT_ONCE], arrived[begin : begin + _CUT_AT_ONCE]
         left, came = sent.take(here), received.take(there)
-        struck = _struck(left, came.time, variant.asked.struck_on_link, nodes)
-        quick = _struck(left, came.time, variant.asked.struck_direction, nodes)
-        times = ranges.take(here).quicker(quick)
+        struck = struck_on_link.during(left, came.time)
+        times = ranges.take(here).quicker(struck_itself.during(left, came.time))
         relays = of.numbered.relays(left.node, came.node)
         cut = _Cut(variant, of.waits, relays, left, free[here], times, came, before[there], cost[there], struck)
         passed, of_replay = cut.rows()
@@ -150,15 +151,25 @@ def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Number
     return [*rows, clients], hops
 
 
-def _struck(
-    sent: Records, until: Numbers, times_of: Callable[[str, str], Times], nodes: Sequence[str]
-) -> NDArray[np.bool_]:
-    """True for each message during whose passage a fault was on its direction, by the times of faults."""
-    struck = np.zeros(len(sent), dtype=np.bool_)
-    for source, target, chosen in sent.directions(nodes):
-        if times := times_of(source, target):
+@dataclass(frozen=True, slots=True)
+class _Struck:
+    """The directions, by the numbers of their ends, that faults were on, and when."""
+
+    directions: Sequence[tuple[int, int, Times]]
+
+    @classmethod
+    def of(cls, sent: Records, times_of: Callable[[str, str], Times], nodes: Sequence[str]) -> _Struck:
+        """The directions of all messages, of which `times_of` gives the times of faults."""
+        found = ((places[0], times_of(source, target)) for source, target, places in sent.directions(nodes))
+        return cls([(int(sent.node[first]), int(sent.peer[first]), times) for first, times in found if times])
+
+    def during(self, sent: Records, until: Numbers) -> NDArray[np.bool_]:
+        """True for each message during whose passage a fault was on its direction."""
+        struck = np.zeros(len(sent), dtype=np.bool_)
+        for source, target, times in self.directions:
+            chosen = np.flatnonzero((sent.node == source) & (sent.peer == target))
             struck[chosen] = ~untouched(sent.time[chosen], until[chosen], times)
-    return struck
+        return struck
 
 
 @dataclass(frozen=True, slots=True)
