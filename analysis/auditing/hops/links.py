@@ -5,8 +5,9 @@
 2. Frames that a link drops are sent again by TCP: 200 ms later at least, because a lone frame gets no other help.
    Those are counted for the loss and left out of the delay.
 3. Frames that wait for the rate arrive one after the other, by the time that the rate gives each.
-4. Sizes on the wire are those of the messages with headers: HTTP/2 and gRPC (16 bytes a frame, 13 a message), and
-   Ethernet, IP and TCP (66 bytes for each segment of 1448).
+4. Sizes on the wire are those of the messages with headers: HTTP/2 and gRPC (16 bytes a frame, 13 a message, as a
+   rule), and Ethernet, IP and TCP (66 bytes for each segment of 1448). A control message with a short name has less, so
+   a message is too quick only beside the least headers.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from record.time_units import MILLISECOND, SECOND
 from topology.link_properties import LinkProperties
 
 _FRAME, _MESSAGE, _SEGMENT, _PACKET = 16, 13, 1448, 66
+_LEAST_FRAME, _LEAST_MESSAGE = 14, 6
+"""Bytes of a frame without an acknowledgement, and of a message that has no name and has been on no link before."""
 FEWEST_UNDISTURBED = 30
 """Undisturbed frames that found the link idle, from which on the others are left out."""
 SENT_AGAIN = 150 * MILLISECOND
@@ -60,7 +63,7 @@ def link_reading(direction: Direction, sent: Numbers, received: Numbers, asked: 
         paired=int(np.count_nonzero(free)),
         delay=spread_of(travelled[chosen]),
         disturbed=int(np.count_nonzero(waits.disturbed & idle)),
-        cleared=spread_of((travelled - waits.at_most)[chosen]),
+        cleared=spread_of((travelled - frames.uncertain - waits.at_most)[chosen]),
         idle=int(np.count_nonzero(idle)),
         late=int(np.count_nonzero(late)),
         late_expected=float(again.sum()),
@@ -115,11 +118,10 @@ class Frames:
         """The frame of each message."""
         self._bytes = hops.bytes
         self._latency = latency
-        self._serialised = (
-            np.zeros(len(first))
-            if properties.rate is None
-            else (payload + _PACKET * self.segments) * (8 * SECOND / properties.rate)
-        )
+        of_byte = 0.0 if properties.rate is None else 8 * SECOND / properties.rate
+        self._serialised = (payload + _PACKET * self.segments) * of_byte
+        self.uncertain = ((_FRAME - _LEAST_FRAME) + (_MESSAGE - _LEAST_MESSAGE) * messages) * of_byte
+        """Nanoseconds by which headers as a rule take longer than the least, by frame."""
 
     def idle(self) -> NDArray[np.bool_]:
         """True for each frame that found the link idle, outside of faults."""
@@ -129,8 +131,8 @@ class Frames:
         return idle
 
     def travelled(self) -> Times:
-        """Time from writing to arrival, less the time for which the rate serialises the frame alone."""
-        return np.asarray((self.arrived - self.written) - self._serialised, dtype=np.float64)
+        """Time from writing to arrival, less the least for which the rate serialises the frame alone."""
+        return np.asarray((self.arrived - self.written) - (self._serialised - self.uncertain), dtype=np.float64)
 
     def queued(self, disturbed: NDArray[np.bool_]) -> tuple[int, float]:
         """The number of frames that the rate makes wait for the frame before, and the stretch of their arrivals.
