@@ -40,6 +40,8 @@ class RehearsalResult(CellResult, frozen=True, kw_only=True):
 class RehearsalCell(Cell[RehearsalResult]):
     """A rehearsal of one variant at one dilation."""
 
+    study = "rehearsal"
+
     def read(self, outcome: RunOutcome, summary: Summary, runtime: str) -> RehearsalResult:
         (variant,) = summary.variants
         return RehearsalResult(

@@ -35,9 +35,10 @@ from studies.cells.attempt import AnyAttempt, AnyRequest, CellRequest
 from studies.cells.cell import AnyCell, CellInterruptedError
 from studies.cells.execution import run_cell
 from studies.cells.store import RUNS, STOP
+from studies.dilations import RehearsalCell
 from studies.reproduction.cell import ReproductionCell
 
-CELL_TYPES: tuple[type[AnyCell], ...] = (CampaignCell, ReproductionCell)
+CELL_TYPES: tuple[type[AnyCell], ...] = (CampaignCell, ReproductionCell, RehearsalCell)
 """Cells of the studies that run on hosts."""
 _POLL_MILLISECONDS = 300
 """Milliseconds between two looks for that file."""

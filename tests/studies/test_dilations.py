@@ -22,6 +22,7 @@ from studies.cells.attempt import CellRequest, Keep
 from studies.cells.execution import run_cell
 from studies.cells.executors.interface import ExecutorOptions
 from studies.dilations import RehearsalCell, RehearsalResult, rehearsing_for
+from studies.on_host import CELL_TYPES
 from studies.rehearsal import REHEARSED, Rehearsing
 from studies.reproduction import ReproductionCell
 from tests.studies.reproduction.test_cell import cell_of
@@ -91,7 +92,9 @@ def test_a_rehearsal_runs_as_a_cell_and_finds_contention(
 ) -> None:
     found[0].append((0.01, 0.01))
     chosen_on_hosts()
-    request = CellRequest.decode(CellRequest.simulated(found[1][0], Keep.NONE).encode())
+    cell = found[1][0]
+    (known,) = (one for one in CELL_TYPES if one.study == cell.study)
+    request = CellRequest.decode(CellRequest.simulated(cell, Keep.NONE).encode(), known)
     result = run_cell(request, tmp_path / "work", CONSOLE).result
     assert isinstance(result, RehearsalResult) and result.contention == 0
 
