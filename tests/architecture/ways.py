@@ -131,8 +131,9 @@ async def _published(directory: Path) -> Way:
             return min(ways, key=lambda way: len(way.calls))
 
 
-_ways = itertools.count(1)
-"""Numbers of simulated ways. Each has content of its own, because brokers of one process share what they decoded."""
+_ways = itertools.count(7_000_001)
+"""Numbers of simulated ways. Each has content of its own, which no other test has, because brokers of one process share
+what they decoded."""
 
 
 @dataclass(frozen=True, slots=True)

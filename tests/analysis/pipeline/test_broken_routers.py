@@ -54,7 +54,8 @@ class Spoiled:
 
 
 class DropsEveryHundredth(Spoiled):
-    """Every hundredth notification, over all brokers, never leaves."""
+    """Every hundredth notification, over all brokers, never leaves. Bob's do, because one that comes while he leaves is
+    not owed."""
 
     counted = 0
 
@@ -62,7 +63,7 @@ class DropsEveryHundredth(Spoiled):
         return [action for action in actions if not self._dropped(action)]
 
     def _dropped(self, action: Action) -> bool:
-        if not isinstance(action, Deliver):
+        if not isinstance(action, Deliver) or "Bob" in action.clients:
             return False
         DropsEveryHundredth.counted += 1
         if DropsEveryHundredth.counted % 100:

@@ -32,7 +32,7 @@ def _test(which: Operator, changed) -> None:
     """Replaces the test of an operator, for all that evaluate predicates one by one."""
     tests = {**evaluation.TESTS, which: changed}
     constant(evaluation, "TESTS", tests)
-    constant(evaluation, "_test_of", tests.__getitem__)
+    constant(evaluation, "test_of", tests.__getitem__)
 
 
 @AREA.row(_QUOTES, LOST)

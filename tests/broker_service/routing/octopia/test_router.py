@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from broker_service.language import Advertisement, Subscription
+from broker_service.language import Advertisement, Subscription, wire
 from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind, Message, Operation
@@ -123,7 +123,11 @@ def test_an_advertisement_and_a_subscription_are_compared_once() -> None:
         compared.append((advertisement, subscription))
         return intersects(advertisement, subscription)
 
-    with mock.patch.object(router, "intersects", counting), mock.patch.object(tables, "intersects", counting):
+    with (
+        mock.patch.object(router, "intersects", counting),
+        mock.patch.object(tables, "intersects", counting),
+        mock.patch.object(wire, "decode_advertisement", lambda body: Advertisement(wire.decode_predicates(body))),
+    ):  # Each broker has an advertisement of its own, so that comparisons of two brokers are told apart.
         overlay = scot([], 2)
         overlay.attach("P", "a0")
         overlay.advertise("P", "a", between(0, 10))
