@@ -14,6 +14,8 @@ import stat
 from io import BufferedReader
 from pathlib import Path
 
+import msgspec
+
 MANIFEST = "manifest.json"
 TOPOLOGY = "topology.json"
 """The overlay of the first variant. A variant over another overlay has a file of its own, named in the manifest."""
@@ -119,6 +121,11 @@ def _open_regular(path: Path, flags: int) -> BufferedReader:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         raise OSError(errno.EINVAL, "it is a pipe or a device; write its content to a file", str(path))
     return os.fdopen(descriptor, "rb")
+
+
+def write_json(path: Path, content: msgspec.Struct) -> None:
+    """Writes a struct as JSON for people and scripts, in one step. Raises `OSError`."""
+    replace_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
 
 
 def replace_file(path: Path, content: bytes) -> None:

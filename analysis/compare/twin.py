@@ -16,7 +16,7 @@ from analysis.compare.run import compare_runs
 from analysis.run_files.run_directory import read_manifest
 from analysis.run_files.soundness import require_own_directory
 from record.errors import RunDirectoryError
-from record.files import FIDELITY, TWIN, TWIN_COMPARISON, read_file, replace_file
+from record.files import FIDELITY, TWIN, TWIN_COMPARISON, read_file, write_json
 from record.manifest import Manifest
 
 _MAY_DIFFER = frozenset({"time_dilation"})
@@ -48,7 +48,7 @@ def compare_with_twin(run: Path) -> RunComparison | None:
         file.unlink(missing_ok=True)
         return None
     comparison = compare_runs(twin, run)
-    replace_file(file, msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n")
+    write_json(file, comparison)
     return comparison
 
 

@@ -22,7 +22,7 @@ from analysis.tables.traffic import BrokerMessages, Drop
 from record.errors import RunDirectoryError
 from record.fidelity import Check, FidelityVerdict
 from record.figures import Figure, FigureVerdict
-from record.files import SUMMARY, read_file, replace_file
+from record.files import SUMMARY, read_file, write_json
 from record.host_speed import CostScale
 
 CORRECT = "correct"
@@ -360,7 +360,7 @@ def violated(verdicts: Sequence[str], fidelity: str, *, interrupted: bool = Fals
 
 def write_summary(summary: Summary, directory: Path) -> None:
     """Replaces `summary.json` of a run directory in one step."""
-    replace_file(directory / SUMMARY, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    write_json(directory / SUMMARY, summary)
 
 
 def read_summary(directory: Path) -> Summary:

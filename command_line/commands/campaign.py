@@ -30,7 +30,6 @@ from studies.campaign.matrix import CampaignSummary, line_of, summarise, write_s
 from studies.campaign.report import build_report
 from studies.campaign.sentences import FIDELITY_STYLES, closing_lines, failing, matrix_table, repeat_command
 from studies.cells.attempt import CellFailure, Keep
-from studies.cells.board import ConsoleBoard, RemainingTime
 from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.failures import failed_code, failure_lines
 from studies.cells.scheduler import run_cells
@@ -174,8 +173,7 @@ def _run_unfinished(
     console: Console, options: ExecutorOptions, directory: CampaignDirectory, name: str, chosen: Sequence[CampaignCell]
 ) -> bool:
     """Runs the cells that are not finished; False if the user ended it."""
-    needed = directory.unfinished(chosen)
-    done = len(chosen) - len(needed)
+    done = len(chosen) - len(directory.unfinished(chosen))
     before = f", {done} of them done before" if done else ""
     for what, text in (
         ("campaign", f"{name}: {len(chosen)} cell{'' if len(chosen) == 1 else 's'}{before}"),
@@ -183,8 +181,7 @@ def _run_unfinished(
         ("results", str(directory.path)),
     ):
         console.print(f"{what:<9} {text}", markup=False, soft_wrap=True)
-    with ConsoleBoard(console, len(chosen), done, _remaining(options, directory, chosen, needed)) as board:
-        return run_cells(options, directory, needed, board)
+    return run_cells(options, directory, chosen, console, _pace(options, chosen))
 
 
 def dilation_of_all(
@@ -211,20 +208,10 @@ def _dilated(cells: Sequence[CampaignCell], dilation: ChosenDilation | UnsetType
     return [cell if dilation is UNSET else replace(cell, dilation=dilation) for cell in cells]
 
 
-def _remaining(
-    options: ExecutorOptions,
-    directory: CampaignDirectory,
-    chosen: Sequence[CampaignCell],
-    needed: Sequence[CampaignCell],
-) -> RemainingTime:
-    """Expected times, from finished cells; without any, from the first cell's phases if they take real time."""
+def _pace(options: ExecutorOptions, chosen: Sequence[CampaignCell]) -> float:
+    """Expected seconds of a cell, from the phases of the first one; 0 where they take no real time."""
     variants = () if options.runtime == SIMULATED else chosen[0].plan().variants
-    first = sum(variant.lasts + _AROUND for variant in variants)
-    remaining = RemainingTime(needed, options.in_parallel, first)
-    for cell in chosen:
-        for attempt in directory.attempts(cell):
-            remaining.note(cell, attempt.seconds)
-    return remaining
+    return sum(variant.lasts + _AROUND for variant in variants)
 
 
 def summarise_campaign(

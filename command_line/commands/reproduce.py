@@ -24,7 +24,6 @@ from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from scenario.model import AUTO
 from studies.cells.attempt import CellFailure
-from studies.cells.board import ConsoleBoard, RemainingTime
 from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.failures import failed_code, failure_lines
 from studies.cells.scheduler import run_cells
@@ -44,6 +43,7 @@ from studies.reproduction import (
     open_store,
     plan_experiments,
     planned_runs,
+    unmeasured,
     whole,
 )
 from studies.reproduction.plan import first_seeds
@@ -54,6 +54,8 @@ from studies.reproduction.sentences import closing_lines, reported, table, viola
 _WIDTH_IN_FILES = 140
 _PLANNING = "planning: checking the claims' scenarios and estimating their size"
 """Printed at once, because that takes half a minute for all claims."""
+_PACE = 1.0
+"""Seconds that a run takes for each second of its recorded processor time, until some have run."""
 
 Show = Callable[[Sequence[JudgedClaim], Sequence[ReproductionResult]], None]
 """Prints judgements and remarks on the runs behind them."""
@@ -71,7 +73,8 @@ class ReproductionRequest:
     """Fields set in every scenario."""
     options: ExecutorOptions
     out: Path
-    resume: bool
+    fresh: bool
+    """Runs that were measured before are made again."""
 
     def __post_init__(self) -> None:
         if self.options.runtime not in RUNTIMES:
@@ -135,7 +138,9 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
     reproduction = Reproduction.of(request)
     with reproduction.store.held():
         began = time.monotonic()
-        needed = _needed(reproduction, request)
+        needed = list(reproduction.cells) if request.fresh else unmeasured(reproduction.store, reproduction.cells)
+        for cell in needed:
+            reproduction.store.forget(cell)
         for line in announcement(reproduction.plan, needed):
             console.print(line, markup=False, soft_wrap=True)
         changed = "".join(f"; {key}: {value}" for key, value in request.overrides.items())
@@ -146,24 +151,15 @@ def reproduce_claims(request: ReproductionRequest, show: Show) -> ExitCode:
         except Interrupted:
             console.print("interrupted while a rehearsal chose a time dilation; nothing more was run")
             return ExitCode.INTERRUPTED
-        if _run(reproduction, request.options, needed, console):
+        if run_cells(request.options, reproduction.store, needed, console, _PACE):
             return _conclude(reproduction, len(needed), time.monotonic() - began, show, console)
         console.print(
-            "interrupted; measurements are kept: the same command with --resume continues\n"
+            "interrupted; measurements are kept: the same command continues with the rest\n"
             f"page of what is measured so far: {reproduction.write_page(reproduction.runs)}",
             markup=False,
             soft_wrap=True,
         )
         return ExitCode.INTERRUPTED
-
-
-def _needed(reproduction: Reproduction, request: ReproductionRequest) -> list[ReproductionCell]:
-    """The runs that are still to be made. Removes what earlier commands have left of them."""
-    store = reproduction.store
-    needed = store.unfinished(reproduction.cells) if request.resume else list(reproduction.cells)
-    for cell in needed:
-        store.forget(cell)
-    return needed
 
 
 def _dilated(
@@ -182,22 +178,13 @@ def _dilated(
     return [replace(cell, dilation=chosen.get(cell.experiment.name, UNSET)) for cell in needed]
 
 
-def _run(
-    reproduction: Reproduction, options: ExecutorOptions, needed: Sequence[ReproductionCell], console: Console
-) -> bool:
-    """Runs cells; False if the user ended it."""
-    remaining = RemainingTime(needed, options.in_parallel, pace=1.0)
-    with ConsoleBoard(console, len(needed), 0, remaining) as board:
-        return run_cells(options, reproduction.store, needed, board)
-
-
 def _conclude(reproduction: Reproduction, made: int, seconds: float, show: Show, console: Console) -> ExitCode:
     """Shows judgements, failures, effort and the page."""
     runs, failed = reproduction.runs, reproduction.failed
     judged = reproduction.judged(runs)
     found = [run.result for _, of_experiment in runs for run in of_experiment]
     show(judged, found)
-    for line in (*failure_lines(failed, "the same command with --resume"), *_effort(runs, made, seconds)):
+    for line in (*failure_lines(failed), *_effort(runs, made, seconds)):
         console.print(line, markup=False, soft_wrap=True)
     console.print(
         f"what each run measured: {reproduction.store.cells}\npage: {reproduction.write_page(runs)}",

@@ -118,7 +118,7 @@ def campaign(
     epilog=epilog(
         "brokerlab reproduce",
         "brokerlab reproduce --plan",
-        "brokerlab reproduce --quick --resume",
+        "brokerlab reproduce --quick",
         "brokerlab reproduce tid-5a",
         "brokerlab reproduce tid --seeds 10 --json > claims.json",
         "brokerlab reproduce tid-5a --seeds 20..39",
@@ -133,7 +133,7 @@ def campaign(
         | BAD_INPUT
         | HOST
         | INTERRUPTED,
-        note="A run that fails does not end the others; --resume repeats it and keeps the rest.",
+        note="A run that fails does not end the others; the same command repeats it and keeps the rest.",
     )
 )
 def reproduce(
@@ -174,7 +174,7 @@ def reproduce(
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Directory for the measurements and the page.")] = Path("runs/reproduce"),
-    resume: Annotated[bool, typer.Option("--resume", help="Reuse the measurements of an earlier run.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Remove earlier measurements and make them again.")] = False,
     keep_runs: Annotated[
         bool, typer.Option("--keep-runs", help="Keep all run directories, with some 100 MB of logs each.")
     ] = False,
@@ -208,7 +208,7 @@ def reproduce(
             master=spark_master(spark_master_, "--spark-master"),
         ),
         out=out,
-        resume=resume,
+        fresh=fresh,
     )
     if plan:
         raise typer.Exit(show_plan(request))

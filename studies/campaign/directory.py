@@ -18,7 +18,7 @@ import msgspec
 
 from emulation.host import provenance
 from record.errors import BadInputError, unusable_directory
-from record.files import read_file, replace_file
+from record.files import read_file, write_json
 from record.manifest import ChosenDilation, Host
 from studies.campaign.cell import CampaignCell
 from studies.campaign.cells import fingerprint
@@ -86,7 +86,7 @@ class CampaignDirectory(CellStore[CampaignResult]):
         manifest = _manifest(campaign, tuple(planned))
         earlier = self._earlier()
         if earlier is None:
-            replace_file(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+            write_json(self.manifest_file, manifest)
         elif earlier.fingerprint != manifest.fingerprint:
             done = sum(self.result_file(key).exists() for key in earlier.cells)
             raise BadInputError(
@@ -105,8 +105,7 @@ class CampaignDirectory(CellStore[CampaignResult]):
         """Keeps the chosen dilation, which a resumed campaign takes again. To be called while the directory is open."""
         earlier = self._earlier()
         assert earlier is not None
-        manifest = msgspec.structs.replace(earlier, dilation=chosen)
-        replace_file(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        write_json(self.manifest_file, msgspec.structs.replace(earlier, dilation=chosen))
 
     def _earlier(self) -> CampaignManifest | None:
         try:

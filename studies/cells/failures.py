@@ -10,11 +10,11 @@ from studies.cells.attempt import CellFailure
 _GRAVEST_FIRST = (ExitCode.DEFECT, ExitCode.BROKER_DEFECT, ExitCode.HOST, ExitCode.BAD_INPUT)
 
 
-def failure_lines(failed: Mapping[str, CellFailure], again: str = "the same command") -> Iterator[str]:
-    """The cells that failed, by key, with the reasons; `again` repeats them."""
+def failure_lines(failed: Mapping[str, CellFailure]) -> Iterator[str]:
+    """The cells that failed, by key, with the reasons."""
     if failed:
         cells = "1 cell" if len(failed) == 1 else f"{len(failed)} cells"
-        yield f"{cells} failed, and the others went on; {again} repeats them:"
+        yield f"{cells} failed, and the others went on; the same command repeats them:"
     for key, failure in failed.items():
         yield f"  {key}: {failure.message}"
 

@@ -19,21 +19,31 @@ from studies.cells.executors.processes import process_executor
 from studies.cells.store import AnyStore, CellStore
 
 
-def run_cells(options: ExecutorOptions, store: AnyStore, cells: Sequence[AnyCell], board: ConsoleBoard) -> bool:
-    """Runs cells and records every attempt. Returns False if the user ended it before its end.
+def run_cells(
+    options: ExecutorOptions, store: AnyStore, cells: Sequence[AnyCell], console: Console, pace: float = 0.0
+) -> bool:
+    """Runs the cells that have no result yet, and records and shows every attempt. Returns False if the user ended it
+    before its end.
 
-    A cell that fails is recorded as failed, and the others go on. Must be called while the store is held. Raises
-    `UserError`s where no further cell can be run.
+    A cell that fails is recorded as failed, and the others go on. `pace` is an estimate of the seconds that a unit of
+    cells' costs takes, until an attempt has taken some. Must be called while the store is held. Raises `UserError`s
+    where no further cell can be run.
     """
-    if not cells:
+    needed = store.unfinished(cells)
+    if not needed:
         return True
+    remaining = RemainingTime(needed, options.in_parallel, pace)
+    for cell in cells:
+        for attempt in store.attempts(cell):
+            remaining.note(cell, attempt.seconds)
     interrupt = StudyInterrupt()
-    executor = _executor(options, store, board, interrupt)
-    try:
-        with interrupt.handled():
-            record_attempts(store, cells, options.retries, executor, board)
-    except KeyboardInterrupt:
-        return False
+    with ConsoleBoard(console, len(cells), len(cells) - len(needed), remaining) as board:
+        executor = _executor(options, store, board, interrupt)
+        try:
+            with interrupt.handled():
+                record_attempts(store, needed, options.retries, executor, board)
+        except KeyboardInterrupt:
+            return False
     store.tidy()
     return not interrupt.asked
 
@@ -45,10 +55,8 @@ def require_results(
 
     Raises `KeyboardInterrupt` where the user ended it, and the error of a cell that failed.
     """
-    needed = [cell for cell in cells if store.result(cell) is None]
-    with ConsoleBoard(console, len(needed), 0, RemainingTime(needed, options.in_parallel)) as board:
-        if not run_cells(options, store, needed, board):
-            raise KeyboardInterrupt
+    if not run_cells(options, store, cells, console):
+        raise KeyboardInterrupt
     return [store.require(cell) for cell in cells]
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar, Generic, TypeAlias
+from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -26,9 +26,9 @@ from emulation.host.archives import unpack_archive
 from emulation.run.directory import full_disk_in_words
 from record.errors import BadInputError, UserError, unusable_directory
 from record.file_lock import take_lock
-from record.files import read_file, replace_file
+from record.files import read_file, replace_file, write_json
 from studies.cells.attempt import AnyAttempt, Attempt, CellFailure, CellManifest, counted_attempt
-from studies.cells.cell import AnyCell, CellResult, Result, Result_co, SomeCell
+from studies.cells.cell import AnyCell, CellResult, Result_co, SomeCell
 
 RUNS = "runs"
 """The directory of run directories, in those of cells and of attempts."""
@@ -38,6 +38,8 @@ STOP = "stop"
 """The file in an attempt's directory that asks the cell to end."""
 _WORK = "work-"
 LOCK = "lock"
+
+_Content = TypeVar("_Content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +102,9 @@ class CellStore(Generic[Result_co]):
         return self.cell(key) / "result.json"
 
     def result(self, cell: AnyCell) -> Result_co | None:
-        """The result of a cell; None as long as it is not done."""
-        try:
-            result = msgspec.json.decode(read_file(self.result_file(cell.key)), type=self.result_type)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return None
-        return result if result.fingerprint == cell.fingerprint else None
+        """The result of a cell; None as long as it is not done. Raises `BadInputError` for one of another version."""
+        result = _read(self.result_file(cell.key), _decoder(self.result_type))
+        return result if result is not None and result.fingerprint == cell.fingerprint else None
 
     def unfinished(self, cells: Sequence[SomeCell]) -> list[SomeCell]:
         """The cells that have no result yet, in order."""
@@ -119,23 +118,18 @@ class CellStore(Generic[Result_co]):
         return counted_attempt(attempts) if attempts else None
 
     def attempts(self, cell: AnyCell) -> list[Attempt[Result_co]]:
-        """Every attempt at a cell so far."""
-        try:
-            manifest = _manifest_decoder(self.result_type).decode(read_file(self.cell(cell.key) / "manifest.json"))
-        except (FileNotFoundError, msgspec.DecodeError):
-            return []
-        return manifest.attempts if manifest.fingerprint == cell.fingerprint else []
+        """Every attempt at a cell so far. Raises `BadInputError` for those of another version."""
+        manifest = _read(self.cell(cell.key) / "manifest.json", _decoder(CellManifest[self.result_type]))  # type: ignore[name-defined]
+        return manifest.attempts if manifest is not None and manifest.fingerprint == cell.fingerprint else []
 
     def decode_attempt(self, content: bytes | str) -> Attempt[Result_co]:
         """Raises `msgspec.DecodeError`."""
-        return _attempt_decoder(self.result_type).decode(content)
+        attempt: Attempt[Result_co] = _decoder(Attempt[self.result_type]).decode(content)  # type: ignore[name-defined]
+        return attempt
 
     def failure(self, cell: AnyCell) -> CellFailure | None:
         """The reason why a cell failed when it was run last; None if it did not."""
-        try:
-            return msgspec.json.decode(read_file(_failure_file(self.cell(cell.key))), type=CellFailure)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return None
+        return _read(_failure_file(self.cell(cell.key)), _decoder(CellFailure))
 
     def require(self, cell: AnyCell) -> Result_co:
         """The result of a cell that was run. Raises the error of a cell that failed."""
@@ -156,16 +150,14 @@ class CellStore(Generic[Result_co]):
         _failure_file(self.cell(cell.key)).unlink(missing_ok=True)
         attempts: list[AnyAttempt] = [*self.attempts(cell), attempt]
         manifest = CellManifest(key=cell.key, fingerprint=cell.fingerprint, attempts=attempts)
-        replace_file(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        write_json(directory / "manifest.json", manifest)
         if final:
             replace_file(self.result_file(cell.key), counted_attempt(attempts).result.encode())
 
     def record_failure(self, cell: AnyCell, failure: CellFailure) -> None:
         """Stores the reason why the cell has no result. The same command tries it again."""
         cell.write_scenario(self.cell(cell.key))
-        replace_file(
-            _failure_file(self.cell(cell.key)), msgspec.json.format(msgspec.json.encode(failure), indent=2) + b"\n"
-        )
+        write_json(_failure_file(self.cell(cell.key)), failure)
 
     def new_work(self, cell: AnyCell) -> Path:
         """Makes a directory for the files of one attempt; returns its absolute path."""
@@ -225,11 +217,22 @@ def sole_command(directory: Path) -> Iterator[bool]:
         os.close(file)
 
 
-@cache
-def _attempt_decoder(result_type: type[Result]) -> msgspec.json.Decoder[Attempt[Result]]:
-    return msgspec.json.Decoder(Attempt[result_type])  # type: ignore[valid-type]
+def _read(file: Path, decoder: msgspec.json.Decoder[_Content]) -> _Content | None:
+    """The content of a cell's file; None without one, and for one that is torn.
+
+    Raises `BadInputError` for one that another version of brokerlab wrote, which this one does not understand.
+    """
+    try:
+        return decoder.decode(read_file(file))
+    except msgspec.ValidationError as error:
+        raise BadInputError(
+            f"{file}: written by another version of brokerlab ({error}): remove {file.parent} to run the cell again, "
+            "or choose another directory with --out"
+        ) from error
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
 
 
 @cache
-def _manifest_decoder(result_type: type[Result]) -> msgspec.json.Decoder[CellManifest[Result]]:
-    return msgspec.json.Decoder(CellManifest[result_type])  # type: ignore[valid-type]
+def _decoder(content: type[_Content]) -> msgspec.json.Decoder[_Content]:
+    return msgspec.json.Decoder(content)

@@ -4,7 +4,14 @@ from studies.reproduction.budget import ReproductionPlan, cells, costed, whole
 from studies.reproduction.cell import ReproductionCell, ReproductionResult
 from studies.reproduction.plan import Experiment, chosen_claims, measurable_on, plan_experiments
 from studies.reproduction.recorded import Recorded, load_recorded
-from studies.reproduction.results import MeasuredExperiment, ResultStore, judgements, open_store, planned_runs
+from studies.reproduction.results import (
+    MeasuredExperiment,
+    ResultStore,
+    judgements,
+    open_store,
+    planned_runs,
+    unmeasured,
+)
 
 __all__ = [
     "Experiment",
@@ -23,5 +30,6 @@ __all__ = [
     "open_store",
     "plan_experiments",
     "planned_runs",
+    "unmeasured",
     "whole",
 ]

@@ -32,6 +32,12 @@ def open_store(directory: Path) -> ResultStore:
     return store
 
 
+def unmeasured(store: ResultStore, cells: Iterable[ReproductionCell]) -> list[ReproductionCell]:
+    """The cells that today's program has not measured."""
+    results = ((cell, store.result(cell)) for cell in cells)
+    return [cell for cell, result in results if result is None or result.program != cell.experiment.program]
+
+
 def planned_runs(experiments: Iterable[Experiment], runtime: str, store: ResultStore) -> list[MeasuredExperiment]:
     """The runs of the planned seeds."""
     return [(experiment, _runs(experiment, experiment.seeds, runtime, store)) for experiment in experiments]

@@ -108,6 +108,17 @@ def test_a_result_of_something_else_is_none(tmp_path: Path) -> None:
     assert directory.result(recorded) is None
 
 
+@pytest.mark.parametrize("file", ["result.json", "manifest.json"])
+def test_a_file_of_another_version_is_refused_with_a_way_on(tmp_path: Path, file: str) -> None:
+    directory, recorded = CampaignDirectory(tmp_path), cell()
+    directory.record(recorded, attempt(recorded), final=True)
+    written = directory.cell(recorded.key) / file
+    written.write_bytes(written.read_bytes().replace(b'"fingerprint"', b'"digest"'))
+    remedy = rf"{file}: written by another version of brokerlab .*fingerprint.*: remove .*{recorded.key} to run .*--out"
+    with pytest.raises(BadInputError, match=remedy):
+        directory.result(recorded) if file == "result.json" else directory.attempts(recorded)
+
+
 def test_every_attempt_is_in_the_cells_manifest(tmp_path: Path) -> None:
     directory, recorded = CampaignDirectory(tmp_path), cell()
     directory.record(recorded, attempt(recorded, fidelity="INVALID", busy=True), final=False)

@@ -87,7 +87,7 @@ def test_a_claim_from_the_command_to_its_verdict(
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert "Of 1 tested claims that were measured, 0 are reproduced, 1 are within a factor of two" in page
     assert "tid-5a" not in page[page.index("<body>") :], "the page shows the claims that were asked for"
-    code, printed, progress = brokerlab(capfd, monkeypatch, *arguments, "--resume")
+    code, printed, progress = brokerlab(capfd, monkeypatch, *arguments)
     assert "1 claims from 1 runs, 1 of them done before" in progress
     assert "0.889 [one seed]" in printed
     assert "within a factor of two" in printed
@@ -138,11 +138,13 @@ def test_an_interrupted_reproduction_keeps_whole_results_and_names_the_way_on(
     done = len(list(tmp_path.glob("cells/*/result.json")))
     assert 0 < done < 3
     assert process.returncode == ExitCode.INTERRUPTED
-    assert "measurements are kept: the same command with --resume continues" in progress
+    assert "measurements are kept: the same command continues with the rest" in progress
     assert not list(tmp_path.glob("cells/*/work-*"))
     assert "Of 1 tested claims that were measured" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-    code, _, progress = brokerlab(capfd, monkeypatch, *arguments, "--resume")
+    code, _, progress = brokerlab(capfd, monkeypatch, *arguments)
     assert (code, f"1 claims from 3 runs, {done} of them done before" in progress) == (0, True)
+    code, _, progress = brokerlab(capfd, monkeypatch, *arguments, "--seeds", "1", "--fresh")
+    assert (code, "[1/1] tid-adv-flood-1 on " in progress) == (0, True)
 
 
 def test_results_of_earlier_versions_are_refused(
@@ -150,6 +152,6 @@ def test_results_of_earlier_versions_are_refused(
 ) -> None:
     (tmp_path / "cells").mkdir()
     (tmp_path / "cells" / "tid-adv-flood-1.json").write_text("{}")
-    code, printed, progress = brokerlab(capfd, monkeypatch, "tid-adv-flood", "--out", str(tmp_path), "--resume")
+    code, printed, progress = brokerlab(capfd, monkeypatch, "tid-adv-flood", "--out", str(tmp_path))
     assert (code, printed) == (2, "")
     assert "tid-adv-flood-1.json: measured by an earlier version of brokerlab" in progress

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from analysis.claims import Claim, ClaimKind, ClaimVerdict, Measurement, Recipe, judge
 from analysis.claims.standing import Fit
@@ -23,11 +24,11 @@ from studies.reproduction import (
     open_store,
     plan_experiments,
     planned_runs,
+    unmeasured,
 )
 from studies.reproduction.plan import first_seeds
 from studies.reproduction.results import stored_runs
 from studies.reproduction.sentences import closing_lines, reported, rows, table, violated
-from tests.studies.cells.recording_board import RecordingBoard
 
 SCENARIO = """\
 name: tiny
@@ -62,11 +63,10 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
     directory = tmp_path_factory.mktemp("reproduction")
     (directory / "tiny.yaml").write_text(SCENARIO)
     (experiment,) = plan_experiments(CLAIMS, first_seeds(2), directory)
-    store, board = open_store(directory / "out"), RecordingBoard()
+    store = open_store(directory / "out")
     options = ExecutorOptions(runtime="simulated", retries=0, keep=Keep.NONE, jobs=2)
     cells = [ReproductionCell.of(experiment, seed, "simulated") for seed in experiment.seeds]
-    assert run_cells(options, store, cells, board)
-    assert board.finals == [True, True]
+    assert run_cells(options, store, cells, Console(stderr=True))
     return experiment, store
 
 
@@ -108,6 +108,14 @@ def test_a_result_is_of_its_very_experiment_and_runtime(reproduced: Reproduced, 
     changed = msgspec.structs.replace(CLAIMS[0].measured_by, measure="overload")  # type: ignore[type-var]
     remeasured = msgspec.structs.replace(CLAIMS[0], measured_by=changed)
     assert plan_experiments([remeasured], first_seeds(2), tmp_path)[0].fingerprint != other.fingerprint
+
+
+def test_a_result_of_another_program_is_measured_again(reproduced: Reproduced) -> None:
+    experiment, store = reproduced
+    cells = [ReproductionCell.of(experiment, seed, "simulated") for seed in experiment.seeds]
+    assert unmeasured(store, cells) == []
+    later = [replace(cell, experiment=replace(experiment, program="later")) for cell in cells]
+    assert unmeasured(store, later) == later
 
 
 def test_stored_runs_are_those_of_all_seeds(reproduced: Reproduced) -> None:

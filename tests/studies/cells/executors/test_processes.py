@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 from dataclasses import dataclass
 from pathlib import Path
+
+from rich.console import Console
 
 from analysis.tables.summary import Summary
 from emulation.planning.plan import Plan
@@ -17,7 +20,6 @@ from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.failures import failed_code, failure_lines
 from studies.cells.scheduler import run_cells
 from studies.cells.store import CellStore
-from tests.studies.cells.recording_board import RecordingBoard
 from tests.studies.reproduction.tiny import TINY
 
 
@@ -49,10 +51,10 @@ def test_a_cell_that_fails_does_not_end_the_others(tmp_path: Path) -> None:
         KilledCell(key="killed", scenario=TINY),
         PlainCell(key="good", scenario=TINY),
     ]
-    store, board = CellStore(tmp_path / "out", CellResult), RecordingBoard()
+    store, output = CellStore(tmp_path / "out", CellResult), io.StringIO()
     options = ExecutorOptions(runtime="simulated", retries=0, keep=Keep.ALL, jobs=2)
-    assert run_cells(options, store, cells, board)
-    assert board.finals == [True] * 4
+    assert run_cells(options, store, cells, Console(file=output))
+    assert [line[:5] for line in output.getvalue().splitlines()] == [f"[{number}/4]" for number in (1, 2, 3, 4)]
     failed = store.failures(cells)
     assert list(failed) == ["defect", "mistake", "killed"]
     assert (failed["defect"].message, failed["defect"].exit_code) == ("KeyError: 'no such measure'", ExitCode.DEFECT)
