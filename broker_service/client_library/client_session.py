@@ -125,9 +125,10 @@ class ClientSession:
         """The next frames, for the stream."""
         frames: list[bytes] = []
         while len(frames) < _FRAMES_AT_ONCE:
-            if not (requests := self._requests.take()):
+            if requests := self._requests.take():
+                frames += encode_client_frames(requests, self._limits.message_bytes)
+            if len(requests) < self._limits.batch:
                 return frames
-            frames += encode_client_frames(requests, self._limits.message_bytes)
         if self._stream is not None:
             self._stream.wake()
         return frames

@@ -47,14 +47,14 @@ class Service:
         queued = self._queue.totals(self._clock())
         return ServiceTotals(queued.messages + self._at_once, queued.waited, queued.occupied + time.process_time_ns())
 
-    @property
-    def full(self) -> bool:
-        """True when the queue is so long that a sender which nothing else bounds should wait."""
-        return self._queue.full
+    def holds(self, handler: Handler) -> bool:
+        """True when a sender that nothing else bounds should wait: its messages wait for their turn, or the queue is
+        full."""
+        return handler in self._turns.senders or self._queue.full
 
     def waits(self, handler: Handler) -> bool:
         """True when messages of this sender wait for its turn."""
-        return self._turns.waits(handler)
+        return handler in self._turns.senders
 
     async def progress(self) -> None:
         """Returns once messages were handled that had waited."""

@@ -66,12 +66,7 @@ class SessionStream(Duplex):
 
     @property
     def held_up(self) -> bool:
-        return self._waits or bool(self._unsubmitted) or self._is_held
-
-    @property
-    def _is_held(self) -> bool:
-        service = self._service
-        return bool(self.session.held) or service.full or service.waits(self._handler)
+        return bool(self._waits or self._unsubmitted or self.session.held or self._service.holds(self._handler))
 
     async def ready(self) -> None:
         while self.held_up:
@@ -80,7 +75,7 @@ class SessionStream(Duplex):
                 await self._resumed.wait()
             elif self._waits:
                 await self._wait_for_backlogs()
-            elif self._is_held:
+            elif self._service.holds(self._handler):
                 await self._service.progress()
             else:
                 self._submit(self._unsubmitted)
@@ -127,8 +122,10 @@ class SessionStream(Duplex):
         if self._ended:
             return
         self._broker.sessions.handle(self.session, requests)
-        if not all(request.operation in _NOT_PASSED_ON for request in requests) and has_backlog(self._links, None):
-            self._waits = True
+        for request in requests:
+            if request.operation not in _NOT_PASSED_ON:
+                self._waits = self._waits or has_backlog(self._links, None)
+                break
         self._acknowledge_later()
 
     def _acknowledge_later(self) -> None:

@@ -7,11 +7,11 @@ time for decoding counts neither as comparison nor as the router's work (`Event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from broker_service.errors import MalformedMessageError
-from broker_service.language import ContentError, Publication, Subscription, Value
+from broker_service.language import ContentError, Publication, Subscription
 from broker_service.matching import MatchIndex
 from broker_service.messages import Message
 from broker_service.tracing.trace import Recorder
@@ -110,20 +110,17 @@ class Matcher(Generic[Key]):
             publication = comparisons.decode(message.body)
         except ContentError as error:
             raise MalformedMessageError(str(error)) from None
-        decoded = comparisons.stopwatch()
-        comparisons.decoding += decoded - began
-        return self._match(message.id, publication.attributes, decoded)
+        comparisons.decoding += comparisons.stopwatch() - began
+        return self.match_decoded(message.id, publication)
 
     def match_decoded(self, id: str, publication: Publication) -> list[Key]:
         """Keys of the subscriptions that a publication matches, which has been decoded already."""
-        return self._match(id, publication.attributes, self._comparisons.stopwatch())
-
-    def _match(self, id: str, attributes: Mapping[str, Value], began: int) -> list[Key]:
+        comparisons, attributes = self._comparisons, publication.attributes
+        began = comparisons.stopwatch()
         matches = self._index.match(attributes)
         if self.shared is not None:
             removed = self._removed
             matches += [key for key in self.shared.match(attributes) if key not in removed]
-        comparisons = self._comparisons
         comparisons.pending.append((id, self.count(matches), comparisons.stopwatch() - began))
         return matches
 

@@ -40,16 +40,16 @@ class Turns:
         self.waiting = 0
         """Messages that came in and are not handled yet."""
         self._clock = clock
-        self._waiting: dict[Handler, _Waiting] = {}
+        self.senders: dict[Handler, _Waiting] = {}
         """Waiting messages by sender, in the order in which they came to wait."""
 
     def submit(self, handler: Handler, messages: Sequence[Any], size: int = 0) -> None:
         """Has messages handled that came in together in `size` bytes: those of the first slice now, the others when
         `take` is called."""
         step = max(1, min(_STEP, len(messages) * _STEP_BYTES // size)) if size else _STEP
-        former = self._waiting.get(handler)
+        former = self.senders.get(handler)
         if former is not None:
-            self._waiting[handler] = _Waiting([*former.messages, *messages], min(former.step, step))
+            self.senders[handler] = _Waiting([*former.messages, *messages], min(former.step, step))
             self.waiting += len(messages)
         elif len(messages) <= step:
             handler(messages)
@@ -58,19 +58,15 @@ class Turns:
 
     def take(self) -> None:
         """A turn: handles a slice of every sender that has messages waiting."""
-        for handler in list(self._waiting):
-            messages, step = self._waiting.pop(handler)
+        for handler in list(self.senders):
+            messages, step = self.senders.pop(handler)
             self.waiting -= len(messages)
             self._handle(handler, messages, step)
 
-    def waits(self, handler: Handler) -> bool:
-        """True when messages of this sender wait."""
-        return handler in self._waiting
-
     def take_all(self) -> list[tuple[Handler, Sequence[Any]]]:
         """Everything that waits, by sender; nothing of it is handled here."""
-        waiting = [(handler, messages) for handler, (messages, _) in self._waiting.items()]
-        self._waiting.clear()
+        waiting = [(handler, messages) for handler, (messages, _) in self.senders.items()]
+        self.senders.clear()
         self.waiting = 0
         return waiting
 
@@ -87,5 +83,5 @@ class Turns:
                 break
         if handled < len(messages):
             rest = messages[handled:]
-            self._waiting[handler] = _Waiting(rest, step)
+            self.senders[handler] = _Waiting(rest, step)
             self.waiting += len(rest)

@@ -40,6 +40,7 @@ from broker_service.transport.frames import (
     INCREMENT_BYTES,
     LARGEST_WINDOW,
     PADDED,
+    STREAM_BITS,
     WINDOW_UPDATE,
     data_header,
     end_of_data,
@@ -263,7 +264,8 @@ class Connection(asyncio.Protocol):
             if left <= 0:
                 self._begin = begin
                 return True
-            length, kind, flags, number = read_header(data, begin)
+            high, low, kind, flags, number = read_header(data, begin)
+            length, number = high << 8 | low, number & STREAM_BITS
             content = begin + HEADER_BYTES
             end = content + length
             if length > _LARGEST_FRAME:

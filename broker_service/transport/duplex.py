@@ -146,10 +146,10 @@ class Duplex:
         stream, handled, begin = self._stream, 0, 0
         try:
             with self._due_writes:
-                while self._holding is None and not self._end.done() and (data := stream.take()) is not None:
+                while stream.waiting and self._holding is None and not self._end.done():
                     if handled == 1:
                         begin = time.monotonic_ns()
-                    self.on_frame(data)
+                    self.on_frame(stream.take())
                     handled += 1
                     if self.held_up:
                         self._hold()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from h2.exceptions import ProtocolError
 
@@ -37,20 +38,19 @@ WINDOW_UPDATE = 0x8
 INCREMENT_BYTES = 4
 """Length of the content of a window update."""
 
-_STREAM_BITS = (1 << 31) - 1
+STREAM_BITS: Final = (1 << 31) - 1
+"""Bits of a stream's number; the one above them is reserved."""
+
 _HEADER = struct.Struct(">HBBBL")
 _INCREMENT = struct.Struct(">L")
-_unpack_header, _pack_header = _HEADER.unpack_from, _HEADER.pack
+_pack_header = _HEADER.pack
+read_header: Final = _HEADER.unpack_from
+"""Reads the header of the frame that begins at a place: the high and the low part of the length of its content, its
+type, its flags and its stream, whose highest bit means nothing (`STREAM_BITS`)."""
 
 
 class PaddingError(ProtocolError):
     """A frame has more padding than content."""
-
-
-def read_header(data: bytes, begin: int) -> tuple[int, int, int, int]:
-    """Length of the content, type, flags and stream of the frame that begins here."""
-    high, low, kind, flags, stream = _unpack_header(data, begin)
-    return high << 8 | low, kind, flags, stream & _STREAM_BITS
 
 
 def unpadded(content: bytes) -> bytes:
@@ -63,7 +63,7 @@ def unpadded(content: bytes) -> bytes:
 def read_increment(data: bytes, begin: int) -> int:
     """The bytes by which the content that begins here enlarges a window."""
     increment: int = _INCREMENT.unpack_from(data, begin)[0]
-    return increment & _STREAM_BITS
+    return increment & STREAM_BITS
 
 
 def data_header(stream: int, length: int) -> bytes:

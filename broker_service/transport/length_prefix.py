@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from broker_service.transport.status import RpcError, StatusCode
 
 _PREFIX = struct.Struct(">BI")
 PREFIX_BYTES = _PREFIX.size
-_pack, _unpack = _PREFIX.pack, _PREFIX.unpack_from
+_pack = _PREFIX.pack
+read_prefix: Final = _PREFIX.unpack_from
+"""Reads the byte for compression and the length of the message whose prefix begins at a place."""
 
 
 def prefixed(message: bytes) -> bytes:
@@ -19,25 +22,24 @@ def prefixed(message: bytes) -> bytes:
 class MessageSplitter:
     """Splits the bytes of one stream into messages, however they were cut in transit."""
 
-    __slots__ = ("_largest", "_rest")
+    __slots__ = ("_largest", "rest")
 
     def __init__(self, largest: int) -> None:
         """`largest` is the length, in bytes, that no message may exceed."""
         self._largest = largest
-        self._rest = bytearray()
+        self.rest = bytearray()
+        """The part of a message whose end has not come."""
 
     def split(self, data: bytes) -> list[bytes]:
         """The messages that these bytes complete.
 
         Raises `RpcError` for a compressed message or one that is too large; nothing may be read after that.
         """
-        if not self._rest and len(data) >= PREFIX_BYTES and self._length(data, 0) == len(data) - PREFIX_BYTES:
-            return [data[PREFIX_BYTES:]]
-        rest, messages = self._rest, []
+        rest, messages = self.rest, []
         rest += data
         begin = 0
         while len(rest) - begin >= PREFIX_BYTES:
-            end = begin + PREFIX_BYTES + self._length(rest, begin)
+            end = begin + PREFIX_BYTES + self._length(begin)
             if end > len(rest):
                 break
             messages.append(bytes(rest[begin + PREFIX_BYTES : end]))
@@ -45,11 +47,11 @@ class MessageSplitter:
         del rest[:begin]
         return messages
 
-    def _length(self, data: bytes | bytearray, begin: int) -> int:
-        """The length of the message whose prefix begins here."""
+    def _length(self, begin: int) -> int:
+        """The length of the message whose prefix begins at this place of what came."""
         compressed: int
         length: int
-        compressed, length = _unpack(data, begin)
+        compressed, length = read_prefix(self.rest, begin)
         if compressed:
             raise RpcError(StatusCode.INTERNAL, "a message is compressed, though no compression was agreed on")
         if length > self._largest:

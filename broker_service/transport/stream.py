@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
-from broker_service.transport.length_prefix import MessageSplitter, prefixed
+from broker_service.transport.length_prefix import PREFIX_BYTES, MessageSplitter, prefixed, read_prefix
 from broker_service.transport.status import RpcError, StatusCode
 from record.callbacks import do_nothing
 
@@ -33,8 +33,12 @@ class Stream(Protocol):
     reads_on: bool
     """Set by a user that has not read all messages yet, and will without being called."""
 
-    def take(self) -> bytes | None:
-        """The next message that has come; None when there is none."""
+    @property
+    def waiting(self) -> Collection[bytes]:
+        """Messages that have come and were not taken."""
+
+    def take(self) -> bytes:
+        """The next of the messages that wait."""
 
     def send(self, message: bytes, /) -> bool:
         """Sends a message; a part that there is no room for follows later, and none may be sent before `on_room`.
@@ -74,7 +78,9 @@ class RpcStream:
         """Called when a message, the end or an error has come."""
         self._carrier = carrier
         self._splitter = MessageSplitter(largest)
-        self._messages: deque[bytes] = deque()
+        self._largest = largest
+        self.waiting: deque[bytes] = deque()
+        """Messages that have come and were not taken."""
         self._consumed = 0
         """Bytes that came in since the other end's window was enlarged last."""
         self.ended = False
@@ -88,7 +94,7 @@ class RpcStream:
 
     async def read(self) -> bytes | None:
         """The next message; None once the other end has closed the stream. Raises `RpcError` when it is broken."""
-        while (message := self.take()) is None:
+        while not self.waiting:
             if self.error is not None:
                 raise self.error
             if self.ended:
@@ -96,15 +102,12 @@ class RpcStream:
             progress = asyncio.get_running_loop().create_future()
             self.on_arrival = functools.partial(_resolve, progress)
             await progress
-        return message
+        return self.take()
 
-    def take(self) -> bytes | None:
-        """The next message that has come; None when there is none."""
-        messages = self._messages
-        if not messages:
-            return None
-        message = messages.popleft()
-        if not messages and self._consumed >= _ENLARGED_AFTER:
+    def take(self) -> bytes:
+        """The next of the messages that wait."""
+        message = self.waiting.popleft()
+        if not self.waiting and self._consumed >= _ENLARGED_AFTER:
             self._enlarge_window()
         return message
 
@@ -137,13 +140,19 @@ class RpcStream:
         self._consumed += size
         if self._consumed > STREAM_WINDOW:
             raise RpcError(StatusCode.INTERNAL, "more data than the window has room for")
-        messages = self._splitter.split(data)
-        self._messages += messages
-        if self._messages:
+        content, waiting, splitter = len(data) - PREFIX_BYTES, self.waiting, self._splitter
+        if 0 <= content <= self._largest and not splitter.rest and read_prefix(data) == (0, content):
+            waiting.append(data[PREFIX_BYTES:])  # a message that came in one piece, as nearly all do
+            completed = 1
+        else:
+            messages = splitter.split(data)
+            waiting += messages
+            completed = len(messages)
+        if waiting:
             self.on_arrival()
         elif self._consumed >= _ENLARGED_AFTER:
             self._enlarge_window()
-        return len(messages)
+        return completed
 
     def end(self) -> None:
         """Notes that the other end has closed its side."""

@@ -6,7 +6,8 @@ below raise `MalformedFrameError`. Encoding splits a frame that would exceed the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from google.protobuf.message import DecodeError
@@ -49,11 +50,19 @@ class MalformedFrameError(ValueError):
     """The bytes that came in are not a frame of this service."""
 
 
+class TooManyItemsError(MalformedFrameError):
+    """A frame has more items than one may have."""
+
+    def __init__(self, items: int) -> None:
+        super().__init__(f"{items} items in one frame, which takes at most {MOST_IN_FRAME}")
+
+
 def decode_link_frame(data: bytes) -> LinkFrame:
     """A frame of a link: a hello, or messages with an acknowledgement."""
     try:
         frame = pb.LinkFrame.FromString(data)
-        _check_count(frame.messages)
+        if len(frame.messages) > MOST_IN_FRAME:
+            raise TooManyItemsError(len(frame.messages))
         kinds = _KINDS
         messages = [
             Message(kinds[item.kind], item.id, item.body, item.header, item.hops, item.label, item.published)
@@ -78,13 +87,14 @@ def encode_link_frame(frame: LinkFrame, largest: int) -> list[bytes]:
     """One frame, or several where one would be too large."""
     if isinstance(frame, Hello):
         return [_hello_frame(frame)]
-    return _split(frame.messages, largest, lambda part: _message_frame(part, frame))
+    return _split(frame.messages, largest, partial(_message_frame, frame.acknowledged, frame.probe))
 
 
 def decode_client_frame(data: bytes) -> ClientFrame:
     try:
         frame = pb.ClientFrame.FromString(data)
-        _check_count(frame.requests)
+        if len(frame.requests) > MOST_IN_FRAME:
+            raise TooManyItemsError(len(frame.requests))
         operations = _OPERATIONS
         requests = [
             ClientRequest(item.client, item.number, operations[item.operation], item.id, item.body, item.published)
@@ -112,7 +122,8 @@ def encode_session(name: str) -> bytes:
 def decode_broker_frame(data: bytes) -> BrokerFrame:
     try:
         frame = pb.BrokerFrame.FromString(data)
-        _check_count(frame.events)
+        if len(frame.events) > MOST_IN_FRAME:
+            raise TooManyItemsError(len(frame.events))
         outcomes = _OUTCOMES
         events = [
             ClientEvent(
@@ -181,13 +192,12 @@ def _probe(probe: pb.Probe) -> Probe:
     return Probe(probe.time, probe.echo if probe.HasField("echo") else None)
 
 
-def _message_frame(messages: Sequence[Message], whole: MessageFrame) -> bytes:
-    """A part of a frame: these of its messages, and all else of it."""
-    frame = pb.LinkFrame(acknowledged=whole.acknowledged)
-    if whole.probe is not None:
-        frame.probe.time = whole.probe.time
-        if whole.probe.echo is not None:
-            frame.probe.echo = whole.probe.echo
+def _message_frame(acknowledged: int, probe: Probe | None, messages: Sequence[Message]) -> bytes:
+    frame = pb.LinkFrame(acknowledged=acknowledged)
+    if probe is not None:
+        frame.probe.time = probe.time
+        if probe.echo is not None:
+            frame.probe.echo = probe.echo
     add = frame.messages.add
     for message in messages:
         added = add(
@@ -257,11 +267,6 @@ def _split(items: Sequence[_Item], largest: int, encode: Callable[[Sequence[_Ite
             return [data]
     middle = len(items) // 2
     return _split(items[:middle], largest, encode) + _split(items[middle:], largest, encode)
-
-
-def _check_count(items: Sized) -> None:
-    if len(items) > MOST_IN_FRAME:
-        raise MalformedFrameError(f"{len(items)} items in one frame, which takes at most {MOST_IN_FRAME}")
 
 
 def _describe(error: DecodeError | KeyError) -> str:

@@ -234,8 +234,8 @@ def _both(name: str, protocol: str, subscription: Counts, publication: Counts) -
 
 
 WAYS: Mapping[str, BoundedWay] = {
-    "publication": BoundedWay(published, Counts(199, 42, 153)),
-    **_both("tid", "tid-fixed", Counts(251, 44, 198), Counts(151, 32, 124)),
+    "publication": BoundedWay(published, Counts(175, 42, 137)),
+    **_both("tid", "tid-fixed", Counts(251, 44, 198), Counts(150, 32, 124)),
     **_both("octopia", "octopia-spr", Counts(220, 35, 158), Counts(179, 31, 146)),
     **_both("cbf", "cbf", Counts(188, 32, 138), Counts(182, 27, 146)),
     **_both("channelization", "channelization", Counts(96, 22, 54), Counts(122, 28, 95)),

@@ -89,7 +89,7 @@ async def test_control_messages_wait_for_the_backlog_that_they_lead_to(
     monkeypatch.setattr(link_stream, "LOOKS", 1_000_000)
     relay = Relay()
     async with neighbour_of(relay) as stream:
-        stream.incoming += frames(Kind.CONTROL, items)
+        stream.waiting += frames(Kind.CONTROL, items)
         stream.on_arrival()
         await turns(TURNS)
         assert MOST_WAITING < relay.behind.others_waiting <= MOST_WAITING + ITEMS
@@ -105,7 +105,7 @@ async def test_they_wait_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(link_stream, "LOOK_AFTER", 0)
     relay = Relay()
     async with neighbour_of(relay) as stream:
-        stream.incoming += frames(Kind.CONTROL)
+        stream.waiting += frames(Kind.CONTROL)
         stream.on_arrival()
         await turns(TURNS)
         assert relay.handled == FRAMES * ITEMS
@@ -122,7 +122,7 @@ async def test_publications_wait_for_nothing_and_no_message_for_a_link_that_is_d
     if not up:
         relay.behind.disconnect()
     async with neighbour_of(relay) as stream:
-        stream.incoming += frames(kind)
+        stream.waiting += frames(kind)
         stream.on_arrival()
         await turns(TURNS)
         assert relay.handled == FRAMES * ITEMS

@@ -213,7 +213,7 @@ async def test_a_slow_broker_reads_no_more_than_it_has_room_for(tmp_path: Path) 
                 await until(handled, lambda *_: True)
             call.cancel()
         assert 1 <= most <= 2
-        assert not server._service.full
+        assert not server._service._queue.full
 
 
 @pytest.mark.parametrize("method", [rpc.SESSION, rpc.LINK])

@@ -68,7 +68,7 @@ async def test_requests_that_are_passed_on_wait_for_the_backlog_that_they_lead_t
     body = encode_predicates(QUOTES.predicates * (1 + more))
     most = min(MOST_WAITING, MOST_BYTES // len(body))
     async with client_of(broker) as stream:
-        stream.incoming += frames(Operation.ADVERTISE, 4, body)
+        stream.waiting += frames(Operation.ADVERTISE, 4, body)
         stream.on_arrival()
         await turns(TURNS)
         link = waiting(broker)
@@ -84,7 +84,7 @@ async def test_they_wait_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(session_stream, "LOOK_AFTER", 0)
     broker = attacked("tid-fixed", 0).broker
     async with client_of(broker) as stream:
-        stream.incoming += frames(Operation.ADVERTISE, 4, encode_predicates(QUOTES.predicates))
+        stream.waiting += frames(Operation.ADVERTISE, 4, encode_predicates(QUOTES.predicates))
         stream.on_arrival()
         await turns(20)
         assert waiting(broker).others_waiting < FRAMES * ITEMS // 2
@@ -96,8 +96,8 @@ async def test_publications_of_clients_do_not_wait() -> None:
     broker = attacked("tid-fixed", 0).broker
     link = next(iter(broker.links.values()))
     async with client_of(broker) as stream:
-        stream.incoming += frames(Operation.PUBLISH, 4, encode_publication(quote(1)))
+        stream.waiting += frames(Operation.PUBLISH, 4, encode_publication(quote(1)))
         stream.on_arrival()
         await turns(50)
-        assert not stream.incoming
+        assert not stream.waiting
         assert link.others_waiting == 1

@@ -27,21 +27,21 @@ class QueueStream:
         self.ended = False
         self.reads_on = False
         self.on_arrival: Callable[[], None] = do_nothing
-        self.incoming: list[bytes] = []
+        self.waiting: list[bytes] = []
         self.written: asyncio.Queue[bytes] = asyncio.Queue()
         self.on_room: Callable[[], None] = do_nothing
         self.open = True
 
     def receive(self, message: bytes) -> None:
-        self.incoming.append(message)
+        self.waiting.append(message)
         self.on_arrival()
 
     def end(self) -> None:
         self.ended = True
         self.on_arrival()
 
-    def take(self) -> bytes | None:
-        return self.incoming.pop(0) if self.incoming else None
+    def take(self) -> bytes:
+        return self.waiting.pop(0)
 
     def send(self, message: bytes) -> bool:
         self.written.put_nowait(message)
@@ -127,7 +127,7 @@ async def test_frames_beyond_a_turn_wait_until_the_event_loop_has_served_others(
     running = asyncio.create_task(reader.run())
     await asyncio.sleep(0)
     frames = [b"%d" % number for number in range(most * 3)]
-    stream.incoming += frames
+    stream.waiting += frames
     stream.receive(b"last")
     for _ in range(4):
         at_turns.append(len(reader.frames))
@@ -144,7 +144,7 @@ async def test_all_that_came_before_a_stream_broke_is_handled() -> None:
     reader = Reader(stream)
     running = asyncio.create_task(reader.run())
     await asyncio.sleep(0)
-    stream.incoming += [b"x"] * 100
+    stream.waiting += [b"x"] * 100
     stream.receive(b"last")
     assert stream.reads_on
     stream.error = ConnectionResetError("gone")
