@@ -1,18 +1,23 @@
-"""The time that a link as asked may take for each message, from being written to having left the link."""
+"""The time that a link as asked may take for each message, from being written to having left the link.
+
+Jitter is not logged. Real brokers log an arrival when their event loop has the message, so that what passes beyond the
+link's delay and rate is jitter and the platform's latency. Of that less the latency's mean, jitter is the part that its
+variance has of both (the best linear estimate). Its sum is right, while all of it would count the latency twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.links import Frames
 from analysis.auditing.hops.table import Hops, Numbers
 from analysis.budget.records import Records
+from analysis.budget.variant import BudgetedVariant
 from analysis.reading.event_table import Truths
 from analysis.reading.publication_events import UNKNOWN
 from record.service_time import Distribution
@@ -25,6 +30,8 @@ _FURTHEST = {
     JitterDistribution.PARETO: (-0.6, 22.0),
 }
 """The bounds of some thousand draws of a frame's jitter, in units of the link's."""
+_DEVIATION = {JitterDistribution.NORMAL: 1.0, JitterDistribution.UNIFORM: sqrt(1 / 3), JitterDistribution.PARETO: 1.0}
+"""The standard deviation of a frame's jitter, in the same units."""
 _ACKNOWLEDGEMENTS = 2
 """Frames without messages, which no log has, that may be ahead of one on a link with a rate."""
 
@@ -35,7 +42,9 @@ class Range:
 
     shortest: NDArray[np.float64]
     longest: NDArray[np.float64]
-    """Without end where TCP may have to repeat a frame."""
+    """With the longest latency of the platform, less its mean; without end where TCP may have to repeat a frame."""
+    share: NDArray[np.float64]
+    """The part that jitter is likely to have of what passes beyond delay, rate and the platform's mean."""
     send_time: Numbers
     """Send time of the message's link; `UNKNOWN` where it is drawn anew for each message."""
     delay: NDArray[np.float64]
@@ -54,23 +63,39 @@ class Range:
         """The times where a fault may have made the links of some messages as quick as can be."""
         return replace(self, shortest=np.where(struck, 0.0, self.shortest))
 
-    def travelling(self, took: Numbers) -> Numbers:
-        """The delay and jitter of each; without jitter where it took longer than the link explains, because it is not
-        known then."""
+    def late(self, took: Numbers) -> Numbers:
+        """The time beyond the link's delay and rate that may be jitter. Where more passed, none of it is known
+        to be; and TCP's repeats are not told apart."""
+        may_be = (took <= self.longest) & ~np.isinf(self.longest)
+        return np.where(may_be, np.maximum(took - _whole(self.delay + self.through), 0), 0)
+
+    def explained(self, took: Numbers, quickest: int) -> Numbers:
+        """The part of what each took that the link explains. The platform was at most `quickest` quicker than its mean.
+
+        It is more than a message took that was quicker than the link can be. Where more passed than can be, the jitter
+        is not known, and none.
+        """
         times = took.astype(np.float64)
-        explained = np.where(times > self.longest, self.delay + self.through, np.maximum(times, self.shortest))
-        return np.asarray(np.rint(explained - np.rint(self.through)), dtype=np.int64)
+        at_rest = self.delay + self.through
+        likely = at_rest + np.where(times > self.longest, 0.0, self.share * (times - at_rest))
+        return _whole(np.maximum(np.minimum(likely, times + quickest), self.shortest))
 
-    def nearest(self, took: Numbers) -> Numbers:
-        """The part of what each took that the link explains; more than it took where that was quicker than it can."""
-        return np.rint(np.clip(took.astype(np.float64), self.shortest, self.longest)).astype(np.int64)
+    def travelling(self, times: Numbers) -> Numbers:
+        """The part of each time on the link that is not the rate's."""
+        return times - _whole(self.through)
 
 
-def ranges_of(sent: Records, asked: AskedVariant, nodes: Sequence[str]) -> tuple[Range, Truths]:
+def _whole(times: NDArray[np.float64]) -> Numbers:
+    return np.asarray(np.rint(times), dtype=np.int64)
+
+
+def ranges_of(sent: Records, variant: BudgetedVariant, nodes: Sequence[str]) -> tuple[Range, Truths]:
     """The times of all messages, in the order of directions and times, and True for those over links that the overlay
     had at the start: of others it is not known what was asked for."""
+    asked, latency = variant.asked, variant.before_arrival
+    _, mean, slowest = latency.bounds
     known = np.zeros(len(sent), dtype=np.bool_)
-    shortest, longest = np.zeros(len(sent)), np.zeros(len(sent))
+    shortest, longest, share = (np.zeros(len(sent)) for _ in range(3))
     delays, through, serialised, behind = (np.zeros(len(sent)) for _ in range(4))
     send_time = np.zeros(len(sent), dtype=np.int64)
     for source, target, places in sent.directions(nodes):
@@ -83,7 +108,10 @@ def ranges_of(sent: Records, asked: AskedVariant, nodes: Sequence[str]) -> tuple
         known[places] = True
         delays[places] = delay
         shortest[places] = max(delay + least, 0.0)
-        longest[places] = inf if properties.loss or opposite.loss else delay + most
+        loses = bool(properties.loss or opposite.loss)
+        longest[places] = inf if loses else delay + most + slowest - mean
+        jitter = (_DEVIATION[properties.distribution] * properties.jitter * SECOND) ** 2
+        share[places] = 1.0 if loses or not latency.variance else jitter / (jitter + latency.variance)
         drawn = properties.send_time.distribution is not Distribution.CONSTANT
         send_time[places] = UNKNOWN if drawn else round(properties.send_time.mean * SECOND)
         if properties.rate is not None:
@@ -94,4 +122,4 @@ def ranges_of(sent: Records, asked: AskedVariant, nodes: Sequence[str]) -> tuple
             serialised[places], behind[places] = frames.shares()
             shortest[places] += through[places]
             longest[places] += through[places] + _ACKNOWLEDGEMENTS * frames.acknowledgement
-    return Range(shortest, longest, send_time, delays, through, serialised, behind), known
+    return Range(shortest, longest, share, send_time, delays, through, serialised, behind), known

@@ -7,7 +7,7 @@ receiver's turn before.
 
 1. Q to L is waiting for the link; what the kernel counts since the link was free is contention.
 2. L to W is the link's send time.
-3. W to the end of what the link as asked may take is the link.
+3. W to the end of what the link as asked is likely to have taken is the link.
 4. From there to the receiver's turn before is waiting for the broker's earlier work, less what the kernel counts;
    unexplained where the broker did not work.
 5. From there to R are modelled service, work and platform, as they are at rest. What remains is contention as far as
@@ -122,7 +122,7 @@ def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Number
     sent = records.take(records.sent)
     del records
     sent = sent.take(np.lexsort((sent.time, sent.peer, sent.node)))
-    ranges, known = ranges_of(sent, variant.asked, nodes)
+    ranges, known = ranges_of(sent, variant, nodes)
     wanted = np.ones(len(received), dtype=np.bool_) if variant.replayed else publications
     choice = known if variant.replayed else sent.is_kind(_PUBLISH, kinds) & known
     over_links = np.flatnonzero(wanted & (received.peer != NOBODY))
@@ -205,7 +205,7 @@ class _Cut:
         parts[:, Part.WAITING_FOR_LINKS] = written - begin - queued - late - unexplained
         by_sender = queued + late
         # 3 and 4: over the link, and behind the receiver's earlier work
-        parts[:, Part.LINKS] = self.ranges.nearest(received.link_time - written)
+        parts[:, Part.LINKS] = self._over_link()
         due = written + parts[:, Part.LINKS]
         begun = np.clip(self.before, due, np.maximum(due, turn))
         earlier = waits.of(likely, received.node, due, begun)
@@ -258,11 +258,11 @@ class _Cut:
         passed = Passed(
             variant=self.variant,
             waits=waits,
-            relays=self.relays,
             sent=sent,
             free=self.free,
             sending=sending,
             ranges=self.ranges,
+            over_link=parts[:, Part.LINKS],
             due=due,
             received=received,
             begun=begun,
@@ -272,6 +272,23 @@ class _Cut:
             struck=self.struck,
         )
         return rows, passed.hops()
+
+    def _over_link(self) -> Numbers:
+        """The time of each on its link, as is likely beside the latency and the work that are ahead of a real broker's
+        logged arrival. Waiting of the receiver or a relay is no jitter."""
+        written, arrived = self.sent.link_time, self.received.link_time
+        latency = self.variant.before_arrival
+        quickest, mean, _ = latency.bounds
+        took = arrived - written
+        if latency.times:
+            took -= mean + np.maximum(self.cost - (self.received.time - arrived), 0)
+        late = self.ranges.late(took)
+        some = np.flatnonzero(late)
+        begin = written[some] + took[some] - late[some]
+        nodes = (self.received.node, *self.relays)
+        waited = sum(self.waits.of(at_most, node[some], begin, arrived[some]) for node in nodes)
+        took[some] -= np.minimum(late[some], waited)
+        return self.ranges.explained(took, mean - quickest)
 
     def _by_relays(
         self, left: Numbers, look: Callable[[Numbers, Numbers, Numbers], Numbers], until: Numbers

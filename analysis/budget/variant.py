@@ -38,6 +38,11 @@ class Latency:
             return 0, 0, 0
         return min(self.times), sum(self.times) // len(self.times), max(self.times)
 
+    @cached_property
+    def variance(self) -> float:
+        """In square nanoseconds."""
+        return float(np.var(self.times)) if self.times else 0.0
+
     def plausible(self, times: Numbers) -> Numbers:
         """Times that can be such ones, and the mean instead of longer ones, of which the rest is not known."""
         least, mean, most = self.bounds
@@ -94,6 +99,12 @@ class BudgetedVariant:
     def replayed(self) -> bool:
         """True where a replay without contention can differ from what was measured."""
         return self.modelled and not self.simulated and self.asked.whole_log and bool(self.asked.processors)
+
+    @property
+    def before_arrival(self) -> Latency:
+        """The latency between the end of a link and the logged arrival: real brokers log that when their event loop has
+        the message, and simulated ones when the link is through."""
+        return Latency() if self.simulated else self.rest.link
 
     @property
     def draws_service(self) -> bool:

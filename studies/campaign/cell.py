@@ -8,9 +8,8 @@ from typing import Any
 
 from analysis.tables.audited import with_audit
 from analysis.tables.summary import Summary
-from analysis.tables.variant_figures import VariantFigures
 from emulation.run.directory import RunOutcome
-from studies.campaign.result import CampaignResult
+from studies.campaign.result import CampaignResult, variant_result
 from studies.cells import Cell
 
 
@@ -44,5 +43,5 @@ class CampaignCell(Cell[CampaignResult]):
             runtime=runtime,
             delivery=summary.delivery,
             fidelity=summary.fidelity,
-            variants=[VariantFigures.of(variant, reasons.get(variant.name, [])) for variant in summary.variants],
+            variants=[variant_result(variant, reasons.get(variant.name, [])) for variant in summary.variants],
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,14 +25,14 @@ class Passed:
 
     variant: BudgetedVariant
     waits: Waits
-    relays: Sequence[Numbers]
-    """The relays on the way."""
     sent: Records
     free: Numbers
     """The time at which the message ahead had been written; `UNKNOWN` for none."""
     sending: Numbers
     """The link's send time."""
     ranges: Range
+    over_link: Numbers
+    """The time on the link."""
     due: Numbers
     """The time at which the link as asked was through with it."""
     received: Records
@@ -51,9 +50,8 @@ class Passed:
     def hops(self) -> Numbers:
         """The rows of `HopColumn`."""
         sent, received, variant = self.sent, self.received, self.variant
-        ran = self.waits.ran(received.node, self.begun, received.time)
-        beyond = np.minimum(self.beyond, ran)
-        ready, own = handling(self.begun - self.due, beyond, self.fixed, variant.rest.link, variant)
+        waited = self.begun - self.due
+        ready, own = handling(waited, self._worked(waited), self.fixed, variant.rest.link, variant)
         kept, waited = self._in_queue()
         hops = np.zeros((len(sent), len(HopColumn)), dtype=np.int64)
         for column, numbers in (
@@ -73,6 +71,14 @@ class Passed:
             hops[:, column] = numbers
         return hops
 
+    def _worked(self, waited: Numbers) -> Numbers:
+        """The time beyond, which is work where the latency was over before: no more of it than the receiver ran."""
+        beyond, (_, _, most) = self.beyond.copy(), self.variant.rest.link.bounds
+        over = np.flatnonzero(waited >= most)
+        ran = self.waits.ran(self.received.node[over], self.begun[over], self.received.time[over])
+        beyond[over] = np.minimum(beyond[over], ran)
+        return beyond
+
     def _in_queue(self) -> tuple[Numbers, Numbers]:
         """The time in the queue while nothing was ahead, and the sender's waiting for a processor meanwhile."""
         sent = self.sent
@@ -82,25 +88,18 @@ class Passed:
     def _leaving(self, kept: Numbers, waited: Numbers) -> Numbers:
         """The time for which nothing but the pace of the link or a fault keeps each message in the queue.
 
-        A link that waits for acknowledgements keeps them, too, but there they only wait for what is ahead.
+        A link that waits for acknowledgements keeps them, too, but there they only wait for what is ahead. A time as
+        long as a handling is the broker's own work, however long it waited besides.
         """
         pace = round(_PACE / self.variant.asked.time_dilation)
+        waited = np.minimum(waited, np.maximum(kept - self.variant.rest.handling, 0))
         return np.where(self.struck, kept, np.minimum(kept - waited, pace))
 
     def _travelling(self, waited: Numbers) -> Numbers:
-        """Delay and jitter. Where waiting for a processor may have made the jitter longer, it is less by that.
-
-        A message travels until its whole frame is through, but not with what came while it `waited` for the sender.
-        """
-        written, arrived = self.sent.link_time, self.received.link_time
-        times = self.ranges.travelling(arrived - written)
-        late = np.maximum(times - np.rint(self.ranges.delay).astype(np.int64), 0)
-        begin = arrived - late
-        on_the_way = self.waits.of(at_most, self.received.node, begin, arrived)
-        for relay in self.relays:
-            on_the_way += self.waits.of(at_most, relay, begin, arrived)
-        times -= np.minimum(late, on_the_way)
-        return times + np.where(waited > 0, 0, np.rint(self.ranges.behind)).astype(np.int64)
+        """Delay and jitter. A message travels until its whole frame is through, but not with what came while it
+        `waited` for the sender."""
+        behind = np.rint(self.ranges.behind).astype(np.int64)
+        return self.ranges.travelling(self.over_link) + np.where(waited > 0, 0, behind)
 
 
 def without_passage(received: Records, cost: Numbers) -> Numbers:
