@@ -10,11 +10,9 @@ from math import prod
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     ConfigDict,
     Field,
     PlainValidator,
-    StrictBool,
     StringConstraints,
     TypeAdapter,
     ValidationError,
@@ -23,33 +21,26 @@ from pydantic import (
     model_validator,
 )
 
-from broker_service.config import Limits
 from broker_service.routing import PROTOCOLS
 from record.figures import Figure
 from record.sample import PublicationSample
-from record.service_time import ServiceTime
+from scenario.sections.brokers import Brokers
 from scenario.sections.faults import FaultItem
 from scenario.sections.logs import Logs
 from scenario.sections.messages import Problem, describe
 from scenario.sections.motion import MotionSection
-from scenario.sections.section import Count, CpuQuota, Name, Section
-from scenario.sections.service_time import ServiceTimeField, service_time
+from scenario.sections.section import Name, Section
+from scenario.sections.timeline import Timeline
 from scenario.sections.topology import TopologySection
-from scenario.sections.units import DURATION, SIZE, Duration, Share, Size
+from scenario.sections.units import DURATION, Share
 from scenario.sections.vary import MOST_VARIANTS, axes
 from scenario.sections.workload import WorkloadSection
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
 from topology.evolutions.evolution import Evolution
 from topology.link_properties import BrokerId
-from topology.links import Range
 from topology.mobility import Trajectory
 from topology.model import Overlay
 
-_DEFAULTS = Limits()
-SHORTEST_TIME = 0.001
-"""Seconds of a phase in which something happens, and of a time after which a broker does something again."""
-_REPEATED_AFTER = ("heartbeat", "reconnect_first", "reconnect_last", "idle_close", "utilisation_window")
-_LEAST_MEMORY = 32 << 20
 AUTO = "auto"
 """A time dilation that rehearsals choose."""
 _FACTOR = TypeAdapter(Annotated[float, Field(strict=True, ge=1, le=1000)])
@@ -99,143 +90,6 @@ def _seconds(name: str, text: str) -> float:
         return DURATION.parse(text)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-
-
-class Timeline(Section):
-    """The durations of the phases."""
-
-    join: Duration
-    """Clients connect, advertise and subscribe."""
-    run: Duration
-    """Publishers publish."""
-    drain: Duration = 5.0
-    """Nothing new is published; messages in flight arrive."""
-    join_order: Literal["advertisements-first", "mixed"] = "advertisements-first"
-    """Advertisements in the first half of `join` and subscriptions in the second, or both at random times in it."""
-    withdraw: Duration | None = None
-    """Compares routing tables once all clients have left with what they were before the first one joined, after this
-    time at most. Rows that are left are a verdict of the run. Without it, tables are not looked at."""
-    advertise: Duration | None = None
-    """With `advertisements-first`: the part of `join` for advertising, two fifths by default. Few publishers and many
-    subscribers need less, which leaves subscriptions more time to spread."""
-    subscribe: Duration | None = None
-    """With `advertisements-first`: the part of `join` for subscribing, by default until a tenth of `join` is left. In
-    large networks, and where announcements are gathered, subscriptions take longer to spread than to be made."""
-
-    @model_validator(mode="after")
-    def _lasts(self) -> Timeline:
-        for name in ("join", "run"):
-            if getattr(self, name) < SHORTEST_TIME:
-                raise ValueError(f"{name} must be at least {DURATION.format(SHORTEST_TIME)}")
-        if self.advertise is not None:
-            if self.join_order == "mixed":
-                raise ValueError("advertise is for join_order: advertisements-first; remove it")
-            if self.advertise > self.join / 2:
-                raise ValueError(f"advertise must be half of join ({self.join / 2:g} s) at most")
-        if self.subscribe is not None:
-            if self.join_order == "mixed":
-                raise ValueError("subscribe is for join_order: advertisements-first; remove it")
-            if self.subscribe > 0.3 * self.join:
-                raise ValueError(f"subscribe must be three tenths of join ({0.3 * self.join:g} s) at most")
-        return self
-
-    @property
-    def duration(self) -> float:
-        """Seconds from the start of `join` to the end of `drain`."""
-        return self.join + self.run + self.drain
-
-
-class BrokerLimits(Section):
-    """Bounds of every broker; messages beyond them are dropped, counted and logged."""
-
-    window: Count = _DEFAULTS.window
-    """Messages in flight on a link before its peer must acknowledge some."""
-    window_bytes: Size = _DEFAULTS.window_bytes
-    """Bytes in flight on a link; a single message may exceed them."""
-    batch: Count = _DEFAULTS.batch
-    """Largest number of messages in a frame."""
-    link_queue: Count = _DEFAULTS.link_queue
-    """Largest number of publications queued for a link."""
-    control_queue: Count = _DEFAULTS.control_queue
-    """Largest number of other messages queued for a link. Neighbours never repeat a message that overflowed here."""
-    session_queue: Count = _DEFAULTS.session_queue
-    """Largest number of notifications queued for a client session that does not read; the same for replies."""
-    queue_bytes: Size = _DEFAULTS.queue_bytes
-    """Largest size of each queue: publications for a link, other messages for a link, a session, service."""
-    sessions: Count = _DEFAULTS.sessions
-    """Largest number of open client sessions; each may serve many clients."""
-    clients: Count = _DEFAULTS.clients
-    """Largest number of attached logical clients."""
-    declared_bytes: Size = _DEFAULTS.declared_bytes
-    """Approximate memory for the advertisements and subscriptions of all clients, and for those of all neighbours."""
-    stored_bytes: Size = _DEFAULTS.stored_bytes
-    """Size of what the router keeps in stable storage; a router that stores more ends its broker."""
-    heartbeat: Duration = _DEFAULTS.heartbeat
-    """Time between heartbeats; a neighbour that is silent for three of them counts as failed."""
-    reconnect_first: Duration = _DEFAULTS.reconnect_first
-    """Time before a broken link, or a client's broken session, is opened again; it doubles with each attempt."""
-    reconnect_last: Duration = _DEFAULTS.reconnect_last
-    """Longest time between two attempts."""
-    eager_mesh: Count = _DEFAULTS.eager_mesh
-    """Brokers of the largest full mesh whose links are all opened when its brokers start. In the simulator, a mesh of
-    more brokers opens each link when a message waits for it."""
-    idle_close: Duration = _DEFAULTS.idle_close
-    """Time without messages after which a link that was opened for one is closed again."""
-    resume: StrictBool = _DEFAULTS.resume
-    """`false`: a broken stream loses what was in flight on it and what waited, as plain TCP connections do. Refused for
-    a routing protocol that does not promise to survive it."""
-    message_bytes: Size = _DEFAULTS.message_bytes
-    """Largest frame accepted from a client or a neighbour."""
-    utilisation_window: Duration = _DEFAULTS.utilisation_window
-    """Time over which the link status table averages its rates."""
-    detection_window: Duration = _DEFAULTS.detection_window
-    """Longest time between the first and the last publication of a detection, for composite subscriptions that do not
-    state their own (`within`)."""
-    detection_lateness: Duration = _DEFAULTS.detection_lateness
-    """Time for which a partial match is kept beyond the window, because its partners may still be on their way."""
-    partial_matches: Count = _DEFAULTS.partial_matches
-    """Largest number of partial matches that are kept for composite subscriptions; the oldest are dropped."""
-    partial_match_bytes: Size = _DEFAULTS.partial_match_bytes
-    """Largest size of the publications in partial matches that are kept, all together; the oldest are dropped."""
-    detections_at_once: Count = _DEFAULTS.detections_at_once
-    """Largest number of detections that one publication completes for one composite subscription."""
-    candidates_at_once: Count = _DEFAULTS.candidates_at_once
-    """Largest number of partial matches that are tried for them."""
-
-    @model_validator(mode="after")
-    def _bounds_something(self) -> BrokerLimits:
-        self.limits()
-        for name in _REPEATED_AFTER:
-            if getattr(self, name) < SHORTEST_TIME:
-                raise ValueError(f"{name}: must be at least {DURATION.format(SHORTEST_TIME)}")
-        return self
-
-    def limits(self) -> Limits:
-        """The limits in the form of `BrokerConfig.limits`. Raises `ValueError` for one of 0."""
-        return Limits(**{name: getattr(self, name) for name in type(self).model_fields})
-
-
-def _holds_a_broker(memory: int | None) -> int | None:
-    if memory is not None and memory < _LEAST_MEMORY:
-        raise ValueError(f"must be at least {SIZE.format(_LEAST_MEMORY)}, because an idle broker needs as much")
-    return memory
-
-
-class Brokers(Section):
-    """Resources of each broker."""
-
-    cpu: CpuQuota | None = None
-    """CPU quota in cores (`0.5` is half a core); unlimited by default."""
-    memory: Annotated[Size | None, AfterValidator(_holds_a_broker)] = None
-    """Memory limit; the runtime's default without it."""
-    service_time: ServiceTimeField = Range.fixed(0.0)
-    """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""
-    limits: BrokerLimits = BrokerLimits()
-    """Bounds on queues, frames and windows."""
-
-    def work(self) -> ServiceTime:
-        """The service time in the form of `BrokerConfig.service_time`."""
-        return service_time(self.service_time)
 
 
 class Expect(Section):

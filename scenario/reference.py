@@ -17,9 +17,11 @@ from typing import Any
 import msgspec
 
 from broker_service.routing import PROTOCOLS
-from scenario.model import BrokerLimits, Brokers, Expect, Routing, Scenario, Timeline
+from scenario.model import Expect, Routing, Scenario
 from scenario.sections import faults, logs, motion, service_time, topology, workload
+from scenario.sections.brokers import BrokerLimits, Brokers
 from scenario.sections.section import Section
+from scenario.sections.timeline import Timeline
 
 BEGIN = "<!-- reference: begin (written by `python -m scenario.reference docs/scenarios.md`) -->"
 END = "<!-- reference: end -->"

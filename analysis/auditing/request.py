@@ -18,7 +18,7 @@ from analysis.run_files.run_directory import RunDirectory
 from record.manifest import Manifest, VariantRecord
 from record.service_time import ServiceTime
 from record.time_units import SECOND
-from scenario.model import Brokers
+from scenario.sections.brokers import Brokers
 from topology.model import Overlay
 
 AFTER_FAULT = 10 * SECOND

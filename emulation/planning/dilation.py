@@ -40,9 +40,11 @@ from emulation.planning.preparation import prepared_for
 from record.manifest import ChosenDilation
 from record.service_time import ServiceTime
 from scenario.faults.times import Moment
-from scenario.model import Brokers, Routing, Scenario, Timeline
+from scenario.model import Routing, Scenario
+from scenario.sections.brokers import Brokers
 from scenario.sections.faults import FaultItem, HeldBack
 from scenario.sections.service_time import ServiceTimeDistribution
+from scenario.sections.timeline import Timeline
 from topology.evolutions.evolution import Appears, Evolution
 from topology.link_properties import BrokerId, Link, LinkProperties
 from topology.links import Range

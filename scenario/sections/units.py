@@ -185,6 +185,8 @@ def _size(value: object) -> int:
     return round(SIZE.parse(value))
 
 
+SHORTEST_TIME = 0.001
+"""Seconds of a phase in which something happens, and of a time after which a broker does something again."""
 Duration = Annotated[float, BeforeValidator(DURATION.parse), PlainSerializer(DURATION.format), _schema(DURATION)]
 Share = Annotated[float, BeforeValidator(SHARE.parse), PlainSerializer(SHARE.format), _schema(SHARE)]
 Size = Annotated[int, BeforeValidator(_size), PlainSerializer(SIZE.format), _schema(SIZE)]

@@ -1,0 +1,54 @@
+"""The section `timeline`: the phases of a run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from scenario.sections.section import Section
+from scenario.sections.units import DURATION, SHORTEST_TIME, Duration
+
+
+class Timeline(Section):
+    """The durations of the phases."""
+
+    join: Duration
+    """Clients connect, advertise and subscribe."""
+    run: Duration
+    """Publishers publish."""
+    drain: Duration = 5.0
+    """Nothing new is published; messages in flight arrive."""
+    join_order: Literal["advertisements-first", "mixed"] = "advertisements-first"
+    """Advertisements in the first half of `join` and subscriptions in the second, or both at random times in it."""
+    withdraw: Duration | None = None
+    """Compares routing tables once all clients have left with what they were before the first one joined, after this
+    time at most. Rows that are left are a verdict of the run. Without it, tables are not looked at."""
+    advertise: Duration | None = None
+    """With `advertisements-first`: the part of `join` for advertising, two fifths by default. Few publishers and many
+    subscribers need less, which leaves subscriptions more time to spread."""
+    subscribe: Duration | None = None
+    """With `advertisements-first`: the part of `join` for subscribing, by default until a tenth of `join` is left. In
+    large networks, and where announcements are gathered, subscriptions take longer to spread than to be made."""
+
+    @model_validator(mode="after")
+    def _lasts(self) -> Timeline:
+        for name in ("join", "run"):
+            if getattr(self, name) < SHORTEST_TIME:
+                raise ValueError(f"{name} must be at least {DURATION.format(SHORTEST_TIME)}")
+        if self.advertise is not None:
+            if self.join_order == "mixed":
+                raise ValueError("advertise is for join_order: advertisements-first; remove it")
+            if self.advertise > self.join / 2:
+                raise ValueError(f"advertise must be half of join ({self.join / 2:g} s) at most")
+        if self.subscribe is not None:
+            if self.join_order == "mixed":
+                raise ValueError("subscribe is for join_order: advertisements-first; remove it")
+            if self.subscribe > 0.3 * self.join:
+                raise ValueError(f"subscribe must be three tenths of join ({0.3 * self.join:g} s) at most")
+        return self
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the start of `join` to the end of `drain`."""
+        return self.join + self.run + self.drain
