@@ -154,12 +154,17 @@ class SimulatedBroker:
         for call in held:
             self._make_soon(call)
 
+    def hold(self, call: Callable[[], None]) -> bool:
+        """Keeps a call until the broker continues. Returns whether it is frozen, so that the call had to be kept."""
+        if self.held is None:
+            return False
+        self.held.append(call)
+        return True
+
     def when_running(self, call: Callable[[], None]) -> None:
         """Makes a call at once, or as soon as the broker continues, behind all that were held."""
-        if self.held is None:
+        if not self.hold(call):
             self.in_turn(call)
-        else:
-            self.held.append(call)
 
     def in_turn(self, call: Callable[[], None]) -> None:
         """Makes a call behind those that were held, at once if all of them were made."""
@@ -204,9 +209,7 @@ class SimulatedBroker:
         return SimulatedTimer(self, timer, call)
 
     def _gauge(self) -> None:
-        if self.held is not None:
-            self.held.append(self._gauge)
-        elif self.alive:
+        if not self.hold(self._gauge) and self.alive:
             self._gauges.take()
             self._buffers.take()
             self._load.take()

@@ -57,7 +57,7 @@ class SimulatedObserver:
         for direction, properties in asked.items():
             link = self._overlay.links.known(direction.source, direction.target)
             if link is not None:
-                twin = link.direction(direction.source).twin(f"{self._seed}:look {self._looks}:{direction}")
+                twin = link.directions[direction.source].twin(f"{self._seed}:look {self._looks}:{direction}")
                 found[direction] = _probe(twin, self._overlay.events.now, properties, lost[direction])
         return found
 

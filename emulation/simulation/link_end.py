@@ -45,27 +45,116 @@ class BrokerProcess(Protocol):
     """Draws what a frame takes besides its link, in nanoseconds."""
     server: SimulatedServer
 
+    def hold(self, call: Callable[[], None]) -> bool:
+        """Keeps a call until the broker continues. Returns whether it is frozen, so that the call had to be kept."""
 
-class _OpenStream:
-    """The calls that one stream is due at one end. The end ignores them once another stream is open.
 
-    A mesh has a hundred thousand streams, and this takes a fifth of the memory of a `partial` for each call.
+class OpenStream:
+    """One end of an open stream: the frames that it sends and handles. It does nothing once another stream is open.
+
+    A mesh has a hundred thousand streams. What is due is asked for by methods of this object, which take a fifth of the
+    memory of a `partial` for each call.
     """
 
-    __slots__ = ("_end", "_number")
+    __slots__ = (
+        "_direction",
+        "_end",
+        "_flushing",
+        "_opposite",
+        "_sent_at",
+        "_undelivered",
+        "_wake_at",
+        "number",
+        "opposite_number",
+    )
 
-    def __init__(self, end: LinkEnd, number: int) -> None:
+    def __init__(
+        self, end: LinkEnd, number: int, opposite: LinkEnd, opposite_number: int, direction: Direction
+    ) -> None:
+        """The numbers are those that the sessions at the two ends have for the stream."""
+        self.number = number
+        self.opposite_number = opposite_number
         self._end = end
-        self._number = number
+        self._opposite = opposite
+        self._direction = direction
+        self._flushing = False
+        """True while a call of `flush` is yet to come."""
+        self._sent_at: int | None = None
+        """The latest `sent_at` of the session for which a call of `flush` was requested."""
+        self._wake_at: int | None = None
+        self._undelivered: list[Callable[[], None]] = []
+        """Arrivals of frames that were sent while the direction was cut."""
+
+    def flush_soon(self) -> None:
+        """Sends what may travel, with all that the present call puts into the queue."""
+        if not self._flushing:
+            self._flushing = True
+            self._end.events.soon(self.flush)
 
     def flush(self) -> None:
-        self._end.flush(self._number)
+        end = self._end
+        if end.open is not self:
+            return
+        if end.process.held is not None:
+            end.process.held.append(self.flush)
+            return
+        session, events = end.session, end.events
+        for frame in session.next_frames(events.now):
+            self._send(frame)
+        self._flushing = session.write_at > events.now
+        if self._flushing:
+            events.at(session.write_at, self.flush)
+        if session.sent_at != self._sent_at:
+            self._sent_at = session.sent_at
+            if self._sent_at is not None:
+                events.at(self._sent_at, self.flush)
+
+    def _send(self, frame: LinkFrame) -> None:
+        opposite, direction, events = self._opposite, self._direction, self._end.events
+        assert isinstance(frame, MessageFrame)
+        if direction.up:
+            arrival = direction.arrival(events.now, frame_size(frame), self._end.process.latency())
+            events.at(arrival, partial(opposite.receive, self.opposite_number, frame, direction.left_at))
+        else:
+            self._undelivered.append(partial(opposite.receive, self.opposite_number, frame))
+
+    def release(self) -> None:
+        """The direction from here works again after it was cut: frames that were sent meanwhile arrive at once, or
+        behind those that were sent before the cut and are still in flight."""
+        undelivered, self._undelivered = self._undelivered, []
+        events, direction = self._end.events, self._direction
+        for arrive in undelivered:
+            if direction.last_arrival > events.now:
+                events.at(direction.last_arrival, arrive)
+            else:
+                events.soon(arrive)
 
     def handle(self, messages: Sequence[Message]) -> None:
-        self._end.handle(self._number, messages)
+        end = self._end
+        if end.session.handle(self.number, messages, end.events.now):
+            self._attend()
 
     def wake(self) -> None:
-        self._end.wake_session(self._number)
+        """Has the session do what is due."""
+        end = self._end
+        if end.open is not self:
+            return
+        if end.process.held is not None:
+            end.process.held.append(self.wake)
+            return
+        end.session.wake(end.events.now)
+        self._attend()
+
+    def _attend(self) -> None:
+        """Sends a frame that is due, and has `wake` called when the session asks for it."""
+        session = self._end.session
+        if session.frame_due and not self._flushing:
+            self.flush()
+        at = session.wake_at
+        if at != self._wake_at:
+            self._wake_at = at
+            if at is not None:
+                self._end.events.background(at, self.wake)
 
 
 class LinkEnd:
@@ -82,231 +171,128 @@ class LinkEnd:
         demand: Callable[[], None] = do_nothing,
     ) -> None:
         """`demand` has a stream opened, when a message waits at a link that has none."""
-        self.stream = 0
-        """The session's number of the stream that is open at this end; 0 for none."""
-        self.opposite_stream = 0
-        """The number that the session at the other end has for it."""
+        self.process = process
+        self.events = events
+        self.link = link
+        self.open: OpenStream | None = None
+        """The stream that is open at this end."""
         self._core = core
-        self._link = link
         self._demand = demand
-        self._session = LinkSession(
+        self.session = LinkSession(
             core, link, config.protocol, config.limits, heartbeat=None,
             latest=config.latest_incarnation(link.neighbour),
         )  # fmt: skip
-        self._process = process
-        self._events = events
-        self._opposite: LinkEnd | None = None
-        self._direction: Direction | None = None
-        self._flushing = False
-        """True while a call of `flush` is yet to come."""
-        self._sent_at: int | None = None
-        """The latest `sent_at` of the session for which a call of `flush` was requested."""
-        self._wake_at: int | None = None
-        self._undelivered: list[Callable[[], None]] = []
-        """Arrivals of frames that were sent while the direction was cut."""
-        self._open = _OpenStream(self, 0)
         link.on_waiting = self._want_stream
 
     @property
-    def alive(self) -> bool:
-        return self._process.alive
-
-    @property
-    def frozen(self) -> bool:
-        return self._process.held is not None
+    def stream(self) -> int:
+        """The session's number of the stream that is open at this end; 0 for none."""
+        return 0 if self.open is None else self.open.number
 
     @property
     def dialling(self) -> bool:
         """True while a stream was dialled and its answer is yet to come."""
-        return self._session.state is State.DIALLING
-
-    def hold(self, call: Callable[[], None]) -> bool:
-        """Keeps a call until the broker continues. Returns whether it is frozen, so that the call had to be kept."""
-        held = self._process.held
-        if held is None:
-            return False
-        held.append(call)
-        return True
+        return self.session.state is State.DIALLING
 
     # Streams
 
     def dial(self) -> tuple[int, Hello]:
         """Opens a stream from here, in place of a former one. Returns its number and this end's hello."""
         self._leave()
-        return self._session.dial(self._events.now), self._hello()
+        return self.session.dial(self.events.now), self._hello()
 
     def accept(self, hello: Hello, opposite: LinkEnd, number: int, direction: Direction) -> tuple[int, Hello]:
         """Opens the stream that the other end dialled under its `number`. Returns the own number and the answer."""
         self._leave()
-        stream = self._session.accept(hello, self._events.now)
+        stream = self.session.accept(hello, self.events.now)
         answer = self._hello()
         self._join(stream, opposite, number, direction)
         return stream, answer
 
     def answered(self, stream: int, hello: Hello, opposite: LinkEnd, number: int, direction: Direction) -> None:
         """The answer to `dial` has come: the stream is open."""
-        self._session.received(stream, hello, self._events.now)
+        self.session.received(stream, hello, self.events.now)
         self._join(stream, opposite, number, direction)
         if direction.up:
-            beat = MessageFrame((), self._link.received, Probe(self._events.now))
-            arrival = self._events.now + round(direction.delay * SECOND)
-            self._events.background(arrival, partial(opposite._receive_beat, number, beat))
+            beat = MessageFrame((), self.link.received, Probe(self.events.now))
+            arrival = self.events.now + round(direction.delay * SECOND)
+            self.events.background(arrival, partial(opposite.receive_beat, number, beat))
 
     def give_up(self, stream: int) -> None:
         """The stream that was dialled was not answered."""
-        self._session.closed(stream)
+        self.session.closed(stream)
 
     def close(self) -> None:
         """The stream has ended. The broker is notified if it still runs."""
         stream = self.stream
         if stream:
             self._leave()
-            if self._process.alive:
-                self._session.closed(stream)
+            if self.process.alive:
+                self.session.closed(stream)
 
     def close_stream(self, stream: int) -> None:
         """Closes this very stream, if it is the one that is open here."""
-        if not self.hold(partial(self.close_stream, stream)) and self.stream == stream:
+        if not self.process.hold(partial(self.close_stream, stream)) and self.stream == stream:
             self.close()
 
     # Rest, for links on demand
 
     @property
-    def idle(self) -> bool:
-        """True when no message waits here or is in flight from here."""
-        return self._link.idle
-
-    @property
-    def sent(self) -> int:
-        """Messages sent so far."""
-        return self._link.sent
-
-    @property
     def wants_stream(self) -> bool:
         """True when a message waits, or the router takes the link for down."""
-        return not self._link.up or not self._link.idle
+        return not self.link.up or not self.link.idle
 
     def rest(self) -> None:
         """The stream of an idle link is closed; the broker is not notified."""
         self._leave()
-        self._session.rest()
+        self.session.rest()
 
     def unreachable(self) -> None:
         """No stream can be opened. The broker is notified if it takes the link for up."""
-        if self._link.up and not self._link.connected:
-            self._core.link_down(self._link.neighbour)
+        if self.link.up and not self.link.connected:
+            self._core.link_down(self.link.neighbour)
 
     def _want_stream(self) -> None:
         """Asks for a stream when the first message waits, unless the neighbour is known to be out of reach."""
-        if self._link.up and self._link.queue_length == 1:
+        if self.link.up and self.link.queue_length == 1:
             self._demand()
 
-    def release(self) -> None:
-        """The direction from here works again after it was cut: frames that were sent meanwhile arrive at once, or
-        behind those that were sent before the cut and are still in flight."""
-        undelivered, self._undelivered = self._undelivered, []
-        events, direction = self._events, self._direction
-        for arrive in undelivered:
-            assert direction is not None
-            if direction.last_arrival > events.now:
-                events.at(direction.last_arrival, arrive)
-            else:
-                events.soon(arrive)
-
     def _hello(self) -> Hello:
-        (hello,) = self._session.next_frames(self._events.now)
+        (hello,) = self.session.next_frames(self.events.now)
         assert isinstance(hello, Hello)
         return hello
 
     def _join(self, stream: int, opposite: LinkEnd, number: int, direction: Direction) -> None:
-        self.stream, self.opposite_stream = stream, number
-        self._opposite, self._direction = opposite, direction
-        self._open = _OpenStream(self, stream)
-        self._flushing, self._wake_at, self._sent_at = False, None, None
-        self._link.on_waiting = self._wake
-        self._wake()
+        self.open = opened = OpenStream(self, stream, opposite, number, direction)
+        self.link.on_waiting = opened.flush_soon
+        opened.flush_soon()
 
     def _leave(self) -> None:
-        self.stream = self.opposite_stream = 0
-        self._opposite = None
-        self._undelivered.clear()
-        self._link.on_waiting = self._want_stream
+        self.open = None
+        self.link.on_waiting = self._want_stream
 
-    # Out
+    # Frames that come in
 
-    def _wake(self) -> None:
-        """Has what can be sent travel with all that the present call puts into the queue."""
-        if not self._flushing:
-            self._flushing = True
-            self._events.soon(self._open.flush)
-
-    def flush(self, stream: int) -> None:
-        if stream != self.stream:
-            return
-        if self._process.held is not None:
-            self._process.held.append(self._open.flush)
-            return
-        session, events = self._session, self._events
-        for frame in session.next_frames(events.now):
-            self._send(frame)
-        self._flushing = session.write_at > events.now
-        if self._flushing:
-            events.at(session.write_at, self._open.flush)
-        if session.sent_at != self._sent_at:
-            self._sent_at = session.sent_at
-            if self._sent_at is not None:
-                events.at(self._sent_at, self._open.flush)
-
-    def _send(self, frame: LinkFrame) -> None:
-        opposite, direction, events = self._opposite, self._direction, self._events
-        assert opposite is not None and direction is not None and isinstance(frame, MessageFrame)
-        if direction.up:
-            arrival = direction.arrival(events.now, frame_size(frame), self._process.latency())
-            events.at(arrival, partial(opposite._receive, self.opposite_stream, frame, direction.left_at))
-        else:
-            self._undelivered.append(partial(opposite._receive, self.opposite_stream, frame))
-
-    # In
-
-    def _receive(self, stream: int, frame: MessageFrame, arrived: int | None = None) -> None:
+    def receive(self, stream: int, frame: MessageFrame, arrived: int | None = None) -> None:
         """Receives a frame that left the link at `arrived`; None: now."""
-        if self._process.held is not None:  # checked first, because the answer that opens the stream may be held, too
-            at = self._events.now if arrived is None else arrived
-            self._process.held.append(partial(self._receive, stream, frame, at))
+        if self.process.held is not None:  # checked first, because the answer that opens the stream may be held, too
+            at = self.events.now if arrived is None else arrived
+            self.process.held.append(partial(self.receive, stream, frame, at))
             return
-        if stream != self.stream:
+        opened = self.open
+        if opened is None or opened.number != stream:
             return
-        messages = self._session.received(stream, frame, self._events.now, arrived)
+        messages = self.session.received(stream, frame, self.events.now, arrived)
         if messages:
-            self._process.server.submit(self._open.handle, messages)
-        if self._link.sendable:  # an acknowledgement made room
-            self._wake()
+            self.process.server.submit(opened.handle, messages)
+        if self.link.sendable:  # an acknowledgement made room
+            opened.flush_soon()
 
-    def _receive_beat(self, stream: int, beat: MessageFrame) -> None:
+    def receive_beat(self, stream: int, beat: MessageFrame) -> None:
         """Receives the modelled heartbeat, unless jitter had a later frame overtake it: it would be out of order."""
-        held = self.hold(partial(self._receive_beat, stream, beat))
-        if not held and self._link.retransmission.acknowledged <= beat.acknowledged:
-            self._receive(stream, beat)
-
-    def handle(self, stream: int, messages: Sequence[Message]) -> None:
-        if self._session.handle(stream, messages, self._events.now):
-            self._attend(stream)
-
-    def _attend(self, stream: int) -> None:
-        """Sends a frame that is due, and has `wake_session` called when the session asks for it."""
-        session = self._session
-        if session.frame_due and not self._flushing:
-            self.flush(stream)
-        at = session.wake_at
-        if at != self._wake_at:
-            self._wake_at = at
-            if at is not None:
-                self._events.background(at, self._open.wake)
-
-    def wake_session(self, stream: int) -> None:
-        if stream == self.stream and not self.hold(self._open.wake):
-            self._session.wake(self._events.now)
-            self._attend(stream)
+        held = self.process.hold(partial(self.receive_beat, stream, beat))
+        if not held and self.link.retransmission.acknowledged <= beat.acknowledged:
+            self.receive(stream, beat)
 
 
 def frame_size(frame: LinkFrame) -> int:

@@ -31,7 +31,7 @@ class Direction:
 
     def __init__(self, properties: LinkProperties, opposite: LinkProperties, seed: str) -> None:
         self.up = True
-        """True while frames arrive; `LinkEnd` keeps those that are sent while a direction is cut."""
+        """True while frames arrive; `OpenStream` keeps those that are sent while a direction is cut."""
         self._shaper = Shaper(properties, seed)
         self._seed = seed
         self._random: random.Random | None = None

@@ -23,10 +23,10 @@ class LinkOnDemand(SimulatedLink):
     def connect_soon(self) -> None:
         """Has the dialling end try again at a random time within the longest back-off, unless the link rests by
         then."""
-        self._after(self._random.uniform(0, self._limits.reconnect_last), self._connect_if_wanted)
+        self._events.after(self._random.uniform(0, self._limits.reconnect_last), self._connect_if_wanted)
 
     def _connect_if_wanted(self) -> None:
-        wanting = next((broker for broker, end in self._ends.items() if end is not None and end.wants_stream), None)
+        wanting = next((broker for broker, end in self.ends.items() if end is not None and end.wants_stream), None)
         if wanting is not None:
             self.connect(wanting)
 
@@ -34,13 +34,17 @@ class LinkOnDemand(SimulatedLink):
         self._look_later(stream)
 
     def _failed(self, broker: BrokerId, dialler: LinkEnd) -> None:
-        refused = self._ends[self.other(broker)] is None and all(one.up for one in self._directions.values())
+        refused = self.ends[self.other(broker)] is None and all(one.up for one in self.directions.values())
         after = 0.0 if refused else MISSED_HEARTBEATS * self._limits.heartbeat
-        self._after(after, partial(self._report, broker, dialler))
+        self._events.after(after, partial(self._report, broker, dialler))
 
     def _report(self, broker: BrokerId, end: LinkEnd) -> None:
         """Notifies a broker that its neighbour is out of reach, unless a stream was opened since."""
-        if self._stream is None and self._ends[broker] is end and not end.hold(partial(self._report, broker, end)):
+        if (
+            self._stream is None
+            and self.ends[broker] is end
+            and not end.process.hold(partial(self._report, broker, end))
+        ):
             end.unreachable()
 
     # Rest
@@ -53,8 +57,8 @@ class LinkOnDemand(SimulatedLink):
         """Closes a stream that has carried no message since the look before."""
         if self._stream is not stream:
             return
-        ends = [end for end in self._ends.values() if end is not None]
-        if sent == self._sent() and all(end.idle and not end.frozen for end in ends):
+        ends = [end for end in self.ends.values() if end is not None]
+        if sent == self._sent() and all(end.link.idle and end.process.held is None for end in ends):
             self._stream = None
             for end in ends:
                 end.rest()
@@ -63,4 +67,4 @@ class LinkOnDemand(SimulatedLink):
 
     def _sent(self) -> int:
         """Messages that both ends have sent."""
-        return sum(end.sent for end in self._ends.values() if end is not None)
+        return sum(end.link.sent for end in self.ends.values() if end is not None)

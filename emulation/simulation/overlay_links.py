@@ -90,7 +90,9 @@ class SimulatedLinks:
 
     def change(self, direction: LinkDirection, properties: LinkProperties) -> None:
         source, target = direction.source, direction.target
-        self.between(source, target).change(source, properties)
+        directions = self.between(source, target).directions
+        directions[source].change(properties)
+        directions[target].change_way_back(properties)
         if properties.send_time != self._configs.link(source, target).send_time:
             self._configs.change_send_time(direction, properties.send_time)
             if source in self._running:
@@ -98,7 +100,7 @@ class SimulatedLinks:
                 running.when_running(partial(running.core.change_send_time, target, properties.send_time))
 
     def corrupt(self, direction: LinkDirection, share: float) -> None:
-        self.between(direction.source, direction.target).corrupt(direction.source, share)
+        self.between(direction.source, direction.target).directions[direction.source].corrupt(share)
 
     # A broker's links
 
@@ -124,7 +126,7 @@ class SimulatedLinks:
     def freeze(self, broker: BrokerId) -> None:
         """Neighbours of a broker that is frozen miss its heartbeats."""
         for link in self._links_of[broker].values():
-            link.freeze()
+            link.silences.note()
 
     def thaw(self, broker: BrokerId) -> None:
         """Undoes `freeze`."""
@@ -153,7 +155,7 @@ class SimulatedLinks:
         link = self.between(broker, neighbour)
         for end, other in ((broker, neighbour), (neighbour, broker)):
             running = self._running.get(end)
-            if running is not None and link.end(end) is None:
+            if running is not None and link.ends[end] is None:
                 link.attach(end, running.end(other))
         link.connect(broker)
 
@@ -165,6 +167,6 @@ class SimulatedLinks:
 
     def _part(self, broker: BrokerId, link: SimulatedLink) -> None:
         """Has a broker forget a neighbour, if it ever knew it over this link."""
-        neighbour, running, end = link.other(broker), self._running.get(broker), link.end(broker)
+        neighbour, running, end = link.other(broker), self._running.get(broker), link.ends[broker]
         if running is not None and end is not None and running.ends.get(neighbour) is end:
             running.remove_link(neighbour)

@@ -44,8 +44,8 @@ def _of_link(source: str, target: str, change) -> None:
 
     def init(original, self, link, *rest):
         original(self, link, *rest)
-        if source in self._directions and self.other(source) == target:
-            self._directions[source].change(change(link.properties_from(source)))
+        if source in self.directions and self.other(source) == target:
+            self.directions[source].change(change(link.properties_from(source)))
 
     around(SimulatedLink, "__init__", init)
 
