@@ -12,8 +12,9 @@ from analysis.engines.arrays import row_of
 from analysis.reading.event_rows import EventRows
 from analysis.reading.hop_events import HOP_BLOCKS
 from analysis.reading.log_tally import LogTally
+from analysis.reading.logged_variants import LoggedVariants
 from analysis.reading.publication_events import EVENT_BLOCKS
-from analysis.reading.share_reader import LoggedVariants, ShareReader
+from analysis.reading.share_reader import ShareReader
 from analysis.run_files.clocks import ONE_CLOCK, Clocks
 from analysis.run_files.folders import Folder
 from analysis.run_files.logs import (

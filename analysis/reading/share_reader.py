@@ -6,36 +6,29 @@ fields. How records are read depends on them alone, so it is decided once for ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from sys import intern
 
 import msgspec
 
-from analysis.reading.detections import detection_loss, made_detection, notified_detection
-from analysis.reading.gauges import LoadedBroker, Queue
+from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.issued_operations import ISSUED
 from analysis.reading.log_events import (
-    BrokerDefect,
     ClientOperation,
-    LogPosition,
-    LostRange,
-    NeighbourChange,
-    OutageEvent,
 )
 from analysis.reading.log_tally import LogTally, OwnDeclaration
+from analysis.reading.logged_variants import LoggedVariants
 from analysis.reading.message_counts import PASSED_ON, TAIL, Passage, PassageCount, Passed
-from analysis.reading.overlay_changes import LinkChange
-from analysis.reading.placements import DetectingBroker, PlacementEvent
+from analysis.reading.overlay_events import BlockPlace, OverlayEventReader
 from analysis.reading.publication_events import PLACED, EventWriter, Place
 from analysis.reading.stream_positions import StreamPiece
 from analysis.reading.traffic import COUNTED, Activity, ActivityAmount, Amount
 from analysis.run_files.logs import RecordBlock
-from analysis.run_files.time_units import second_of
 from broker_service.messages import Kind
-from record.log import FAULT_CHANGES, LINK_CHANGES, PLACEMENT_CHANGES, Event, PredicateRecord, TraceRecord
+from record.log import Event, PredicateRecord, TraceRecord
 
 _encode = msgspec.json.Encoder().encode
 _PUBLISH = Kind.PUBLISH.word
@@ -52,22 +45,6 @@ _Fields = tuple[str, str, Event, str | None, str | None, str | None, str | None]
 """Variant, node, event, kind, peer, text and label of a record."""
 _Read = Callable[[TraceRecord, int], None]
 """Reads a record, given its position in its file."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedVariants:
-    """The facts about the variants of a run by which their logs are read."""
-
-    numbers: Mapping[str, int]
-    """The number of each variant."""
-    run_starts: Sequence[int | None]
-    stops: Sequence[int]
-    """The time from which clients leave, by variant. Traffic from then on belongs to no experiment: not counted."""
-    ends: Sequence[int]
-    """The time from which nothing arrives any more, by variant: `stops`, or the end of a run that was interrupted."""
-    brokers: frozenset[str]
-    unsettled: frozenset[int] = frozenset()
-    """The variants in which brokers still passed on operations when the run phase began."""
 
 
 @dataclass(slots=True)
@@ -98,24 +75,8 @@ class ShareReader:
         self._variants = variants
         self._tally = LogTally()
         self._handlings: dict[_Fields, _Handling] = {}
-        self._file = ""
-        self._offset = 0
-        """Byte offset of the block that is read, in its file."""
-        self._simple = {
-            Event.QUEUE: self._read_queue,
-            Event.LOAD: self._read_load,
-            Event.BUFFER: self._read_buffer,
-            Event.DEFECT: self._read_defect,
-            Event.STARTED: self._read_start,
-            Event.STOPPED: self._read_mark,
-            **dict.fromkeys(FAULT_CHANGES | _LINKS, self._read_outage),
-            **dict.fromkeys(LINK_CHANGES, self._read_change),
-            **dict.fromkeys(PLACEMENT_CHANGES, self._read_placement),
-            Event.DETECTED: self._read_detected,
-            Event.LOST_RANGE: self._read_lost_range,
-        }
-        """The readers of events that are neither counted nor read in several ways. A mesh has too many links for a
-        handling of each one's records."""
+        self._block = BlockPlace()
+        self._overlay = OverlayEventReader(variants, self._tally, self.events, self._block)
 
     def read(self, block: RecordBlock, file: str) -> None:
         """Reads the records of a block."""
@@ -124,10 +85,10 @@ class ShareReader:
         lines.torn += block.torn
         lines.malformed += block.malformed
         self._tally.extents.add_block(file, block.offset, len(block.records), block.torn, block.malformed)
-        self._file, self._offset, handlings, hops = file, block.offset, self._handlings, self.hops
-        simple, numbers = self._simple, self._variants.numbers
+        self._block.file, self._block.offset = file, block.offset
+        handlings, hops, numbers, overlay = self._handlings, self.hops, self._variants.numbers, self._overlay.readers
         for position, record in enumerate(block.records, block.offset):
-            read = simple.get(record.event)
+            read = overlay.get(record.event)
             if read is not None:
                 variant = numbers.get(record.variant)
                 if variant is not None:
@@ -163,7 +124,7 @@ class ShareReader:
                 activity = Activity(numbers[variant], node, event, kind, peer, text, label)
                 self._tally.traffic.amounts.add(ActivityAmount(activity, handling.amount))
         self._handlings.clear()
-        self._simple.clear()
+        self._overlay.readers.clear()
         return self._tally
 
     def _handling(self, fields: _Fields) -> _Handling:
@@ -240,7 +201,7 @@ class ShareReader:
                 place = places[client] = self.events.number_of(Place(variant, Event.NOTIFIED, broker, client=client))
             self.events.add(place, record, position)
         if record.position is not None and record.stream is not None:
-            piece = StreamPiece(variant, client, record.stream, self._file, self._offset)
+            piece = StreamPiece(variant, client, record.stream, self._block.file, self._block.offset)
             self._tally.streams.of(piece).append(record.position)
 
     def _read_delivered(
@@ -253,22 +214,6 @@ class ShareReader:
             place = places[client] = self.events.number_of(Place(variant, Event.DELIVERED, broker, client=client))
         self.events.add_delivered(place, record, position)
 
-    def _read_queue(self, variant: int, record: TraceRecord, _position: int) -> None:
-        """Counts a gauge of an output queue. A gauge without a peer is of messages that wait for service."""
-        second = second_of(record.time, self._variants.run_starts[variant])
-        if second is not None and record.time < self._variants.stops[variant]:
-            readings = self._tally.services if record.peer is None else self._tally.traffic.gauges
-            readings.show(Queue(variant, record.node, record.peer or ""), second, record.queue or 0, record.count or 0)
-
-    def _read_load(self, variant: int, record: TraceRecord, _position: int) -> None:
-        if record.time < self._variants.stops[variant]:
-            broker, incarnation = LoadedBroker(variant, record.node), record.count or 0
-            self._tally.traffic.loads.show(broker, incarnation, record.time, record.duration or 0, record.bytes)
-
-    def _read_buffer(self, variant: int, record: TraceRecord, _position: int) -> None:
-        if record.time < self._variants.stops[variant]:
-            self._tally.traffic.buffers.show(variant, record)
-
     def _read_operation(self, variant: int, kind: str, record: TraceRecord, position: int) -> None:
         """Reads an operation or its answer. Equal names are kept once, because there may be millions of operations."""
         node, broker, client, id = record.node, record.peer, record.client, record.id
@@ -278,7 +223,7 @@ class ShareReader:
                 self._tally.issued.of(variant, client).note(record)
             self._tally.operations.add(
                 ClientOperation(
-                    self._at(record, position), variant, record.event, kind, intern(client), intern(id),
+                    self._block.at(record, position), variant, record.event, kind, intern(client), intern(id),
                     intern(node), _once(broker), _encoded(record.predicates), record.text if composes else None,
                     record.duration if composes else None,
                     (record.text or "") if record.event is Event.REJECTED else "",
@@ -295,65 +240,6 @@ class ShareReader:
         if record.client is not None:
             declared = OwnDeclaration(variant, intern(record.node), intern(record.client), intern(record.id or ""))
             self._tally.own_declarations.of(declared).append(record.time)
-
-    def _read_outage(self, variant: int, record: TraceRecord, position: int) -> None:
-        """A broker's view of its neighbours excuses nothing; a driver's view of its session with a broker does."""
-        event, brokers, at = record.event, self._variants.brokers, self._at(record, position)
-        if record.peer is None:
-            return
-        if event in FAULT_CHANGES:
-            fault = OutageEvent(at, variant, "", record.peer, record.text or "", event is Event.FAULT)
-            self._tally.outages.append(fault)
-        elif record.node not in brokers:
-            self._tally.outages.append(OutageEvent(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
-        elif record.peer in brokers:
-            self._tally.neighbours.append(
-                NeighbourChange(at, variant, intern(record.node), intern(record.peer), event is Event.LINK_UP)
-            )
-
-    def _read_lost_range(self, variant: int, record: TraceRecord, _position: int) -> None:
-        """Reads the client's record; the broker's excuses nothing."""
-        client, stream = record.client, record.stream
-        if record.node not in self._variants.brokers and client is not None and stream is not None:
-            lost = LostRange(variant, intern(client), intern(stream), record.time, record.count or 0)
-            self._tally.lost_ranges.append(lost)
-
-    def _read_change(self, variant: int, record: TraceRecord, position: int) -> None:
-        if record.peer is not None:
-            appeared, intended = record.event is Event.APPEARED, record.intended or record.time
-            at = self._at(record, position)
-            self._tally.changes.append(LinkChange(at, variant, record.peer, appeared, intended))
-
-    def _read_placement(self, variant: int, record: TraceRecord, position: int) -> None:
-        client, composite, placement = record.client, record.id, record.placement
-        if client is not None and composite is not None and placement is not None:
-            self._tally.placements.append(
-                PlacementEvent(
-                    self._at(record, position), variant, record.event, record.node, client, composite, placement,
-                    record.text or "", record.peer,
-                )
-            )  # fmt: skip
-
-    def _read_detected(self, variant: int, record: TraceRecord, _position: int) -> None:
-        made = made_detection(variant, record)
-        if made is not None:
-            detecting = DetectingBroker(variant, made.broker, made.client, made.composite, made.sub_unit)
-            self._tally.detected.show(detecting, made.time)
-            self.events.add_made_detection(made)
-
-    def _read_start(self, variant: int, record: TraceRecord, position: int) -> None:
-        self._tally.started.of(variant, record.node, record.text or "")
-        self._read_mark(variant, record, position)
-
-    def _read_mark(self, variant: int, record: TraceRecord, position: int) -> None:
-        self._tally.extents.add_mark(self._file, self._offset, position - self._offset, variant, record)
-
-    def _read_defect(self, variant: int, record: TraceRecord, position: int) -> None:
-        at = self._at(record, position)
-        self._tally.defects.append(BrokerDefect(at, variant, record.node, record.text or ""))
-
-    def _at(self, record: TraceRecord, position: int) -> LogPosition:
-        return LogPosition(record.time, self._file, self._offset, position - self._offset)
 
 
 def _kept_once(fields: _Fields) -> _Fields:

@@ -28,9 +28,9 @@ from analysis.reading.lifetimes import DeclarationLifetime
 from analysis.reading.log_events import OutageEvent
 from analysis.reading.log_stage import LogStage
 from analysis.reading.log_tally import LogTally
+from analysis.reading.logged_variants import LoggedVariants
 from analysis.reading.outages import lasting, outage_intervals, outages
 from analysis.reading.overlay_changes import OverlayChanges
-from analysis.reading.share_reader import LoggedVariants
 from analysis.run_files.folders import Folder
 from analysis.run_files.logs import scenario_time
 from analysis.run_files.run_directory import RunDirectory

@@ -20,7 +20,8 @@ from analysis.engines.arrays import rows_in
 from analysis.judging.journeys.journey import Journeys
 from analysis.judging.journeys.notified_ways import ways_of
 from analysis.reading.event_table import EventTable
-from analysis.reading.share_reader import LoggedVariants, ShareReader
+from analysis.reading.logged_variants import LoggedVariants
+from analysis.reading.share_reader import ShareReader
 from analysis.run_files.logs import RecordBlock
 from analysis.run_files.processor_times import NodeTimes, ProcessorTimes
 from record.log import Event, TraceRecord

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from analysis.judging.judged import JUDGED_PARTS, JudgedPublication, decode_judged, judged_parts
 from analysis.reading.gauges import Queue, QueueReadings
 from analysis.reading.intervals import FOREVER
-from analysis.reading.share_reader import LoggedVariants, ShareReader
+from analysis.reading.logged_variants import LoggedVariants
+from analysis.reading.share_reader import ShareReader
 from analysis.run_files.logs import RecordBlock
 from record.log import Event, TraceRecord
 from tests.analysis.rows import judged

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from analysis.judging.journeys.journey import Journey, Journeys
 from analysis.judging.judged import Receipt
 from analysis.reading.event_table import EventTable
+from analysis.reading.logged_variants import LoggedVariants
 from analysis.reading.publication_events import EVENT_BLOCKS
-from analysis.reading.share_reader import LoggedVariants, ShareReader
+from analysis.reading.share_reader import ShareReader
 from analysis.run_files.logs import RecordBlock
 from record.log import Event, TraceRecord
 from tests.analysis.judging.journeys import naive_paths

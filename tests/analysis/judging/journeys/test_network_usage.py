@@ -19,7 +19,8 @@ from analysis.judging.journeys.network import Network
 from analysis.judging.journeys.network_usage import Usage, rows_of_usage, usage_of
 from analysis.pipeline import analyze
 from analysis.reading.event_table import EventTable
-from analysis.reading.share_reader import LoggedVariants, ShareReader
+from analysis.reading.logged_variants import LoggedVariants
+from analysis.reading.share_reader import ShareReader
 from analysis.run_files.logs import RecordBlock
 from analysis.tables.results import read_table, table_file
 from analysis.tables.totals import Rows

@@ -13,7 +13,8 @@ from analysis.engines import PlainEngine
 from analysis.judging.journeys.route_lengths import Copies, lengths, routes_of
 from analysis.pipeline import analyze
 from analysis.reading.event_table import EventTable
-from analysis.reading.share_reader import LoggedVariants, ShareReader
+from analysis.reading.logged_variants import LoggedVariants
+from analysis.reading.share_reader import ShareReader
 from analysis.run_files.logs import RecordBlock
 from analysis.tables.results import read_table, table_file
 from analysis.tables.totals import Rows
