@@ -17,7 +17,8 @@ from broker_service.grpc_shell.link_stream import LinkStream
 from broker_service.grpc_shell.service import Service
 from broker_service.links.backoff import phase_of
 from broker_service.links.frames import Hello
-from broker_service.links.session import MISSED_HEARTBEATS, LinkSession, LinkViolationError, RefusedError
+from broker_service.links.greeting import RefusedError
+from broker_service.links.session import MISSED_HEARTBEATS, LinkSession, LinkViolationError
 from broker_service.links.states import State
 from broker_service.transport.channel import dial
 from broker_service.transport.duplex import StreamClosedError

@@ -16,7 +16,8 @@ from broker_service.core.broker import Broker
 from broker_service.grpc_shell.link_port import LinkPort, largest_link_frame
 from broker_service.grpc_shell.listening import bind
 from broker_service.grpc_shell.service import Service
-from broker_service.links.session import MISSED_HEARTBEATS, RefusedError
+from broker_service.links.greeting import RefusedError
+from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.messages import BrokerId
 from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.methods import LINK

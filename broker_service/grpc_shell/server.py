@@ -37,7 +37,8 @@ from broker_service.grpc_shell.listening import CannotListenError, bind
 from broker_service.grpc_shell.refusals import RefusalLog
 from broker_service.grpc_shell.service import make_service, paced_work
 from broker_service.grpc_shell.session_stream import SessionStream
-from broker_service.links.session import LinkViolationError, RefusedError
+from broker_service.links.greeting import RefusedError
+from broker_service.links.session import LinkViolationError
 from broker_service.routing.interface import SetTimer
 from broker_service.storage import FileStorage
 from broker_service.tracing.process_gauges import SECOND, Ticker, resident_memory

@@ -6,25 +6,18 @@ the time in nanoseconds and calls `wake` at the time `wake_at`; everything else 
 
 1. Each stream has a number. A frame, or messages that wait for service, of a stream that is no longer the present one
    are ignored: the neighbour sends on the next stream whatever this end did not handle on the former.
-2. Both ends begin with a hello. It states how many messages of the receiver's incarnation its sender has handled, so
-   that exactly the others travel again (`OverlayLink.connect`): between two incarnations that both continue, nothing
-   is lost and nothing is handled twice.
-3. A hello of another broker, of another routing protocol, of a former incarnation or of one that is not planned is
-   refused, and so is one that claims more messages than were sent. Two brokers whose link was removed and added again
-   count from 0: a hello of another appearance of the link is refused until both ends have the same.
-4. Acknowledgements ride on whatever travels the other way. They travel alone when a quarter of the window waits for
+2. Both ends begin with a hello, which the other one may refuse (`greeting`).
+3. Acknowledgements ride on whatever travels the other way. They travel alone when a quarter of the window waits for
    one, or `ACKNOWLEDGE_AFTER` seconds after the first message that does.
-5. With heartbeats, an open link sends a frame at every beat, whatever else it sent before. If only silent links did,
+4. With heartbeats, an open link sends a frame at every beat, whatever else it sent before. If only silent links did,
    two frames could be nearly two beats apart, and three silent beats would not distinguish a failed neighbour from a
    quiet one. A neighbour from which nothing came for `MISSED_HEARTBEATS` beats has failed. One that does not answer a
    hello within that time has failed, too.
-6. Writes are paced (`pacing`); whatever is put into the queue meanwhile travels with the next one. On a link on which
+5. Writes are paced (`pacing`); whatever is put into the queue meanwhile travels with the next one. On a link on which
    sending takes time (`sending`), each message is written when its sending ends instead; frames without messages are
    written at once.
-7. The round trip is the shortest time from a probe to its echo, less the time for which the neighbour kept it. A hello
-   is a probe whose echo is the first frame after it: the answer, and the beat that the dialling end sends as soon as it
-   is answered. From then on every beat carries a probe and the echo of the neighbour's latest.
-8. After a stream has ended, the dialling end tries again with back-off (`backoff`).
+6. Hellos and beats carry probes of the round trip (`round_trip`).
+7. After a stream has ended, the dialling end tries again with back-off (`backoff`).
 """
 
 from __future__ import annotations
@@ -34,9 +27,11 @@ from typing import Final, Protocol
 
 from broker_service.config import Limits
 from broker_service.links.backoff import BackOff
-from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
+from broker_service.links.frames import Hello, LinkFrame, MessageFrame
+from broker_service.links.greeting import Greeting, GreetingBroker
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.pacing import Pace
+from broker_service.links.round_trip import RoundTrip
 from broker_service.links.states import Input, State, transition
 from broker_service.messages import BrokerId, Message
 from record.time_units import SECOND
@@ -51,10 +46,6 @@ _OPEN: Final = State.OPEN  # looked up once: a member of an enumeration takes 0.
 _ACKNOWLEDGE_AFTER: Final = round(ACKNOWLEDGE_AFTER * SECOND)
 
 
-class RefusedError(Exception):
-    """The other end is not the neighbour that this link leads to, or cannot have got what it claims."""
-
-
 class LinkViolationError(Exception):
     """The neighbour sent a frame that the rules of a link do not allow at this point."""
 
@@ -63,14 +54,8 @@ class SilentNeighbourError(Exception):
     """Nothing came from the neighbour for too long."""
 
 
-class LinkUser(Protocol):
+class LinkUser(GreetingBroker, Protocol):
     """The broker core, as a session calls it."""
-
-    @property
-    def id(self) -> BrokerId: ...
-
-    @property
-    def incarnation(self) -> int: ...
 
     def link_up(self, neighbour: BrokerId, incarnation: int, handled: int) -> None: ...
 
@@ -116,8 +101,8 @@ class LinkSession:
         """Time of arrival and number of messages of each frame of the present stream with messages that wait for
         service."""
         self._broker = broker
-        self._protocol = protocol
-        self._latest = latest
+        self._hellos = Greeting(broker, link, protocol, latest)
+        self._round_trip = RoundTrip(link)
         self._heartbeat = None if heartbeat is None else round(heartbeat * SECOND)
         self._first_beat = 0 if heartbeat is None else round(first_beat * heartbeat * SECOND)
         self._batch = limits.batch
@@ -127,12 +112,6 @@ class LinkSession:
         self._acknowledge_at: int | None = None
         self._beat_at: int | None = None
         self._silent_beats = 0
-        self._hello_at: int | None = None
-        """The time at which this end's hello was written; None once the frame that echoes it has come."""
-        self._probed: tuple[int, int] | None = None
-        """The time that the neighbour's latest probe carried, and the time at which it came in."""
-        self._probe_due = False
-        """True when the next frame shall carry a probe."""
         self._streams = 0
         self._neighbour_hello: Hello | None = None
         """Hello of the neighbour on a stream that is yet to be answered."""
@@ -142,18 +121,6 @@ class LinkSession:
     @property
     def neighbour(self) -> BrokerId:
         return self.link.neighbour
-
-    def hello(self) -> Hello:
-        """The hello of this end: its identity, and the messages it has handled."""
-        link = self.link
-        return Hello(
-            broker=self._broker.id,
-            incarnation=self._broker.incarnation,
-            protocol=self._protocol,
-            neighbour_incarnation=link.neighbour_incarnation,
-            handled=link.received,
-            appearance=link.appearance,
-        )
 
     # Streams
 
@@ -166,7 +133,7 @@ class LinkSession:
 
         A former stream ends, because the neighbour gave it up. Raises `RefusedError`; nothing is changed then.
         """
-        self._check(hello)
+        self._hellos.check(hello)
         stream = self._begin(Input.ACCEPT, now)
         self._neighbour_hello = hello
         return stream
@@ -206,7 +173,7 @@ class LinkSession:
         except ValueError as error:
             raise LinkViolationError(str(error)) from None
         if frame.probe is not None:
-            self._measure(frame.probe, now)
+            self._round_trip.measure(frame.probe, now)
         messages = frame.messages
         if messages:
             self.unhandled += len(messages)
@@ -268,7 +235,8 @@ class LinkSession:
             return ()
         self.frame_due = False
         self._acknowledged = received = link.received
-        frames = [MessageFrame(messages, received, self._probe(now) if self._probe_due else None)]
+        trip = self._round_trip
+        frames = [MessageFrame(messages, received, trip.probe(now) if trip.due else None)]
         if sending is None:
             while len(messages) == self._batch and (messages := link.take()):
                 frames.append(MessageFrame(messages, received))
@@ -302,7 +270,7 @@ class LinkSession:
         self._silent_beats += 1
         if self._silent_beats >= MISSED_HEARTBEATS:
             raise SilentNeighbourError(f"{self.neighbour} is silent, {MISSED_HEARTBEATS} heartbeats were missed")
-        self.frame_due = self._probe_due = True
+        self.frame_due = self._round_trip.due = True
 
     # Inside
 
@@ -311,8 +279,7 @@ class LinkSession:
         self._streams += 1
         self.stream = self._streams
         self._neighbour_hello = None
-        self._hello_at = self._probed = None
-        self._probe_due = False
+        self._round_trip.begin()
         self.frame_due = True
         if self._heartbeat is not None:
             self._beat_at = now + MISSED_HEARTBEATS * self._heartbeat
@@ -338,20 +305,18 @@ class LinkSession:
             raise LinkViolationError("the first frame of a link is no hello")
         if self.state is not State.DIALLING:
             raise LinkViolationError("a hello amid a stream")
-        self._check(frame)
-        if self._hello_at is not None:
-            self._note_round_trip(now - self._hello_at)
-            self._hello_at = None
+        self._hellos.check(frame)
+        self._round_trip.hello_answered(now)
         self._open(frame, Input.GREETED, now)
         if self._heartbeat is not None:
-            self.frame_due = self._probe_due = True
+            self.frame_due = self._round_trip.due = True
 
     def _greeting(self, now: int) -> Sequence[LinkFrame]:
         if not self.frame_due or self.state is State.CLOSED:
             return ()
         self.frame_due = False
-        hello = self.hello()
-        self._hello_at = now
+        hello = self._hellos.hello()
+        self._round_trip.hello_written(now)
         if self._neighbour_hello is not None:
             self._open(self._neighbour_hello, Input.ANSWERED, now)
         return (hello,)
@@ -365,58 +330,5 @@ class LinkSession:
         if self._heartbeat is not None:
             self._beat_at = now + self._first_beat
         self._set_wake_at()
-        self._broker.link_up(self.neighbour, hello.incarnation, self._handled(hello))
+        self._broker.link_up(self.neighbour, hello.incarnation, self._hellos.handled(hello))
         self._acknowledged = self.link.received
-
-    def _probe(self, now: int) -> Probe:
-        self._probe_due = False
-        if self._probed is None:
-            return Probe(now)
-        time, came = self._probed
-        return Probe(now, time + now - came)
-
-    def _measure(self, probe: Probe, now: int) -> None:
-        if self._hello_at is not None:
-            echo: int | None = self._hello_at
-            self._hello_at = None
-        else:
-            echo = probe.echo
-        if echo is not None:
-            self._note_round_trip(now - echo)
-        self._probed = (probe.time, now)
-
-    def _note_round_trip(self, nanoseconds: int) -> None:
-        """Keeps the shortest. A negative one, which no correct neighbour causes, is ignored."""
-        seconds, shortest = nanoseconds / SECOND, self.link.round_trip
-        if nanoseconds >= 0 and (shortest is None or seconds < shortest):
-            self.link.round_trip = seconds
-
-    def _handled(self, hello: Hello) -> int:
-        """The messages of this incarnation that the neighbour has handled."""
-        return hello.handled if hello.neighbour_incarnation == self._broker.incarnation else 0
-
-    def _check(self, hello: Hello) -> None:
-        link = self.link
-        if hello.broker != link.neighbour:
-            raise RefusedError(f"link to {link.neighbour}: {hello.broker} is at its other end")
-        if hello.protocol != self._protocol:
-            raise RefusedError(
-                f"link to {link.neighbour}: it routes by {hello.protocol!r}, this broker by {self._protocol!r}"
-            )
-        if hello.appearance != link.appearance:
-            raise RefusedError(
-                f"link to {link.neighbour}: its end is of appearance {hello.appearance}, this end of {link.appearance}"
-            )
-        present = link.neighbour_incarnation
-        if hello.incarnation < present:
-            raise RefusedError(
-                f"link to {link.neighbour}: its incarnation {hello.incarnation} has ended, {present} came after it"
-            )
-        if self._latest is not None and hello.incarnation > self._latest:
-            raise RefusedError(
-                f"link to {link.neighbour}: incarnation {hello.incarnation}, but {self._latest} is the last one planned"
-            )
-        try:
-            link.check_resumption(hello.incarnation, self._handled(hello))
-        except ValueError as error:
-            raise RefusedError(f"link to {link.neighbour}: {error}") from None

@@ -15,7 +15,7 @@ from functools import partial
 
 from broker_service.config import Limits
 from broker_service.links.frames import Hello
-from broker_service.links.session import RefusedError
+from broker_service.links.greeting import RefusedError
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.link_end import LinkEnd, frame_size
 from emulation.simulation.links import Direction

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from broker_service.config import BrokerConfig, Limits
 from broker_service.links.frames import Hello, MessageFrame, Probe
+from broker_service.links.greeting import RefusedError
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.sending import LATEST, Sending
-from broker_service.links.session import ACKNOWLEDGE_AFTER, LinkSession, LinkViolationError, RefusedError
+from broker_service.links.session import ACKNOWLEDGE_AFTER, LinkSession, LinkViolationError
 from broker_service.links.states import Input
 from broker_service.messages import Kind, Message
 from broker_service.tracing.trace import Recorder

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from broker_service.config import Limits
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame, Probe
+from broker_service.links.greeting import Greeting, RefusedError
 from broker_service.links.pacing import FRAME_INTERVAL
 from broker_service.links.session import (
     ACKNOWLEDGE_AFTER,
     MISSED_HEARTBEATS,
     LinkSession,
     LinkViolationError,
-    RefusedError,
     SilentNeighbourError,
 )
 from broker_service.links.states import TRANSITIONS, Input, State, StateError
@@ -43,12 +43,16 @@ def test_every_message_is_handled_once_and_in_order_whatever_happens_to_the_wire
 # Sessions that are wrong on purpose, each of which the property above finds
 
 
+def claiming(frame: LinkFrame, more: int) -> LinkFrame:
+    """A frame, if it is a hello with the claim to have handled so many messages more."""
+    return replace(frame, handled=max(0, frame.handled + more)) if isinstance(frame, Hello) else frame
+
+
 class ClaimsOneLess(LinkSession):
     """Claims on resumption to have handled one message less than it did: that one is handled twice."""
 
-    def hello(self) -> Hello:
-        hello = super().hello()
-        return replace(hello, handled=max(0, hello.handled - 1))
+    def next_frames(self, now: int) -> Sequence[LinkFrame]:
+        return [claiming(frame, -1) for frame in super().next_frames(now)]
 
 
 class ClaimsWhatWaits(LinkSession):
@@ -61,9 +65,8 @@ class ClaimsWhatWaits(LinkSession):
         self.waits = self.unhandled
         return messages
 
-    def hello(self) -> Hello:
-        hello = super().hello()
-        return replace(hello, handled=hello.handled + self.waits)
+    def next_frames(self, now: int) -> Sequence[LinkFrame]:
+        return [claiming(frame, self.waits) for frame in super().next_frames(now)]
 
 
 class HandlesEndedStreams(LinkSession):
@@ -92,18 +95,34 @@ class AcknowledgesWhatWaits(LinkSession):
         ]
 
 
+class TrustingGreeting(Greeting):
+    __slots__ = ()
+
+    def handled(self, hello: Hello) -> int:
+        return hello.handled
+
+
 class TrustsFormerIncarnations(LinkSession):
     """Takes what was handled of a former incarnation of this end for its own."""
 
-    def _handled(self, hello: Hello) -> int:
-        return hello.handled
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._hellos.__class__ = TrustingGreeting
+
+
+class ForgetfulGreeting(Greeting):
+    __slots__ = ()
+
+    def check(self, hello: Hello) -> None:
+        super().check(replace(hello, appearance=self._link.appearance))
 
 
 class KeepsFormerAppearances(LinkSession):
     """Takes a hello of another appearance of the link for one of its own."""
 
-    def _check(self, hello: Hello) -> None:
-        super()._check(replace(hello, appearance=self.link.appearance))
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._hellos.__class__ = ForgetfulGreeting
 
 
 class NeverAcknowledges(LinkSession):

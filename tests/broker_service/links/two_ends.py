@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 
 from broker_service.config import Limits
 from broker_service.links.frames import Hello, LinkFrame, MessageFrame
+from broker_service.links.greeting import RefusedError
 from broker_service.links.overlay_link import OverlayLink
-from broker_service.links.session import LinkSession, RefusedError
+from broker_service.links.session import LinkSession
 from broker_service.links.states import State
 from broker_service.messages import Kind, Message
 from broker_service.tracing.trace import Recorder
@@ -196,7 +197,7 @@ class TwoEnds:
         """True when an end refuses a hello. It may for a former incarnation and for another appearance of the link."""
         link = end.broker.link
         try:
-            end.session._check(hello)
+            end.session._hellos.check(hello)
         except RefusedError:
             if hello.incarnation >= link.neighbour_incarnation and hello.appearance == link.appearance:
                 raise
