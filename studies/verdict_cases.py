@@ -15,6 +15,7 @@ from msgspec import UNSET
 
 from analysis.tables.power import Power
 from analysis.tables.summary import OF_NO_PUBLICATION, Example, Summary, VariantSummary, violated
+from analysis.tables.variant_figures import VariantFigures
 from record.fidelity import Fidelity, FidelityVerdict
 from record.manifest import Manifest, VariantRecord
 from record.time_units import SECOND
@@ -25,21 +26,14 @@ from studies.junit import JunitCase, JunitOutcome, JunitSuite
 class Verdicts:
     """Both verdicts on one variant."""
 
-    variant: str
-    delivery: Sequence[str]
+    figures: VariantFigures
     interrupted: bool = False
     numbers: str
     """The counts behind the verdict on delivery."""
-    power: Power
-    """The share of the owed notifications that the verdict on delivery rests on."""
     seconds: float
     """The time that the variant took, from the start of its brokers to their end."""
     examples: Sequence[str] = ()
     """Examples of defects."""
-    fidelity: str
-    """The verdict on fidelity; UNKNOWN if it was not judged."""
-    reasons: Sequence[str]
-    """The reasons why it is not VALID."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,33 +74,35 @@ def verdict_suite(name: str, verdicts: Sequence[Verdicts], origin: Origin) -> Ju
 
 
 def _delivery(run: str, verdicts: Verdicts) -> JunitCase:
-    failed = violated(verdicts.delivery, verdicts.fidelity, interrupted=verdicts.interrupted)
+    figures = verdicts.figures
+    failed = violated(figures.delivery, figures.fidelity, interrupted=verdicts.interrupted)
     return JunitCase(
-        name=f"{verdicts.variant}: delivery",
+        name=f"{figures.name}: delivery",
         class_name=run,
         kind=JunitOutcome.FAILED if failed else JunitOutcome.PASSED,
-        message=", ".join(verdicts.delivery),
-        text="\n".join((verdicts.numbers, verdicts.power.in_words(), *verdicts.examples)),
+        message=", ".join(figures.delivery),
+        text="\n".join((verdicts.numbers, figures.power.in_words(), *verdicts.examples)),
         seconds=verdicts.seconds,
-        properties=_properties(verdicts.power),
+        properties=_properties(figures.power),
     )
 
 
 def _fidelity(run: str, verdicts: Verdicts) -> JunitCase:
-    known = verdicts.fidelity in tuple(FidelityVerdict)
+    figures = verdicts.figures
+    known = figures.fidelity in tuple(FidelityVerdict)
     kind = (
         JunitOutcome.ERROR
-        if verdicts.fidelity == FidelityVerdict.INVALID
+        if figures.fidelity == FidelityVerdict.INVALID
         else JunitOutcome.PASSED
         if known
         else JunitOutcome.SKIPPED
     )
     return JunitCase(
-        name=f"{verdicts.variant}: fidelity",
+        name=f"{figures.name}: fidelity",
         class_name=run,
         kind=kind,
-        message=verdicts.fidelity,
-        text="\n".join((verdicts.fidelity, *verdicts.reasons)),
+        message=figures.fidelity,
+        text="\n".join((figures.fidelity, *figures.reasons)),
         seconds=verdicts.seconds,
     )
 
@@ -132,15 +128,11 @@ def _verdicts(variant: VariantSummary, reasons: Sequence[str], seconds: float) -
     ratio = "" if delivery.best_effort is UNSET else f"{delivery.best_effort.in_words()}; "
     detections = "" if delivery.detections is UNSET else f"; {delivery.detections.in_words()}"
     return Verdicts(
-        variant=variant.name,
-        delivery=delivery.verdicts,
+        figures=VariantFigures.of(variant, reasons),
         interrupted=variant.interrupted,
         numbers=ratio + delivery.counts_in_words() + detections,
-        power=delivery.power,
         seconds=seconds,
         examples=[_example(example) for example in delivery.examples],
-        fidelity=variant.fidelity,
-        reasons=reasons,
     )
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
 from analysis.compare.model import CountPair, MessageComparison, count
+from analysis.tables.delivery_figures import DeliveryFigures
 from analysis.tables.summary import VariantSummary
 from analysis.tables.traffic import BrokerMessages
 
 WORST_BROKERS = 5
 _Key = TypeVar("_Key", bound=Hashable)
-_DELIVERY = ("published", "expected", "delivered", "optional", "lost", "duplicate", "spurious", "reordered")
+_DELIVERY = (*DeliveryFigures.__struct_fields__, "optional")
 
 
 def compare_messages(first: Sequence[BrokerMessages], second: Sequence[BrokerMessages]) -> MessageComparison:

@@ -8,8 +8,9 @@ from typing import Any
 
 from analysis.tables.audited import with_audit
 from analysis.tables.summary import Summary
+from analysis.tables.variant_figures import VariantFigures
 from emulation.run.directory import RunOutcome
-from studies.campaign.result import CampaignResult, variant_result
+from studies.campaign.result import CampaignResult
 from studies.cells import Cell
 
 
@@ -43,5 +44,5 @@ class CampaignCell(Cell[CampaignResult]):
             runtime=runtime,
             delivery=summary.delivery,
             fidelity=summary.fidelity,
-            variants=[variant_result(variant, reasons.get(variant.name, [])) for variant in summary.variants],
+            variants=[VariantFigures.of(variant, reasons.get(variant.name, [])) for variant in summary.variants],
         )

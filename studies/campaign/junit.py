@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from studies.campaign.cell import CampaignCell
-from studies.campaign.result import CampaignResult, VariantResult
+from studies.campaign.result import CampaignResult
 from studies.cells.attempt import Attempt, CellFailure
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
 from studies.verdict_cases import Origin, Verdicts, verdict_suite
@@ -40,18 +40,6 @@ def _without_result(name: str, failure: CellFailure | None) -> JunitSuite:
 def _suite(name: str, attempt: Attempt[CampaignResult], report: Path) -> JunitSuite:
     result = attempt.result
     origin = Origin(seed=result.seed, revision=attempt.git_revision, runtime=result.runtime, report=report)
-    seconds = attempt.seconds / len(result.variants)
-    return verdict_suite(name, [_verdicts(variant, seconds) for variant in result.variants], origin)
-
-
-def _verdicts(variant: VariantResult, seconds: float) -> Verdicts:
-    """The verdicts on a variant; `seconds` is its even share of the time of the attempt."""
-    return Verdicts(
-        variant=variant.name,
-        delivery=variant.delivery,
-        numbers=variant.in_words(),
-        power=variant.power,
-        seconds=seconds,
-        fidelity=variant.fidelity,
-        reasons=variant.reasons,
-    )
+    seconds = attempt.seconds / len(result.variants)  # an even share
+    verdicts = [Verdicts(figures=variant, numbers=variant.in_words(), seconds=seconds) for variant in result.variants]
+    return verdict_suite(name, verdicts, origin)

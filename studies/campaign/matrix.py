@@ -19,10 +19,11 @@ from analysis.tables.delivery_figures import DeliveryFigures
 from analysis.tables.power import Power
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import CORRECT
+from analysis.tables.variant_figures import VariantFigures
 from record.fidelity import FidelityVerdict, worst
 from record.files import replace_file
 from record.manifest import ChosenDilation
-from studies.campaign.result import CampaignResult, VariantResult
+from studies.campaign.result import CampaignResult
 from studies.cells.attempt import Attempt, counted_attempt
 
 FORMAT = 2
@@ -149,7 +150,7 @@ def write_summary(summary: CampaignSummary, directory: Path) -> None:
 
 
 def _matrix(results: Sequence[CampaignResult]) -> list[MatrixEntry]:
-    grouped: dict[tuple[str, str, str], list[tuple[CampaignResult, VariantResult]]] = {}
+    grouped: dict[tuple[str, str, str], list[tuple[CampaignResult, VariantFigures]]] = {}
     for result in results:
         for variant in result.variants:
             key = (json.dumps(result.factors, sort_keys=True), variant.name, result.schedule)
@@ -157,7 +158,7 @@ def _matrix(results: Sequence[CampaignResult]) -> list[MatrixEntry]:
     return [_entry(cells) for cells in grouped.values()]
 
 
-def _entry(cells: Sequence[tuple[CampaignResult, VariantResult]]) -> MatrixEntry:
+def _entry(cells: Sequence[tuple[CampaignResult, VariantFigures]]) -> MatrixEntry:
     first, _ = cells[0]
     variants = [variant for _, variant in cells]
     faults = [fault for variant in variants for fault in variant.faults]

@@ -12,6 +12,7 @@ from analysis.claims import Claim, Measurement
 from analysis.claims.figures import DrawnFigure, draw
 from analysis.claims.measured_run import MeasuredRun, open_measured
 from analysis.claims.shipped import MEASURES, TIMED
+from analysis.compare.model import VariantComparison
 from analysis.tables.summary import Summary
 from emulation.planning.calibration import Calibration
 from emulation.planning.plan import Plan
@@ -22,7 +23,7 @@ from record.manifest import ChosenDilation
 from scenario.yaml_files.source import as_yaml
 from studies.cells import Cell, CellResult
 from studies.reproduction.plan import Experiment
-from studies.reproduction.twin import BesideTwin, beside_twin
+from studies.reproduction.twin import beside_twin
 
 
 class ReproductionResult(CellResult, frozen=True, kw_only=True):
@@ -37,8 +38,8 @@ class ReproductionResult(CellResult, frozen=True, kw_only=True):
     """The paper's figures, drawn from this run."""
     program: str = ""
     """Digest of the code behind it (`program_digest`); empty for a result of a version without it."""
-    twin: tuple[BesideTwin, ...] = ()
-    """Variants on real brokers beside their simulated twins; empty for a simulated run."""
+    twin: tuple[VariantComparison, ...] = ()
+    """Variants on real brokers (the second run) beside their simulated twins (the first); empty for a simulated run."""
     dilation: ChosenDilation | UnsetType = UNSET
     """The time dilation of all runs of the scenario, where rehearsals chose it."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
+from msgspec.structs import replace
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
@@ -17,6 +18,7 @@ from studies.junit import JunitCase, JunitOutcome, JunitSuite, require_writable,
 from studies.verdict_cases import Origin, Verdicts, verdict_suite, verdicts_of
 from tests.analysis.history import joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
+from tests.studies.campaign.made_up import cell, result
 
 POWER = Power(owed=40, excused={"in flight to B6": 3}, not_judged={"outside of the sample": 4}, implied=7)
 ORIGIN = Origin(seed=7, revision="ab12", runtime="container", report=Path("runs/x/report/index.html"))
@@ -35,8 +37,10 @@ def read(path: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
 
 
 def verdicts(**fields: object) -> Verdicts:
-    whole = {"variant": "base", "delivery": ["correct"], "numbers": "9 published", "fidelity": "VALID", "reasons": ()}
-    return Verdicts(**(whole | {"power": POWER, "seconds": 12.5} | fields))  # type: ignore[arg-type]
+    figures = result(cell()).variants[0]
+    names = fields.keys() & set(figures.__struct_fields__)
+    judged = replace(figures, power=POWER, **{name: fields.pop(name) for name in names})
+    return Verdicts(figures=judged, numbers="9 published", seconds=12.5, **fields)  # type: ignore[arg-type]
 
 
 def properties(element: Xml.Element) -> dict[str | None, str | None]:

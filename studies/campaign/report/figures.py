@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 import plotly.graph_objects as go
 
 from analysis.report.figures.style import blank_figure, colour
+from analysis.tables.timeline import Fault
 from studies.campaign.matrix import CampaignSummary, MatrixEntry
-from studies.campaign.result import FaultResult
 from studies.campaign.sentences import settings_label
 
-_SPANS: Sequence[tuple[str, Callable[[FaultResult], float | None]]] = (
+_SPANS: Sequence[tuple[str, Callable[[Fault], float | None]]] = (
     ("before", lambda fault: fault.delay_before_ms),
     ("during", lambda fault: fault.delay_during_ms),
     ("after", lambda fault: fault.delay_after_ms),
@@ -82,7 +82,7 @@ def groups(matrix: Sequence[MatrixEntry]) -> list[list[MatrixEntry]]:
     return list(found.values())
 
 
-def faults_of(summary: CampaignSummary, entry: MatrixEntry) -> Iterator[tuple[int, FaultResult]]:
+def faults_of(summary: CampaignSummary, entry: MatrixEntry) -> Iterator[tuple[int, Fault]]:
     """The faults behind an entry, each with its cell's seed."""
     for line in summary.cells:
         result = line.result

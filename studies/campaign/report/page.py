@@ -8,11 +8,12 @@ from pathlib import Path
 
 from analysis.report.embedding import embedded
 from analysis.report.offline_page import page_templates
+from analysis.tables.timeline import Fault
+from analysis.tables.variant_figures import VariantFigures
 from record.fidelity import FidelityVerdict
 from record.files import REPORT, replace_file
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry
 from studies.campaign.report.figures import delay_figure, groups, recovery_figure
-from studies.campaign.result import FaultResult, VariantResult
 from studies.campaign.sentences import closing_lines, delivery_ratio, judged, label, repeat_command, spread
 
 _BADGES = {FidelityVerdict.VALID: "good", FidelityVerdict.DEGRADED: "fair", FidelityVerdict.INVALID: "bad"}
@@ -145,12 +146,12 @@ def _cell_rows(line: CellLine, directory: Path) -> Iterator[CellRow]:
         )
 
 
-def _fault(fault: FaultResult) -> str:
+def _fault(fault: Fault) -> str:
     more = f" and {len(fault.what) - _WHAT_SHOWN} more" if len(fault.what) > _WHAT_SHOWN else ""
     return f"{fault.kind} {', '.join(fault.what[:_WHAT_SHOWN])}{more}"
 
 
-def _each(variant: VariantResult, field: str, decimals: int) -> str:
+def _each(variant: VariantFigures, field: str, decimals: int) -> str:
     """A number for each fault, in order of time."""
     values = [getattr(fault, field) for fault in variant.faults]
     return "; ".join("–" if value is None else f"{value:,.{decimals}f}" for value in values) or "–"

@@ -7,8 +7,10 @@ from pathlib import Path
 from msgspec import UNSET, UnsetType
 
 from analysis.tables.power import Power
+from analysis.tables.timeline import Fault
+from analysis.tables.variant_figures import VariantFigures
 from studies.campaign.cell import CampaignCell
-from studies.campaign.result import CampaignResult, FaultResult, VariantResult
+from studies.campaign.result import CampaignResult
 from studies.cells.attempt import Attempt
 
 SCENARIO = """\
@@ -55,10 +57,12 @@ def cell(number: int = 1) -> CampaignCell:
     )  # fmt: skip
 
 
-def fault(recovered: float | None = 1.0, before: float = 10.0) -> FaultResult:
-    return FaultResult(
-        kind="kill", what=["B2"], second=2, duration_s=2.0, detected_last_s=0.1, recovered_s=recovered, late=0,
-        excused=3, lost=0, dropped=1, delay_before_ms=before, delay_during_ms=2 * before, delay_after_ms=before,
+def fault(recovered: float | None = 1.0, before: float = 10.0) -> Fault:
+    return Fault(
+        variant="base", kind="kill", what=["B2"], began_ns=0, healed_ns=2_000_000_000, second=2, duration_s=2.0,
+        noticed=2, detected_first_s=0.1, detected_last_s=0.1, reconnected_s=0.2, recovered_s=recovered, publications=4,
+        due=9, late=0, excused=3, lost=0, dropped=1, drop_reasons=["link down"], drop_counts=[1],
+        delay_before_ms=before, delay_during_ms=2 * before, delay_after_ms=before,
     )  # fmt: skip
 
 
@@ -66,10 +70,10 @@ def result(
     of: CampaignCell,
     delivery: str = "correct",
     fidelity: str = "VALID",
-    faults: list[FaultResult] | None = None,
+    faults: list[Fault] | None = None,
     ratio: float | UnsetType | None = UNSET,
 ) -> CampaignResult:
-    variant = VariantResult(
+    variant = VariantFigures(
         name="base", delivery=[delivery], power=POWER, fidelity=fidelity, reasons=[], published=100, expected=50,
         delivered=49, excused=3, lost=0 if delivery == "correct" else 2, duplicate=0, spurious=0, reordered=0,
         mean_ms=12.0, p50_ms=11.0, p95_ms=20.0, p99_ms=30.0, faults=[fault()] if faults is None else faults,

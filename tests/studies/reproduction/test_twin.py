@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from analysis.claims import Claim, ClaimKind, Recipe
+from analysis.compare.model import MeanDifference, MessageComparison, PartDifference, VariantComparison, count
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from emulation.run.directory import RunOutcome
 from studies.reproduction import ReproductionCell, ReproductionResult, plan_experiments
 from studies.reproduction.plan import first_seeds
-from studies.reproduction.twin import BesideTwin, twin_lines
+from studies.reproduction.twin import twin_lines
 from tests.studies.reproduction.tiny import TINY
 
 LONGER = TINY.replace("run: 2s", "run: 10s")
@@ -36,12 +38,12 @@ def test_runs_on_real_brokers_are_compared_with_their_twins(runtime: str, compar
     """A run without costs, as the simulator makes it of a paper's scenario, stands for one on very fast brokers."""
     asked = cell(tmp_path)
     result = read(asked, asked.simulate(asked.plan(), tmp_path), runtime)
-    assert [one.variant for one in result.twin] == compared
+    assert [one.name for one in result.twin] == compared
+    assert msgspec.json.decode(result.encode(), type=ReproductionResult) == result
     for one in result.twin:
-        assert one.mean_ms is not None
-        assert one.twin_mean_ms is not None
-        assert one.mean_ms < one.twin_mean_ms
-        assert one.left_over_ms == pytest.approx(0.0, abs=0.05 * (one.twin_mean_ms - one.mean_ms))
+        assert one.mean is not None
+        assert one.mean.second < one.mean.first
+        assert one.mean.left_over == pytest.approx(0.0, abs=0.05 * (one.mean.first - one.mean.second))
 
 
 def test_what_the_simulator_cannot_run_has_no_twin(tmp_path: Path) -> None:
@@ -50,13 +52,21 @@ def test_what_the_simulator_cannot_run_has_no_twin(tmp_path: Path) -> None:
     assert read(cell(tmp_path, "brokers: {cpu: 0.5}\n"), outcome, "container").twin == ()
 
 
-def beside(variant: str, left_over: float | None, *, stands_out: bool = False) -> BesideTwin:
-    return BesideTwin(variant=variant, mean_ms=7.0, twin_mean_ms=6.0, left_over_ms=left_over, stands_out=stands_out)
+def beside(variant: str, left_over: float | None) -> VariantComparison:
+    backlog = PartDifference(name="backlog", first=None, second=None, difference=None)
+    mean = None if left_over is None else MeanDifference(
+        first=6.0, second=7.0, parts=[], backlog=backlog, explained=1.0 - left_over, left_over=left_over
+    )  # fmt: skip
+    nothing = count("all", 0, 0)
+    return VariantComparison(
+        name=variant, delay=None, mean=mean, matching=nothing, delivery=[],
+        messages=MessageComparison(total=nothing, kinds=[], worst_brokers=[], misplaced=0.0),
+    )  # fmt: skip
 
 
 def test_what_is_left_over_is_named_with_the_run_and_the_variant() -> None:
     runs = [
-        ("a, seed 1", [beside("fixed", 0.1), beside("dynamic", 0.9, stands_out=True)]),
+        ("a, seed 1", [beside("fixed", 0.1), beside("dynamic", 0.9)]),
         ("a, seed 2", [beside("fixed", 0.1), beside("dynamic", 0.2)]),
         ("b, seed 1", [beside("sampled", None)]),
         ("c, seed 1", []),
