@@ -1,4 +1,7 @@
-"""The frames of the plain Python engine: one process, one stage after another, nothing to install or to start."""
+"""The frames of the plain Python engine: one stage after another, nothing to install or to start.
+
+The driver reads and writes temporary files; the tables of a stage are computed side by side where there are processes.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pyarrow as pa
 
 from analysis.engines.arrays import integers, numbers_of, rows_in
 from analysis.engines.frames import Done, Grouping, Work, perform
+from analysis.engines.side_by_side import Processes
 from analysis.engines.spool import Section, Spool
 
 
@@ -24,23 +28,36 @@ class Parts:
 
 
 class InProcess:
-    """Runs stages in this process. Groups wait in a temporary file, so that memory does not grow with them."""
+    """Runs stages in this process, or in forked ones. Groups wait in a temporary file, so that memory does not grow
+    with them."""
 
-    parallelism = 1
+    parallelism = 8
+    """The number by which work is divided, so that the files of a run do not depend on the number of processors."""
+
+    def __init__(self, processes: int = 1) -> None:
+        self._processes = Processes(processes)
 
     def mapped(self, rows: pa.Table, work: Work, schema: pa.Schema) -> ProcessFrame:
-        def parts() -> Parts:
-            return Parts(rows.num_rows, (perform(work, rows.slice(row, 1), schema) for row in range(rows.num_rows)))
+        def row(number: int) -> pa.Table:
+            return perform(work, rows.slice(number, 1), schema)
 
-        return ProcessFrame(schema, parts)
+        def parts() -> Parts:
+            return Parts(rows.num_rows, self._processes.in_order(rows.num_rows, row))
+
+        return ProcessFrame(schema, parts, self._processes)
+
+    def close(self) -> None:
+        """Ends what still runs of a stage that failed."""
+        self._processes.end()
 
 
 class ProcessFrame:
     """A frame whose parts are computed one by one when they are used."""
 
-    def __init__(self, schema: pa.Schema, parts: Callable[[], Parts]) -> None:
+    def __init__(self, schema: pa.Schema, parts: Callable[[], Parts], processes: Processes) -> None:
         self._schema = schema
         self._parts = parts
+        self._processes = processes
 
     def field(self, name: str) -> ProcessFrame:
         element = self._schema.field(name).type.value_type
@@ -53,26 +70,30 @@ class ProcessFrame:
             whole = self._parts()
             return Parts(whole.number, map(rows, whole.tables))
 
-        return ProcessFrame(schema, parts)
+        return ProcessFrame(schema, parts, self._processes)
 
     def with_rows_of(self, other: ProcessFrame) -> ProcessFrame:
         def parts() -> Parts:
             own, others = self._parts(), other._parts()
             return Parts(own.number + others.number, chain(own.tables, others.tables))
 
-        return ProcessFrame(self._schema, parts)
+        return ProcessFrame(self._schema, parts, self._processes)
 
     def grouped(self, grouping: Grouping, work: Work, schema: pa.Schema) -> ProcessFrame:
         def parts() -> Parts:
             spool = Spool(self._schema)
             groups = _spooled(self._parts().tables, grouping.key, spool)
-            each = (perform(work, spool.read(groups.pop(key)), schema) for key in sorted(groups))
-            return Parts(len(groups), each)
+            keys = sorted(groups)
 
-        return ProcessFrame(schema, parts)
+            def group(number: int) -> pa.Table:
+                return perform(work, spool.read(groups[keys[number]]), schema)
+
+            return Parts(len(keys), self._processes.in_order(len(keys), group))
+
+        return ProcessFrame(schema, parts, self._processes)
 
     def kept(self) -> ProcessFrame:
-        return ProcessFrame(self._schema, _Kept(self._schema, self._parts))
+        return ProcessFrame(self._schema, _Kept(self._schema, self._parts), self._processes)
 
     def collected(self, columns: Sequence[str], done: Done) -> Iterator[pa.Table]:
         def chosen(table: pa.Table) -> pa.Table:

@@ -79,7 +79,8 @@ from record.log import Event
 
 LARGEST_SHARE = 16 << 20
 """Bytes of logs that one task reads; about 100,000 records."""
-SMALLEST_SHARE = 1 << 20
+SMALLEST_SHARE = 4 << 20
+"""Bytes of logs for which a task of their own pays."""
 BUCKET_BYTES = 16 << 20
 """Bytes of logs for each bucket of publications. A worker holds one bucket at a time, as objects of about seven times
 as many bytes."""
@@ -163,7 +164,8 @@ def run_stages(run: RunDirectory, workers: Workers, progress: Progress, events: 
 
 def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts) -> Findings:
     log_bytes = sum(file.size for file in run.log_files)
-    buckets = max(2 * workers.parallelism - 1, log_bytes // BUCKET_BYTES)  # two rounds of tasks; one for one worker
+    least = min(2 * workers.parallelism - 1, log_bytes // SMALLEST_SHARE)  # two rounds of tasks, none of a tiny one
+    buckets = max(least, log_bytes // BUCKET_BYTES, 1)
     share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
     progress("reading logs")
     shares = [Share(number, list(pieces)) for number, pieces in enumerate(divide(run.log_files, share))]

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import astuple
 
+from analysis.engines.arrays import array_of, integers, numbers_of
 from analysis.run_files.folders import Folder
 from analysis.run_files.logs import RecordBlock
 from analysis.tables.events import (
@@ -45,8 +46,8 @@ class EventRows:
             return
         values = zip(*map(astuple, block.records), strict=True)
         columns = {column.name: _array(column, found) for column, found in zip(event_columns(), values, strict=True)}
-        columns[RUN_TIME] = columns[TIME] if run_times is None else pa.array(run_times, pa.int64())
-        columns[LOG_PLACE] = pa.array(block.places(), pa.int64())
+        columns[RUN_TIME] = columns[TIME] if run_times is None else integers(run_times, pa.int64())
+        columns[LOG_PLACE] = integers(block.places(), pa.int64())
         self._batches.append(pa.RecordBatch.from_pydict(columns))
 
     def write(self, parts: Folder, number: int, variants: Collection[str]) -> None:
@@ -67,8 +68,8 @@ def _array(column: EventColumn, values: Sequence[object]) -> pa.Array:
         return pa.nulls(len(values), column.type)
     if column.encoded:
         encoded = [None if value is None else _json.encode(value) for value in values]
-        return pa.array(encoded, pa.binary()).cast(pa.string())
-    return pa.array(values, column.type)
+        return array_of(encoded, pa.binary()).cast(pa.string())
+    return array_of(values, column.type)
 
 
 def _divided(table: pa.Table) -> Iterator[tuple[list[str], pa.Table]]:
@@ -76,10 +77,10 @@ def _divided(table: pa.Table) -> Iterator[tuple[list[str], pa.Table]]:
     encoded = [table[name].combine_chunks().dictionary_encode() for name in PATH_COLUMNS]
     codes = np.zeros(table.num_rows, np.int64)
     for column in encoded:
-        codes = codes * len(column.dictionary) + column.indices.to_numpy()
+        codes = codes * len(column.dictionary) + numbers_of(pa.chunked_array([column.indices]))
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    ordered = table.take(order)
+    ordered = table.take(integers(order, pa.int64()))
     for start, end in zip(starts, [*starts[1:], table.num_rows], strict=True):
         values = [column.dictionary[column.indices[order[start]].as_py()].as_py() for column in encoded]
         yield values, ordered.slice(start, end - start).select(event_schema().names)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.engines.frames import Workers
 from analysis.engines.java import check_java
+from analysis.engines.plain import processes_within
+from emulation.host.room import this_host
 from record.errors import HostError
 
 if TYPE_CHECKING:
@@ -31,6 +33,12 @@ class RunEngine(Engine, Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+def plain_engine() -> NoPreparation:
+    """Plain Python in as many processes as this host has room for."""
+    host = this_host()
+    return NoPreparation(processes_within(host.processors, host.memory))
 
 
 class NoPreparation(PlainEngine):

@@ -107,12 +107,12 @@ def emulate(
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
     from command_line.commands.emulate import EmulationRequest, run_scenario
-    from command_line.commands.run_engines import BackgroundSpark, NoPreparation
+    from command_line.commands.run_engines import BackgroundSpark, plain_engine
 
     changed = overrides(set_)
     if seed is not None:
         changed["seed"] = str(seed)
-    engine = BackgroundSpark() if spark else NoPreparation()
+    engine = BackgroundSpark() if spark else plain_engine()
     request = EmulationRequest(
         scenario, changed, runtime, links, out, report, calibration, engine, events, hosts, junit, twin
     )
@@ -148,13 +148,14 @@ def analyze(
     junit: JunitOption = None,
 ) -> None:
     """Repeat the analysis of a run from its logs, and print its verdicts."""
-    from analysis.engines import PlainEngine, SparkEngine
+    from analysis.engines import SparkEngine
     from command_line.commands.analyze import analyze_run
+    from command_line.commands.run_engines import plain_engine
 
     if master is not None and not spark:
         raise BadInputError(f"--master {master} and --no-spark contradict each other; leave one out")
     spark_master(master)
-    raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else PlainEngine(), junit, events))
+    raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else plain_engine(), junit, events))
 
 
 @app.command(

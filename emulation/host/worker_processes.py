@@ -4,7 +4,6 @@ ends."""
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -14,19 +13,11 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from typing import Generic, TypeVar
 
-from record.errors import HostError, UserError
+from record.errors import HostError
 from record.exit_codes import ExitCode
+from record.forked_processes import WorkFailedError, end_with_parent
 
 Work = TypeVar("Work")
-
-
-class WorkFailedError(UserError):
-    """A process could not do its work and has reported the reason, or was killed, perhaps because memory was short."""
-
-    def __init__(self, work: object, exit_code: int) -> None:
-        how = f"was killed by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with code {exit_code}"
-        super().__init__(f"{work}: its process {how}")
-        self.exit_code = ExitCode.HOST if exit_code < 0 else exit_code
 
 
 class WorkBrokenError(Exception):
@@ -119,11 +110,3 @@ def _work(do: Callable[[Work], None], piece: Work) -> None:
     """Ends when the parent is killed. Ctrl-C is blocked, because the parent handles it and ends this process."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     do(piece)
-
-
-def end_with_parent() -> None:
-    """Ends this process, which `multiprocessing` started, as soon as its parent has ended. Never returns before."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)

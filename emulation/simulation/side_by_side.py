@@ -3,45 +3,34 @@
 Processes are forked before this one has threads, and know the plan from then on. They take one variant after another,
 each with logs in a folder of its own. What a variant shows and logs waits until all variants before it are done. So a
 run prints the same lines and has the same files, byte for byte, however many processes ran it.
-
-A process that this one ends is killed: it owns nothing but that folder, which is removed.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import pickle
 import shutil
-import signal
-import threading
 import time
-import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkProcess
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from emulation.fidelity import Measurements
 from emulation.host.run_paths import RunPaths
-from emulation.host.signals import ASKING_TO_END
-from emulation.host.worker_processes import WorkFailedError, end_with_parent
 from emulation.run.context import EMULATOR_LOG, RunContext, open_log
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot
 from emulation.run.variants import Turn
 from emulation.simulation.memory import rare_collections
 from record import manifest
-from record.errors import UserError
 from record.files import log_files
+from record.forked_processes import Ended, ForkedProcesses, forked, picklable
 from record.manifest import Manifest, VariantRecord
 
 RunTurns = Callable[[RunContext, Iterable[Turn]], list[Measurements]]
 """Runs variants one after another."""
 
-_FORK = multiprocessing.get_context("fork")
 _LOOK_SECONDS = 0.1
 """Seconds between two looks at whether the user has interrupted."""
 
@@ -55,13 +44,13 @@ class _Look:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _VariantEnd:
     """A variant that has ended: its part of the manifest, its measurements, and the error that ended it early."""
 
     records: list[VariantRecord]
     measured: list[Measurements]
     interrupted: bool
-    error: BaseException | None
+    error: Exception | None
 
     @property
     def is_last(self) -> bool:
@@ -73,41 +62,34 @@ class _Ended:
 def side_by_side(
     processes: int, paths: RunPaths, record: Manifest, turns: Sequence[Turn], run: RunTurns
 ) -> Iterator[SideBySide]:
-    """Starts processes that run variants by `run`, and ends all of them at the end of the block."""
+    """Starts processes that run variants by `run`, and ends all of them at the end of the block.
+
+    What they wrote that is not part of the run is removed.
+    """
     turns = [replace(turn, left=max(turn.variant.lasts, turn.left / processes)) for turn in turns]
+    variants = _Variants(paths, record, turns, run)
     with rare_collections():
-        beside = SideBySide(paths, turns)
         try:
-            for _ in range(processes):
-                beside.start(_Worker(paths, record, turns, run))
-            yield beside
+            with forked(processes, variants, variants.name) as workers:
+                yield SideBySide(paths, turns, workers)
         finally:
-            beside.end()
+            shutil.rmtree(_folder(paths), ignore_errors=True)
 
 
 class SideBySide:
-    """The variants of a run, some of which run at a time."""
+    """The variants of a run, some of which run at a time. The first begin at once."""
 
-    def __init__(self, paths: RunPaths, turns: Sequence[Turn]) -> None:
+    def __init__(self, paths: RunPaths, turns: Sequence[Turn], workers: ForkedProcesses[_VariantEnd]) -> None:
         self._paths = paths
         self._turns = turns
         self._waiting = iter(turns)
-        self._processes: list[ForkProcess] = []
-        self._running: dict[Connection, tuple[ForkProcess, Turn]] = {}
+        self._workers = workers
         self._shown: defaultdict[int, list[_Look | str]] = defaultdict(list)
         """Messages of each variant for the display, by its number. They wait for the variants before it."""
-        self._ended: dict[int, _Ended] = {}
+        self._ended: dict[int, _VariantEnd] = {}
         self._ending = False
         """True once no further variant is to begin."""
-
-    def start(self, worker: _Worker) -> None:
-        """Forks a process, which begins with the next variant."""
-        here, there = _FORK.Pipe()
-        process = _FORK.Process(target=worker.serve, args=(there,), daemon=True)
-        process.start()
-        there.close()
-        self._processes.append(process)
-        self._assign(here, process)
+        self._begin()
 
     def run(self, context: RunContext) -> list[Measurements]:
         """The measurements of all variants that ran, in order; their records are in the manifest then.
@@ -130,15 +112,7 @@ class SideBySide:
                 break
         return measurements
 
-    def end(self) -> None:
-        """Ends all processes, and removes what they wrote that is not part of the run."""
-        for process in self._processes:
-            process.kill()
-        for process in self._processes:
-            process.join()
-        shutil.rmtree(_folder(self._paths), ignore_errors=True)
-
-    def _awaited(self, turn: Turn, context: RunContext) -> _Ended | None:
+    def _awaited(self, turn: Turn, context: RunContext) -> _VariantEnd | None:
         """Shows a variant until it has ended; None if it never began, because the user interrupted before."""
         shown = self._shown[turn.number]
         while True:
@@ -148,67 +122,49 @@ class SideBySide:
             shown.clear()
             if turn.number in self._ended:
                 return self._ended.pop(turn.number)
-            if all(turn is not running for _, running in self._running.values()):
+            if turn.number not in self._workers.running:
                 return None
             if context.interrupt.asked and not self._ending:
                 self._ending = True
-                for connection in self._running:
-                    connection.send(None)
+                self._workers.ask_to_end()
             self._receive()
 
     def _receive(self) -> None:
-        for connection in wait(list(self._running), _LOOK_SECONDS):
-            assert isinstance(connection, Connection)
-            process, turn = self._running[connection]
-            try:
-                message = connection.recv()
-            except (EOFError, ConnectionError):
-                process.join()
-                raise WorkFailedError(f"variant {turn.variant.name}", process.exitcode or 0) from None
-            if isinstance(message, _Ended):
-                self._ended[turn.number] = message
-                self._ending |= message.is_last
-                del self._running[connection]
-                self._assign(connection, process)
+        for number, message in self._workers.receive(_LOOK_SECONDS):
+            if isinstance(message, Ended):
+                ended: _VariantEnd = message.taken()
+                self._ended[number] = ended
+                self._ending |= ended.is_last
             else:
-                _wait_in(self._shown[turn.number], message)
+                _wait_in(self._shown[number], message)
+        self._begin()
 
-    def _assign(self, connection: Connection, process: ForkProcess) -> None:
-        turn = None if self._ending else next(self._waiting, None)
-        if turn is None:
-            connection.close()
-            return
-        self._running[connection] = process, turn
-        connection.send(turn.number)
+    def _begin(self) -> None:
+        while self._workers.idle and not self._ending and (turn := next(self._waiting, None)):
+            self._workers.begin(turn.number)
 
 
 @dataclass(frozen=True, slots=True)
-class _Worker:
-    """The work of a process: variants, one after another, with all that was known before it was forked."""
+class _Variants:
+    """The variants of a run, for a process that was forked and knows all that was known before."""
 
     paths: RunPaths
     record: Manifest
     turns: Sequence[Turn]
     run: RunTurns
 
-    def serve(self, connection: Connection) -> None:
-        """Runs the variants whose numbers come over the connection. Signals are for the process that sends them."""
-        for number in ASKING_TO_END:
-            signal.signal(number, signal.SIG_IGN)
-        threading.Thread(target=end_with_parent, daemon=True).start()
-        try:
-            while (number := connection.recv()) is not None:
-                connection.send(self._run(self.turns[number - 1], connection))
-        except (EOFError, ConnectionError):
-            return  # there is nothing more to do
+    def name(self, number: int) -> str:
+        return f"variant {self._turn(number).variant.name}"
 
-    def _run(self, turn: Turn, connection: Connection) -> _Ended:
+    def __call__(self, number: int, connection: Connection) -> _VariantEnd:
+        """Runs a variant. An error ends the run, with that of the variant which comes first."""
+        turn = self._turn(number)
         own = _own_paths(self.paths, turn)
         snapshot = Snapshot(variants=len(self.turns), speed=0.0)
         measured: list[Measurements] = []
         record = Manifest(**{name: getattr(self.record, name) for name in self.record.__struct_fields__})
         record.variants = []
-        error: BaseException | None = None
+        error: Exception | None = None
         try:
             own.logs.mkdir(parents=True)
             context = RunContext(
@@ -222,8 +178,11 @@ class _Worker:
             )
             measured = self.run(context, [turn])
         except Exception as raised:
-            error = _picklable(raised)
-        return _Ended(record.variants, measured, record.interrupted, error)
+            error = picklable(raised)
+        return _VariantEnd(record.variants, measured, record.interrupted, error)
+
+    def _turn(self, number: int) -> Turn:
+        return self.turns[number - 1]
 
 
 class _Told:
@@ -250,18 +209,6 @@ class _ToldToEnd(Interrupt):
     @property
     def asked(self) -> bool:
         return self._connection.poll()
-
-
-def _picklable(error: Exception) -> Exception:
-    """The error, with the stack trace of this process where that is of use."""
-    trace = "".join(traceback.format_exception(error))
-    if not isinstance(error, (UserError, OSError)):
-        error.add_note(trace)
-    try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - of our own
-    except Exception:
-        return RuntimeError(trace)
-    return error
 
 
 def _wait_in(shown: list[_Look | str], message: _Look | str) -> None:

@@ -33,7 +33,7 @@ ROOMS: Mapping[str, Floors] = {
     "record": _floors(
         "callbacks exit_codes faults file_lock files host_speed log processors sample time_units",
         "digests errors fidelity program promises scratch service_time",
-        "figures slower_run",
+        "figures forked_processes slower_run",
         "manifest",
     ),
     "broker_service": _floors(

@@ -45,7 +45,7 @@ A run directory holds `logs/<node>.jsonl`: one file for each broker, one for eac
 clients), and `emulator.jsonl` where faults were injected. `brokerlab analyze RUN` reads them and writes
 `results/<table>.parquet` and `summary.json`, replacing older ones. It needs only the run directory and may be repeated
 at any time. It uses Spark on all processors, or on a [cluster](analysis.md#clusters-and-stores) (`--master`);
-`--no-spark` runs the same stages in one Python process, without Java. Both write the same. `brokerlab query RUN
+`--no-spark` runs the same stages in plain Python, without Java. Both write the same. `brokerlab query RUN
 "SELECT ..."` answers questions about the tables and the logs ([ten of them](#ten-questions)).
 
 ## Log records

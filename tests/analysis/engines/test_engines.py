@@ -211,7 +211,8 @@ from pathlib import Path
 from analysis.engines import PlainEngine
 from analysis.report import build_report
 from analysis.pipeline.run import analyze
-analyze(Path(sys.argv[1]), PlainEngine())
+from analysis.tables.event_choice import EventTable
+analyze(Path(sys.argv[1]), PlainEngine(), events=EventTable.ALL)
 build_report(Path(sys.argv[1]))
 print([name for name in ("pyspark", "pandas") if name in sys.modules])
 """

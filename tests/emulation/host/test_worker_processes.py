@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from emulation.host.worker_processes import WorkBrokenError, WorkerProcesses, WorkFailedError
+from emulation.host.worker_processes import WorkBrokenError, WorkerProcesses
 from record.errors import HostError
+from record.forked_processes import WorkFailedError
 
 
 def test_every_piece_is_done(tmp_path: Path) -> None:
@@ -67,6 +68,7 @@ def test_an_interrupt_while_the_server_imports_prints_no_stack_trace(tmp_path: P
 import sys, time
 sys.path.insert(0, ".")
 from record.errors import HostError
+from record.forked_processes import WorkFailedError
 from emulation.host.worker_processes import WorkerProcesses
 try:
     list(WorkerProcesses(time.sleep, 1, ["slow"]).run([600.0]))

@@ -13,7 +13,6 @@ import pytest
 
 from emulation.fidelity import Measurements
 from emulation.host.room import Host
-from emulation.host.worker_processes import WorkFailedError
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.context import RunContext
 from emulation.run.directory import RunOutcome
@@ -24,6 +23,7 @@ from emulation.simulation import run as simulation
 from emulation.simulation.memory import at_a_time
 from emulation.simulation.run import simulate
 from record.errors import HostError
+from record.forked_processes import WorkFailedError
 from record.manifest import read
 from scenario.loading import load
 
