@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from analysis.claims import quantities
 from analysis.claims.files import read_claims
 from analysis.claims.measure import Measure
 from analysis.claims.model import Claims
@@ -30,6 +31,24 @@ MEASURES: Mapping[str, Measure] = {
 }
 """Every measure by the name that recipes use."""
 
+
+QUANTITIES: Mapping[str, quantities.Quantity] = {
+    **quantities.QUANTITIES,
+    **tid_composites.QUANTITIES,
+    **octopia.QUANTITIES,
+    **medym.QUANTITIES,
+    **semi_probabilistic.QUANTITIES,
+}
+"""Every quantity that a figure draws, by the name that figures use."""
+
+CURVES: Mapping[str, quantities.Curves] = {
+    **quantities.CURVES,
+    **tid.CURVES,
+    **tid_composites.CURVES,
+    **medym.CURVES,
+    **gryphon.CURVES,
+}
+"""Every kind of curves that a figure draws, by the name that figures use."""
 
 TIMED = octopia.TIMED
 """Names of the measures of the time that routers themselves take, which is logged only where one of them reads it."""

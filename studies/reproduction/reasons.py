@@ -59,7 +59,8 @@ def reasons(judgement: JudgedClaim) -> Iterator[str]:
             name = f"{part.name}: " if part.name else ""
             yield f"{name}{_missed(claim.kind, part)}"
         if len(missed) > _SHOWN:
-            yield f"{len(missed) - _SHOWN} more parts are not reproduced."
+            rest = len(missed) - _SHOWN
+            yield "1 more part is not reproduced." if rest == 1 else f"{rest} more parts are not reproduced."
 
 
 def _missed(kind: ClaimKind, part: JudgedPart) -> str:
@@ -78,7 +79,7 @@ def _statement_missed(margin: SeedEstimate) -> str:
 def _ratio_missed(published: float, measured: SeedEstimate) -> str:
     if published * measured.mean < 0:
         return f"the sign is the opposite of the published one{_beyond_chance(measured)}."
-    points = f"{100 * abs(measured.mean - published):.3g} points from the published difference"
+    points = f"{_short(100 * abs(measured.mean - published))} points from the published difference"
     if not _established(measured):
         return f"the mean is {points}, and chance is not ruled out."
     return f"the mean is {points}, and {100 * ratio_tolerance(published):.3g} are the tolerance."
@@ -86,11 +87,19 @@ def _ratio_missed(published: float, measured: SeedEstimate) -> str:
 
 def _value_missed(part: JudgedPart) -> str:
     assert part.measured is not None
+    doubt = "in one seed" if part.measured.low is None else "but the interval is too wide"
+    if part.measured.mean == part.published:
+        return f"the published number, {doubt}."
     if not part.published:
         return "the published number is 0, and the measured one is not."
     factor = part.measured.mean / part.published
-    wide = ", but the interval is too wide" if abs(factor - 1) <= VALUE_TOLERANCE else ""
-    return f"{factor:.3g} times the published number{wide}."
+    near = f", {doubt}" if abs(factor - 1) <= VALUE_TOLERANCE else ""
+    return f"{_short(factor)} times the published number{near}."
+
+
+def _short(number: float) -> str:
+    """Three digits, and no power of ten."""
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
 def _beyond_chance(measured: SeedEstimate) -> str:

@@ -15,6 +15,7 @@ import networkx as nx
 from analysis.claims.measure import Measure
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
+from analysis.claims.quantities import DELAY_TITLE, Curve, Curves
 from analysis.claims.verdict import Measurement
 from analysis.reading.intervals import FOREVER
 from analysis.tables.deliveries import Notification
@@ -246,6 +247,19 @@ MEASURES: Mapping[str, Measure] = {
     "failures": failures,
 }
 """Measures by the names that recipes use."""
+
+
+def _delays_by_distance(run: MeasuredRun, distances: Sequence[float]) -> Iterable[Curve]:
+    """The mean delay in steady state between clients at each distance (Table 3)."""
+    for variant in run.variants:
+        grouped = at_distance(variant, steady(variant), distances)
+        yield Curve(name=variant.name, x=list(distances), y=[_mean(grouped[distance]) for distance in distances])
+
+
+CURVES: Mapping[str, Curves] = {
+    "mean delay by distance": Curves("links between the clients' brokers", DELAY_TITLE, _delays_by_distance)
+}
+"""Curves by the names that figures use."""
 
 
 def _settled(variant: MeasuredVariant) -> tuple[Notification, ...]:

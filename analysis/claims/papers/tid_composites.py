@@ -20,6 +20,7 @@ from analysis.claims.measure import Measure
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.tid import STEADY_FROM
+from analysis.claims.quantities import Curve, Curves, Quantity, of_variant
 from analysis.claims.verdict import Measurement
 from broker_service.messages import Kind
 from record.log import Event, TraceRecord
@@ -185,6 +186,21 @@ MEASURES: Mapping[str, Measure] = {
 }
 """Measures by the names that recipes use."""
 
+
+def _messages_of_brokers(run: MeasuredRun, _: Sequence[float]) -> Iterator[Curve]:
+    """Messages of the composite subscription that leave each broker on its path in steady state (Fig. 7)."""
+    brokers = (FASTER, *DOWNSTREAM)
+    traffic = _steady_traffic(run, brokers)
+    for variant in run.variants:
+        left = [float(traffic[broker, variant.name].left) for broker in brokers]
+        yield Curve(name=variant.name, x=list(brokers), y=list(left))
+
+
+CURVES: Mapping[str, Curves] = {
+    "messages of a composite subscription": Curves("broker", "outgoing messages", _messages_of_brokers)
+}
+"""Curves by the names that figures use."""
+
 _COUNTED = frozenset((Event.RECEIVED, Event.SENT, Event.DETECTED, Event.DELIVERED))
 _DETECTION = "detection"
 """Key of all detections, in counts of messages by id."""
@@ -326,3 +342,7 @@ def _growth(savings: Sequence[float | None]) -> float | None:
     if len(known) < len(savings) or not largest:
         return None
     return min(after - before for before, after in pairwise(known)) / largest
+
+
+QUANTITIES: Mapping[str, Quantity] = {"detection delay": of_variant("mean detection delay, ms", _mean_delay)}
+"""Quantities by the names that figures use."""

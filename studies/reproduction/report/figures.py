@@ -10,20 +10,24 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import plotly.graph_objects as go
 
 from analysis.claims import JudgedPart
-from analysis.claims.figures import Curve, DrawnFigure
+from analysis.claims.figures import DrawnFigure, PublishedCurve
+from analysis.claims.quantities import Curve
 from analysis.report.figures.style import MARKED_POINTS_AT_MOST, blank_figure, colour, dash, log_axis, symbol
 
 HEIGHT = 300
 _LOGARITHMIC_FROM = 30.0
 """Quotient of the greatest and the smallest value from which on an axis is logarithmic."""
-_MOST_LEGENDS = 12
+_MOST_LEGENDS = 16
 _WIDTH, _TALL, _MARGIN = 140, 22, 8
 
 Values = dict[float | str, list[float]]
 
 
-def paper_figure(seeds: Sequence[DrawnFigure]) -> go.Figure:
-    """One figure from the runs of several seeds: means, with a bar from the least to the greatest seed."""
+def paper_figure(seeds: Sequence[DrawnFigure], published: Sequence[PublishedCurve] = ()) -> go.Figure:
+    """One figure from the runs of several seeds: means, with a bar from the least to the greatest seed.
+
+    Numbers that the paper prints are hollow marks in the colour of the curve that they belong to.
+    """
     by_curve: dict[str, list[Curve]] = defaultdict(list)
     for drawn in seeds:
         for curve in drawn.curves:
@@ -45,14 +49,37 @@ def paper_figure(seeds: Sequence[DrawnFigure]) -> go.Figure:
                 line={"color": colour(index), "dash": dash(index), "width": 2},
                 **_means(values),
             )
-    positive = [value for value in shown if value > 0]
-    wide = bool(positive) and len(positive) == len(shown) and max(shown) > _LOGARITHMIC_FROM * min(shown)
-    figure.update_xaxes(title=seeds[0].x_title)
+    for printed in published:
+        index = list(by_curve).index(printed.curve) if printed.curve in by_curve else len(by_curve)
+        figure.add_scatter(**_printed(printed, index))
+        shown += printed.y
+    places = [x for curves in by_curve.values() for curve in curves for x in curve.x]
+    numbers = [x for x in (*places, *(x for printed in published for x in printed.x)) if not isinstance(x, str)]
+    figure.update_xaxes(**(log_axis(seeds[0].x_title, numbers) if _is_wide(numbers) else {"title": seeds[0].x_title}))
     figure.update_yaxes(
-        **(log_axis(seeds[0].y_title, shown) if wide else {"title": seeds[0].y_title, "rangemode": "tozero"})
+        **(log_axis(seeds[0].y_title, shown) if _is_wide(shown) else {"title": seeds[0].y_title, "rangemode": "tozero"})
     )
-    figure.update_layout(showlegend=1 < len(by_curve) <= _MOST_LEGENDS)
+    traces = len(by_curve) + len(published)
+    figure.update_layout(showlegend=1 < traces <= _MOST_LEGENDS)
     return figure
+
+
+def _printed(published: PublishedCurve, index: int) -> Mapping[str, object]:
+    """The trace of published numbers beside the curve at an index."""
+    return {
+        "x": list(published.x),
+        "y": list(published.y),
+        "name": f"{published.curve}, published".removeprefix(", "),
+        "hovertemplate": f"%{{y}} at %{{x}}, {published.source} of the paper<extra></extra>",
+        "mode": "lines+markers" if len(published.x) > 1 else "markers",
+        "marker": {"symbol": "diamond-open", "size": 10, "color": colour(index), "line": {"width": 2}},
+        "line": {"color": colour(index), "dash": "dot", "width": 1},
+    }
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    """True for values that need a logarithmic axis, and can have one."""
+    return bool(values) and min(values) > 0 and max(values) > _LOGARITHMIC_FROM * min(values)
 
 
 def interval_drawing(part: JudgedPart) -> str:

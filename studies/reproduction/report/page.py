@@ -212,7 +212,7 @@ def _figures(experiment: Experiment, found: Sequence[MeasuredCell]) -> Iterator[
         seeds = [drawn for run in found for drawn in run.result.figures if drawn.figure == recipe.figure]
         if seeds:
             name = f"figure-{experiment.scenario.replace('/', '-').removesuffix('.yaml')}-{number}"
-            yield FigureView(recipe.figure, embedded(paper_figure(seeds), name))
+            yield FigureView(recipe.figure, embedded(paper_figure(seeds, recipe.published), name))
 
 
 def _claim(judgement: JudgedClaim) -> ClaimView:

@@ -6,22 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from analysis.claims import ClaimsError, load_claims
-from analysis.claims.figures import (
-    MOST_POINTS,
-    QUANTITIES,
-    TIME,
-    VARIANT,
-    Curve,
-    FigureRecipe,
-    draw,
-    load_figures,
-)
+from analysis.claims.figures import VARIANT, FigureRecipe, draw, load_figures
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
+from analysis.claims.quantities import MOST_POINTS, Curve
+from analysis.claims.shipped import CURVES, QUANTITIES
 from analysis.tables.broker_work import BrokerLoad
-from analysis.tables.deliveries import Notification
+from analysis.tables.deliveries import DeliveryOverTime, Notification
 from analysis.tables.summary import Matching
 from analysis.tables.traffic import BrokerMessages
 from topology.link_properties import Link
@@ -69,33 +63,33 @@ def test_a_setting_is_the_axis_and_another_one_tells_curves_apart() -> None:
 
 def test_a_part_of_the_variants_names_is_the_axis() -> None:
     made = run(variant("2%+CBF", {}), variant("2%+MST", {}), variant("10%+CBF", {}))
-    drawn = draw(made, FigureRecipe(figure="x", quantity="messages", axis=0, title="matching ratio, %"))
+    drawn = draw(made, FigureRecipe(figure="x", quantity="publishing messages", axis=0, title="matching ratio, %"))
     assert drawn.x_title == "matching ratio, %"
     assert [(curve.name, curve.x) for curve in drawn.curves] == [("CBF", [2.0, 10.0]), ("MST", [2.0])]
 
 
 def test_variants_by_their_names() -> None:
-    drawn = draw(run(variant("SPR", {}), variant("IDR", {})), FigureRecipe(figure="x", quantity="messages"))
-    assert drawn.curves == [Curve(name="", x=["SPR", "IDR"], y=[9.0, 9.0])]
+    drawn = draw(run(variant("SPR", {}), variant("IDR", {})), FigureRecipe(figure="x", quantity="publishing messages"))
+    assert drawn.curves == [Curve(name="", x=["SPR", "IDR"], y=[6.0, 6.0])]
 
 
 @pytest.mark.parametrize(
     ("quantity", "value"),
     [
-        ("messages", 9.0),
         ("publishing messages", 6.0),
         ("subscribing messages", 3.0),
         ("advertising messages", 0.0),
         ("messages per publication", 1.5),
-        ("bytes per broker", 50.0),
-        ("greatest load", 1.6),
+        ("messages of a published run", 1.5 * 9957 + 3),
+        ("deterministic hops", None),
+        ("detection delay", None),
         ("delivery ratio", None),
         ("mean delay", None),
         ("load of the busiest broker", None),
     ],
 )
 def test_quantities(quantity: str, value: float | None) -> None:
-    assert QUANTITIES[quantity].of(variant("x", {})) == (None if value is None else pytest.approx(value))
+    assert QUANTITIES[quantity].of(run(), variant("x", {})) == (None if value is None else pytest.approx(value))
 
 
 def test_the_busiest_broker_has_the_greatest_mean_load() -> None:
@@ -105,7 +99,9 @@ def test_the_busiest_broker_has_the_greatest_mean_load() -> None:
         for broker, found in shares.items()
         for second, share in enumerate(found)
     )
-    assert QUANTITIES["load of the busiest broker"].of(replace(variant("x", {}), loads=loads)) == pytest.approx(0.6)
+    assert QUANTITIES["load of the busiest broker"].of(run(), replace(variant("x", {}), loads=loads)) == pytest.approx(
+        0.6
+    )
 
 
 def notification(second: int, delay_ms: float) -> Notification:
@@ -116,17 +112,46 @@ def notification(second: int, delay_ms: float) -> Notification:
 def test_delay_over_time_is_the_mean_of_each_interval() -> None:
     notified = tuple(notification(second, delay) for second, delay in ((0, 10.0), (0, 30.0), (9, 5.0), (-1, 99.0)))
     short = replace(variant("fixed", {}), notifications=notified)
-    recipe = FigureRecipe(figure="x", quantity="mean delay", axis=TIME)
+    recipe = FigureRecipe(figure="x", quantity="mean delay over time")
     assert draw(run(short), recipe).curves == [Curve(name="fixed", x=[0.0, 9.0], y=[20.0, 5.0])]
     long = replace(short, run_seconds=10.0 * MOST_POINTS)
     assert draw(run(long), recipe).curves == [Curve(name="fixed", x=[0.0], y=[15.0])]
+    largest = FigureRecipe(figure="x", quantity="largest delay over time")
+    assert draw(run(long), largest).curves == [Curve(name="fixed", x=[0.0], y=[30.0])]
+
+
+def test_delivery_over_time_is_that_of_each_second() -> None:
+    ratios = tuple(
+        DeliveryOverTime(**{**dict.fromkeys(DeliveryOverTime.__struct_fields__), "second": second, "ratio": ratio})
+        for second, ratio in ((-1, 0.1), (0, 0.5), (1, 0.7))
+    )
+    made = run(replace(variant("one+phi-1", {}), delivery_over_time=ratios), variant("other+phi-1", {}))
+    recipe = FigureRecipe(figure="x", quantity="delivery over time", only="one")
+    assert draw(made, recipe).curves == [Curve(name="one+phi-1", x=[0.0, 1.0], y=[0.5, 0.7])]
+
+
+def test_variants_without_a_part_are_left_out() -> None:
+    made = run(variant("uniform+2%+CBF", {}), variant("zipf+2%+CBF", {}))
+    (curve,) = draw(made, FigureRecipe(figure="x", quantity="publishing messages", axis=1, only="zipf")).curves
+    assert (curve.name, curve.x) == ("CBF", [2.0])
+
+
+def test_delays_by_distance_are_those_between_clients_so_far_apart() -> None:
+    rows = tuple(
+        msgspec.structs.replace(notification(9, delay), path=list(path))
+        for delay, path in ((4.0, ["B1", "B2"]), (8.0, ["B1", "B2"]))
+    )
+    recipe = FigureRecipe(figure="x", quantity="mean delay by distance", arguments=(1, 3))
+    drawn = draw(run(replace(variant("fixed", {}), notifications=rows)), recipe)
+    assert drawn.curves == [Curve(name="fixed", x=[1, 3], y=[6.0, None])]
 
 
 def test_mistakes_are_named() -> None:
     for recipe, message in (
         (FigureRecipe(figure="Figure 1", quantity="speed"), "Figure 1: no quantity 'speed'"),
-        (FigureRecipe(figure="x", quantity="messages", axis="routing.horizon"), "SPR has no setting routing.horizon"),
-        (FigureRecipe(figure="x", quantity="messages", axis=3), "SPR has no part 3"),
+        (FigureRecipe(figure="x", quantity="mean delay", axis="routing.horizon"), "SPR has no setting routing.horizon"),
+        (FigureRecipe(figure="x", quantity="mean delay", axis=3), "SPR has no part 3"),
+        (FigureRecipe(figure="x", quantity="mean delay", only="IDR"), "no variant has a part IDR"),
     ):
         with pytest.raises(ClaimsError, match=message):
             draw(run(variant("SPR", {})), recipe)
@@ -139,5 +164,6 @@ def test_the_shipped_figures_are_of_scenarios_that_claims_name_and_can_be_drawn(
     for file, recipes in load_figures().items():
         assert file in files
         assert len({recipe.figure for recipe in recipes}) == len(recipes)
-        assert all(recipe.quantity in QUANTITIES for recipe in recipes)
+        assert all(recipe.quantity in {**QUANTITIES, **CURVES} for recipe in recipes)
+        assert all(len(curve.x) == len(curve.y) for recipe in recipes for curve in recipe.published)
         assert all(recipe.axis != VARIANT or recipe.curves is None for recipe in recipes)

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from analysis.claims import Claim, ClaimKind, Claims, Measurement, Paper, Recipe, judge
-from analysis.claims.figures import Curve, DrawnFigure, FigureRecipe
+from analysis.claims.figures import DrawnFigure, FigureRecipe, PublishedCurve
+from analysis.claims.quantities import Curve
 from analysis.claims.standing import Fit
 from studies.cells.attempt import CellFailure
 from studies.reproduction import Experiment, ReproductionResult
@@ -53,7 +54,7 @@ def run(seed: int, y: float) -> MeasuredCell:
 
 EXPERIMENT = Experiment(
     "tid/tid-5a.yaml", "tid-5a", (DELAY, ORDER), (1, 2), 1.0, "",
-    figures=(FigureRecipe(figure="Figure 5(a)", quantity="mean delay", axis="time"),),
+    figures=(FigureRecipe(figure="Figure 5(a)", quantity="mean delay over time"),),
 )  # fmt: skip
 JUDGED = (
     judge(DELAY, [Measurement(values=(-0.1,)), Measurement(values=(-0.12,))]),
@@ -173,6 +174,24 @@ def test_named_positions_are_bars() -> None:
     figure = paper_figure([DrawnFigure(figure="x", x_title="variant", y_title="messages", curves=curves)])
     assert [trace.type for trace in figure.data] == ["bar"]
     assert figure.layout.yaxis.type == "log"
+
+
+def test_numbers_of_the_paper_are_hollow_marks_in_the_colour_of_their_curve() -> None:
+    printed = PublishedCurve(source="Table 3", curve="fixed", x=[0.0, 1.0], y=[4.0, 5.0])
+    ours, theirs = paper_figure([drawn(5.0, 6.0)], (printed,)).data
+    assert theirs.name == "fixed, published"
+    assert "Table 3 of the paper" in theirs.hovertemplate
+    assert (list(theirs.x), list(theirs.y)) == ([0, 1], [4, 5])
+    assert theirs.marker.symbol == "diamond-open"
+    assert theirs.marker.color == ours.line.color
+    (_, other) = paper_figure([drawn(5.0, 6.0)], (PublishedCurve(source="text", x=[1.0], y=[900.0]),)).data
+    assert (other.name, other.mode) == ("published", "markers")
+
+
+def test_an_axis_is_logarithmic_where_published_numbers_are_far_away() -> None:
+    (near, far) = (PublishedCurve(source="text", x=[1.0], y=[y]) for y in (7.0, 900.0))
+    assert paper_figure([drawn(5.0, 6.0)], (near,)).layout.yaxis.type != "log"
+    assert paper_figure([drawn(5.0, 6.0)], (far,)).layout.yaxis.type == "log"
 
 
 def test_the_drawing_of_an_interval_spans_what_it_shows() -> None:

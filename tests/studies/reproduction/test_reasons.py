@@ -30,7 +30,16 @@ ORDER = claim(ClaimKind.ORDER, None, "below", "above")
         (RATIO, [-0.2, -0.202], "the mean is 29.9 points from the published difference, and 10 are the tolerance."),
         (RATIO, [-0.1, -0.4], "the mean is 25 points from the published difference, and chance is not ruled out."),
         (VALUE, [6.0, 6.2], "1.52 times the published number."),
-        (VALUE, [1.0, 7.0], "1 times the published number, but the interval is too wide."),
+        (VALUE, [1.0, 7.0], "the published number, but the interval is too wide."),
+        (VALUE, [3.8], "0.95 times the published number, in one seed."),
+        (VALUE, [6000.0], "1,500 times the published number."),
+        (claim(ClaimKind.VALUE, 0.0), [0.0], "the published number, in one seed."),
+        (claim(ClaimKind.VALUE, 0.0), [0.1, 0.1], "the published number is 0, and the measured one is not."),
+        (
+            claim(ClaimKind.RATIO, 12.3),
+            [0.4],
+            "the mean is 1,190 points from the published difference, and chance is not ruled out.",
+        ),
     ],
 )
 def test_a_number_is_told_by_the_rule_that_it_misses(judged: Claim, values: list[float], reason: str) -> None:

@@ -7,6 +7,7 @@ last one joins late.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -49,13 +50,13 @@ def rates(run: MeasuredRun, recipe: Recipe) -> Measurement:
     owed, lost = set(), 0
     for row in read_table(run.directory / RESULTS, Expectation):
         if row.right == Right.MUST and row.published_ns is not None:
-            due[_group(row.client, recipe), _second(variant, row.published_ns)] += 1
+            due[group_of(row.client, recipe.arguments), second_of(variant, row.published_ns)] += 1
             owed.add((row.publication, row.client))
             lost += not row.notifications
     got: Counter[tuple[int, int]] = Counter()
     for notification in variant.notifications:
         if (notification.publication, notification.client) in owed:
-            got[_group(notification.client, recipe), _second(variant, notification.notified_ns)] += 1
+            got[group_of(notification.client, recipe.arguments), second_of(variant, notification.notified_ns)] += 1
     slow = [key for key, number in due.items() if got[key] < _LEAST_RATE * number]
     example = f"group {slow[0][0]} got {got[slow[0]]} of {due[slow[0]]} in second {slow[0][1]}" if slow else ""
     return Measurement(values=(len(slow) + lost,), checked=len(due), example=example)
@@ -68,7 +69,7 @@ def late_starts(run: MeasuredRun, recipe: Recipe) -> Measurement:
     latencies = {
         record.client or "": start_latency(record, notified)
         for record in run.client_records(b'"event":"subscribe"')
-        if record.event is Event.SUBSCRIBE and _group(record.client or "", recipe) == len(recipe.arguments)
+        if record.event is Event.SUBSCRIBE and group_of(record.client or "", recipe.arguments) == len(recipe.arguments)
     }
     late = [client for client, time in latencies.items() if time is None or time > _LATEST_START * SECOND]
     example = f"{late[0]}: {latencies[late[0]]} ns" if late else ""
@@ -122,23 +123,20 @@ def _crashes(run: MeasuredRun) -> tuple[Crash, Crash]:
 def _joining(run: MeasuredRun, variant: MeasuredVariant, recipe: Recipe) -> int:
     """Second in which the first client of the last group subscribes."""
     return min(
-        _second(variant, record.time)
+        second_of(variant, record.time)
         for record in run.client_records(b'"event":"subscribe"')
-        if record.event is Event.SUBSCRIBE and _group(record.client or "", recipe) == len(recipe.arguments)
+        if record.event is Event.SUBSCRIBE and group_of(record.client or "", recipe.arguments) == len(recipe.arguments)
     )
 
 
-def _group(client: str, recipe: Recipe) -> int:
-    """The number of a client's group, from 1; 0 for a client of none."""
+def group_of(client: str, sizes: Sequence[float]) -> int:
+    """The number of a client's group, from 1, by the sizes of the groups; 0 for a client of none."""
     if not client.startswith("S"):
         return 0
     number = int(client[1:])
-    return next((place for place, last in enumerate(_lasts(recipe), start=1) if number <= last), 0)
+    return next((place for place, last in enumerate(accumulate(sizes), start=1) if number <= last), 0)
 
 
-def _lasts(recipe: Recipe) -> list[float]:
-    return list(accumulate(recipe.arguments))
-
-
-def _second(variant: MeasuredVariant, time: int) -> int:
+def second_of(variant: MeasuredVariant, time: int) -> int:
+    """The second of the run phase in which a time of the records lies."""
     return (time - variant.run_began_ns) // SECOND

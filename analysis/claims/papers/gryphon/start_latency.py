@@ -36,7 +36,7 @@ class Latencies(NamedTuple):
 
 def latencies(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """DLat, local DSLat and global DSLat, each at the three distances, milliseconds."""
-    found = _by_distance(run, recipe)
+    found = by_distance(run, *recipe.arguments)
     return Measurement(
         values=(
             *(each.delivery for each in found),
@@ -49,7 +49,7 @@ def latencies(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def ratios(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """DLat of the second and the third distance over the first, then the same of local DSLat, and of global less local
     DSLat."""
-    first, *others = _by_distance(run, recipe)
+    first, *others = by_distance(run, *recipe.arguments)
     return Measurement(
         values=tuple(
             other / base for base, grown in zip(first, zip(*others, strict=True), strict=True) for other in grown
@@ -60,7 +60,7 @@ def ratios(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def growth(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Margins of: DLat grows linearly, local DSLat is constant, global DSLat grows linearly. The three distances are
     equally far apart."""
-    near, middle, far = _by_distance(run, recipe)
+    near, middle, far = by_distance(run, *recipe.arguments)
     return Measurement(
         values=(
             _linear(near.delivery, middle.delivery, far.delivery),
@@ -74,8 +74,8 @@ def _linear(near: float, middle: float, far: float) -> float:
     return _LINEAR - abs((far - middle) / (middle - near) - 1)
 
 
-def _by_distance(run: MeasuredRun, recipe: Recipe) -> Sequence[Latencies]:
-    (last_local,) = recipe.arguments
+def by_distance(run: MeasuredRun, last_local: float) -> Sequence[Latencies]:
+    """The latencies of each variant, from the shortest line to the longest."""
     subscribed: dict[str, list[TraceRecord]] = defaultdict(list)
     for record in run.client_records(b'"event":"subscribe"'):
         if record.event is Event.SUBSCRIBE:

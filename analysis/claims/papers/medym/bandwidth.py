@@ -59,7 +59,7 @@ def exponents(run: MeasuredRun, recipe: Recipe) -> Measurement:
     found, points = traffic_of(run), by_point(run, (CBF, BALANCED))
     sizes = [len(schemes[CBF].overlay.brokers) for schemes in points.values()]
     means = [mean_stress(found[schemes[CBF].name]) for schemes in points.values()]
-    largest = [_largest(found[schemes[BALANCED].name]) for schemes in points.values()]
+    largest = [largest_stress(found[schemes[BALANCED].name]) for schemes in points.values()]
     return Measurement(values=(exponent(sizes, means), exponent(sizes, largest)))
 
 
@@ -71,7 +71,9 @@ def path_growth(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """
     found, points = traffic_of(run), list(by_point(run, SCHEMES).values())
     smallest, largest = points[0], points[-1]
-    grown = {scheme: _links(found[largest[scheme].name]) - _links(found[smallest[scheme].name]) for scheme in SCHEMES}
+    grown = {
+        scheme: mean_links(found[largest[scheme].name]) - mean_links(found[smallest[scheme].name]) for scheme in SCHEMES
+    }
     own = [grown[scheme] for scheme in (MST, CLOSE, BALANCED)]
     return Measurement(values=(*(_FLAT - growth for growth in own), grown[CBF] - max(own)))
 
@@ -83,11 +85,12 @@ def exponent(sizes: Sequence[int], values: Sequence[float | None]) -> float | No
     return float(np.polyfit(np.log(sizes), np.log(np.array(values, np.float64)), 1)[0])
 
 
-def _largest(traffic: Traffic) -> float | None:
+def largest_stress(traffic: Traffic) -> float | None:
+    """Node stress of the most loaded server in bits; None without an event."""
     return float(stress_of(traffic).max()) if traffic.events else None
 
 
-def _links(traffic: Traffic) -> float:
+def mean_links(traffic: Traffic) -> float:
     """Mean number of links that a notification has travelled; 0 without one."""
     hops = traffic.notified.hops
     travelled = hops[hops > 0]

@@ -25,18 +25,17 @@ def lost(run: MeasuredRun, recipe: Recipe) -> Measurement:
     subscribed to. Servers that are down have no right to one.
     """
     (schemes,) = by_point(run, (CBF, *MULTICASTS)).values()
-    servers = _servers_of_clients(run)
-    found = {scheme: _lost_share(run, schemes[scheme], servers[schemes[scheme].name]) for scheme in (CBF, *MULTICASTS)}
+    found = {scheme: lost_of(run, schemes[scheme]) for scheme in (CBF, *MULTICASTS)}
     medym = [share for scheme in MULTICASTS if (share := found[scheme]) is not None]
     return Measurement(values=(found[CBF], fmean(medym) if len(medym) == len(MULTICASTS) else None))
 
 
-def _lost_share(run: MeasuredRun, variant: MeasuredVariant, servers: Mapping[str, BrokerId]) -> float | None:
+def lost_of(run: MeasuredRun, variant: MeasuredVariant) -> float | None:
     """Share of the deliveries of a variant that did not happen; None without a delivery."""
     return lost_share(
         [row for row in read_table(run.directory / RESULTS, Fault) if row.variant == variant.name],
         [row for row in read_table(run.directory / RESULTS, Expectation) if row.variant == variant.name],
-        servers,
+        run.once(_servers_of_clients)[variant.name],
     )
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import networkx as nx
 
-from analysis.claims.measured_run import MeasuredRun
+from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.medym.variants import CBF, by_point
 from analysis.claims.verdict import Measurement
@@ -96,18 +96,20 @@ def replication(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 def replications(run: MeasuredRun) -> Mapping[tuple[float, float], Replication]:
     """Replication by the share of publication servers and the advertisement range, both in percent."""
-    declared = _read(run)
     found = {}
     for point, schemes in by_point(run, (CBF, MEDYM)).items():
         share, width = (float(part) for part in point.split("+"))
-        multicast, forwarding = schemes[MEDYM], schemes[CBF]
         found[share, width] = Replication(
-            share * width / 1e4,
-            _multicast(declared[multicast.name]) / _pairs(declared[multicast.name], multicast.overlay),
-            _forwarded(declared[forwarding.name], forwarding.overlay)
-            / _pairs(declared[forwarding.name], forwarding.overlay),
+            share * width / 1e4, replication_of(run, schemes[MEDYM]), replication_of(run, schemes[CBF])
         )
     return found
+
+
+def replication_of(run: MeasuredRun, variant: MeasuredVariant) -> float:
+    """Mean share of the servers that store a subscription, under the scheme of the variant."""
+    declared = run.once(_read)[variant.name]
+    stored = _forwarded(declared, variant.overlay) if variant.name.endswith(CBF) else _multicast(declared)
+    return stored / _pairs(declared, variant.overlay)
 
 
 def _read(run: MeasuredRun) -> Mapping[str, _Declared]:

@@ -21,6 +21,7 @@ from statistics import fmean
 
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
+from analysis.claims.quantities import mean_delay
 from analysis.claims.verdict import Measurement
 from broker_service.messages import Kind
 
@@ -45,7 +46,21 @@ class OperationSpread:
         return fmean(delays) if delays else None
 
 
-def spreads(run: MeasuredRun, kind: Kind) -> Mapping[str, OperationSpread]:
+Spreads = Mapping[str, OperationSpread]
+"""The propagation of the operations of one kind, by variant."""
+
+
+def advertisements(run: MeasuredRun) -> Spreads:
+    """Propagation of advertisements; read from the logs with each call."""
+    return spreads(run, Kind.ADVERTISE)
+
+
+def subscriptions(run: MeasuredRun) -> Spreads:
+    """Propagation of subscriptions; read from the logs with each call."""
+    return spreads(run, Kind.SUBSCRIBE)
+
+
+def spreads(run: MeasuredRun, kind: Kind) -> Spreads:
     """Propagation of advertisements (`Kind.ADVERTISE`) or subscriptions (`Kind.SUBSCRIBE`), by variant."""
     found: dict[str, OperationSpread] = defaultdict(OperationSpread)
     for broker in run.brokers:
@@ -70,12 +85,12 @@ def spreads(run: MeasuredRun, kind: Kind) -> Mapping[str, OperationSpread]:
 
 def advertisement_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean advertisement delay, PADRES over OctopiA, minus 1 (figure 7)."""
-    return _compared(run, PADRES, OCTOPIA, _delay(run, Kind.ADVERTISE))
+    return _compared(run, PADRES, OCTOPIA, _delay(run.once(advertisements)))
 
 
 def stored_advertisements(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean advertisements stored by a broker, OctopiA over PADRES, minus 1 (figure 8)."""
-    return _compared(run, OCTOPIA, PADRES, _stored(run, Kind.ADVERTISE))
+    return _compared(run, OCTOPIA, PADRES, _stored(run.once(advertisements)))
 
 
 def advertisement_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -85,12 +100,12 @@ def advertisement_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 def subscription_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean subscription delay, OctopiA over PADRES, minus 1 (figure 10)."""
-    return _compared(run, OCTOPIA, PADRES, _delay(run, Kind.SUBSCRIBE))
+    return _compared(run, OCTOPIA, PADRES, _delay(run.once(subscriptions)))
 
 
 def stored_subscriptions(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean subscriptions stored by a broker, PADRES over OctopiA, minus 1 (figure 11)."""
-    return _compared(run, PADRES, OCTOPIA, _stored(run, Kind.SUBSCRIBE))
+    return _compared(run, PADRES, OCTOPIA, _stored(run.once(subscriptions)))
 
 
 def subscription_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
@@ -105,7 +120,7 @@ def publication_messages(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 def publication_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean delay of notifications, OctopiA over PADRES, minus 1 (figure 13)."""
-    return _compared(run, OCTOPIA, PADRES, _notification_delay)
+    return _compared(run, OCTOPIA, PADRES, mean_delay)
 
 
 def by_size(run: MeasuredRun) -> Iterator[tuple[MeasuredVariant, MeasuredVariant]]:
@@ -135,20 +150,13 @@ def _compared(
     return Measurement(values=(fmean(ratios),))
 
 
-def _delay(run: MeasuredRun, kind: Kind) -> _Quantity:
-    found = spreads(run, kind)
+def _delay(found: Spreads) -> _Quantity:
     return lambda variant: found[variant.name].mean_delay
 
 
-def _stored(run: MeasuredRun, kind: Kind) -> _Quantity:
-    found = spreads(run, kind)
+def _stored(found: Spreads) -> _Quantity:
     return lambda variant: found[variant.name].stored / len(variant.overlay.brokers)
 
 
 def _messages(kind: Kind) -> _Quantity:
     return lambda variant: float(sum(row.received for row in variant.messages if row.kind == kind.word))
-
-
-def _notification_delay(variant: MeasuredVariant) -> float | None:
-    delays = [row.delay_ms or 0.0 for row in variant.notifications]
-    return fmean(delays) if delays else None

@@ -27,11 +27,8 @@ SLOWEST_LEFT_OUT = 0.02
 
 def matching_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean matching delay, OctopiA over PADRES, minus 1; the mean over sizes."""
-    times: dict[str, list[int]] = defaultdict(list)
-    for broker in run.brokers:
-        for record in run.records(broker, b'"event":"matched"'):
-            times[record.variant].append(record.duration or 0)
-    ratios = [_over(times[octopia.name], times[padres.name]) for octopia, padres in by_size(run)]
+    times = run.once(matching_times)
+    ratios = [_over(times.get(octopia.name, ()), times.get(padres.name, ())) for octopia, padres in by_size(run)]
     if any(ratio is None for ratio in ratios):
         return Measurement(values=(None,))
     return Measurement(values=(fmean(ratio for ratio in ratios if ratio is not None),))
@@ -39,12 +36,21 @@ def matching_delay(run: MeasuredRun, recipe: Recipe) -> Measurement:
 
 def path_selection(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Mean path-selection time: TID-D over IDR, TID-D over TID-S and IDR over SPR, each minus 1."""
-    times = selection_times(run)
+    times = run.once(selection_times)
     missing = [name for name in ("SPR", "IDR", "TID-S", "TID-D") if name not in times]
     if missing:
         raise ClaimsError(f"{run.directory}: no publication was routed in a variant {missing[0]}")
     pairs = (("TID-D", "IDR"), ("TID-D", "TID-S"), ("IDR", "SPR"))
     return Measurement(values=tuple(_over(times[above], times[below]) for above, below in pairs))
+
+
+def matching_times(run: MeasuredRun) -> dict[str, list[int]]:
+    """Nanoseconds of each comparison at one broker, by variant."""
+    times: dict[str, list[int]] = defaultdict(list)
+    for broker in run.brokers:
+        for record in run.records(broker, b'"event":"matched"'):
+            times[record.variant].append(record.duration or 0)
+    return times
 
 
 def selection_times(run: MeasuredRun) -> dict[str, list[int]]:
@@ -68,10 +74,11 @@ def selection_times(run: MeasuredRun) -> dict[str, list[int]]:
 
 
 def _over(times: Sequence[int], others: Sequence[int]) -> float | None:
-    above, below = _typical(times), _typical(others)
+    above, below = typical(times), typical(others)
     return above / below - 1 if above is not None and below else None
 
 
-def _typical(times: Sequence[int]) -> float | None:
+def typical(times: Sequence[int]) -> float | None:
+    """The mean of all times but the slowest `SLOWEST_LEFT_OUT`; None without any."""
     kept = sorted(times)[: len(times) - int(SLOWEST_LEFT_OUT * len(times))]
     return fmean(kept) if kept else None

@@ -24,7 +24,7 @@ def routes(run: MeasuredRun, recipe: Recipe) -> Measurement:
     hops = [named(run, LARGE, horizon).mean_route for horizon in HORIZONS]
     flooding = named(run, LARGE, FLOODING).mean_route
     grown = [
-        difference(_deterministic(named(run, LARGE, horizon)), _deterministic(named(run, SMALL, horizon)))
+        difference(deterministic(named(run, LARGE, horizon)), deterministic(named(run, SMALL, horizon)))
         for horizon in HORIZONS
     ]
     return Measurement(
@@ -58,7 +58,7 @@ def fewer_than_shortest_routes(run: MeasuredRun, recipe: Recipe) -> Measurement:
     return Measurement(values=(None if taken is None or not shortest else 1 - taken / shortest,))
 
 
-def _deterministic(variant: MeasuredVariant) -> float | None:
+def deterministic(variant: MeasuredVariant) -> float | None:
     """Share of the hops that led to a known subscriber."""
     hops = sum(row.first + row.repeated for row in variant.routes)
     known = sum(row.received for row in variant.labels if row.label == "deterministic")

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from analysis.claims import ClaimsError, Recipe
+from analysis.claims.figures import FigureRecipe, draw
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.shipped import MEASURES
 from analysis.claims.verdict import Measurement
@@ -180,6 +181,25 @@ def test_operations_spread(tmp_path: Path, measure: str, value: float) -> None:
     assert measured(measure, variants, run).values == (pytest.approx(value),)
 
 
+@pytest.mark.parametrize(
+    ("quantity", "octopia", "padres"),
+    [
+        ("advertisement delay", 20e-6, 50e-6),
+        ("stored advertisements", 2 / 6, 6 / 6),
+        ("subscription delay", 30e-6, 40e-6),
+        ("stored subscriptions", 3 / 6, 2 / 6),
+    ],
+)
+def test_figures_draw_the_quantities_that_measures_compare(
+    tmp_path: Path, quantity: str, octopia: float, padres: float
+) -> None:
+    directory, variants = spreading(tmp_path)
+    drawn = draw(MeasuredRun(directory, tuple(variants)), FigureRecipe(figure="x", quantity=quantity, axis=1))
+    assert {curve.name: curve.y for curve in drawn.curves} == {
+        "OctopiA": [pytest.approx(octopia)], "PADRES": [pytest.approx(padres)],
+    }  # fmt: skip
+
+
 def test_sizes_count_alike(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     ratios = {"10": (20.0, 10.0), "1000": (30.0, 40.0)}
@@ -218,6 +238,10 @@ def test_path_selection_is_routing_without_matching(tmp_path: Path) -> None:
     )
     values = measured("path selection", [variant(name) for name in RIVALS], run).values
     assert values == (pytest.approx(45 / 30 - 1), pytest.approx(45 / 10 - 1), pytest.approx(30 / 15 - 1))
+    drawn = draw(
+        MeasuredRun(run, tuple(map(variant, (*RIVALS, "idle")))), FigureRecipe(figure="x", quantity="path selection")
+    )
+    assert drawn.curves[0].y == pytest.approx([0.015, 0.030, 0.010, 0.045, None])
 
 
 def test_matching_delay_is_of_single_comparisons(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from analysis.claims import ClaimsError, Recipe
+from analysis.claims.figures import FigureRecipe, draw
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.shipped import MEASURES
 from analysis.claims.verdict import Measurement
@@ -132,6 +133,18 @@ def test_traffic_of_fig_7(tmp_path: Path) -> None:
     assert downstream == pytest.approx((1 - 2 / 5, 1 - 2 / 6, 1 - 1 / 6, 1 - 1 / 6))
     topology = measure("traffic of topology-based routing", variants, directory).values
     assert topology == pytest.approx((1 - 1 / 6, 1 - 1 / 6))
+
+
+def test_figure_7_is_drawn_of_the_variants_that_it_names(tmp_path: Path) -> None:
+    fixed = variant("simple", publications="fixed")
+    logs = fig_7()
+    logs.publication(fixed, "P1:9", ["B1", "B3", "B4", "B5", "B6"])
+    run = MeasuredRun(logs.write(tmp_path), (SIMPLE, TOPOLOGY, DCSR, fixed))
+    recipe = FigureRecipe(figure="x", quantity="messages of a composite subscription", only="dynamic")
+    drawn = {curve.name: curve for curve in draw(run, recipe).curves}
+    assert list(drawn) == [SIMPLE.name, TOPOLOGY.name, DCSR.name]
+    assert drawn[DCSR.name].x == ["B1", "B3", "B4", "B5", "B6"]
+    assert (drawn[SIMPLE.name].y[0], drawn[DCSR.name].y[0]) == (5.0, 1.0)
 
 
 def test_traffic_without_messages_has_no_value(tmp_path: Path) -> None:

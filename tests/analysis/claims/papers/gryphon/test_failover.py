@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.claims import ClaimsError
+from analysis.claims.figures import FigureRecipe, draw
 from analysis.claims.measured_run import MeasuredRun
 from analysis.tables.deliveries import Expectation, Notification, Right
 from analysis.tables.timeline import Fault
@@ -49,6 +50,12 @@ def arrivals(due: Iterable[Expectation], late: float = 0.0) -> list[Notification
 def test_a_steady_rate_violates_nothing(tmp_path: Path) -> None:
     due = steady(3)
     assert rates(tmp_path, due, arrivals(due)) == (0, 3, "")
+
+
+def test_rates_are_drawn_second_by_second(tmp_path: Path) -> None:
+    made = run_of(tmp_path, [variant("v", notifications=tuple(arrivals(steady(3))))])
+    drawn = draw(made, FigureRecipe(figure="x", quantity="rates of groups", arguments=GROUPS))
+    assert {curve.name: curve.y[:4] for curve in drawn.curves} == {"group 1": [40, 40, 40, 0], "group 2": [0, 0, 0, 0]}
 
 
 def test_a_second_with_less_than_95_in_100_is_a_violation(tmp_path: Path) -> None:

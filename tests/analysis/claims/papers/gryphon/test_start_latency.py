@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.claims import ClaimsError
+from analysis.claims.figures import FigureRecipe, draw
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from record.log import TraceRecord
 from record.time_units import SECOND
@@ -43,6 +44,12 @@ def run(directory: Path, began: int = 10 * SECOND) -> MeasuredRun:
 def test_latencies_are_medians_of_each_distance(tmp_path: Path) -> None:
     found = measured(run(tmp_path), "latencies", 8).values
     assert found == pytest.approx((2, 4, 8, 10, 10, 12, 15, 20, 27))
+
+
+def test_latencies_are_curves_over_the_brokers_between_the_ends(tmp_path: Path) -> None:
+    drawn = draw(run(tmp_path), FigureRecipe(figure="x", quantity="latencies by distance", arguments=(8,)))
+    assert [curve.x for curve in drawn.curves] == [[1, 4, 7]] * 3
+    assert [curve.y for curve in drawn.curves] == [pytest.approx(y) for y in ((2, 4, 8), (10, 10, 12), (15, 20, 27))]
 
 
 def test_latencies_are_compared_with_those_of_the_shortest_distance(tmp_path: Path) -> None:

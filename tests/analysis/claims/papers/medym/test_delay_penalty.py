@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.claims import ClaimsError
+from analysis.claims.figures import FigureRecipe, draw
 from analysis.claims.measured_run import MeasuredRun
 from tests.analysis.claims.papers.medym.small_runs import measured, notification, variant
 
@@ -29,6 +30,12 @@ def test_the_share_below_the_direct_latency_counts_measured_locations_only() -> 
         ("GNP-MST", [("B", 1.0)]),
     )
     assert measured(found, "share below direct latency").values == (0.75,)
+
+
+def test_the_distribution_of_penalties_is_cumulative() -> None:
+    found = run(("MST", [("B", 6.0), ("B", 24.0), ("C", 32.0)]))
+    (curve,) = draw(found, FigureRecipe(figure="x", quantity="delay penalties")).curves
+    assert dict(zip(curve.x, curve.y, strict=True)).items() >= {0.5: 1 / 3, 0.75: 1 / 3, 1.0: 2 / 3, 2.0: 1.0}.items()
 
 
 def test_notifications_at_the_publishers_server_have_no_path() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.claims import ClaimsError
+from analysis.claims.figures import FigureRecipe, draw
 from analysis.claims.papers.medym.node_stress import HEADERS
 from analysis.claims.papers.medym.variants import SCHEMES
 from tests.analysis.claims.papers.medym.small_runs import CONTENT, Copy, Published, measured, run_of
@@ -29,6 +30,25 @@ def test_copies_count_at_both_ends_and_those_from_clients_do_not(tmp_path: Path)
     assert values == pytest.approx((2 * BITS / 3, 2 * BITS / 3, 500, 500) * len(SCHEMES))
     # A and B have BITS each and C has none, so that the largest is 1.5 times the mean.
     assert measured(run, "node stress balance").values == pytest.approx((1.5,) * 2 * len(SCHEMES))
+
+
+@pytest.mark.parametrize(
+    ("quantity", "value"),
+    [
+        ("node stress", 2 * BITS / 3),
+        ("largest node stress", BITS),
+        ("node stress balance", 1.5),
+        ("servers traversed", 500),
+        ("links travelled", 1),
+        ("destination list", 1),
+    ],
+)
+def test_figures_draw_the_same_numbers(tmp_path: Path, quantity: str, value: float) -> None:
+    run = run_of(tmp_path, {"1+MST": TWO_EVENTS, "1+CBF": ()})
+    drawn = draw(run, FigureRecipe(figure="x", quantity=quantity, axis=0))
+    found = {curve.name: curve.y[0] for curve in drawn.curves}
+    assert found["MST"] == pytest.approx(value)
+    assert not found["CBF"]
 
 
 def test_values_come_scheme_by_scheme(tmp_path: Path) -> None:
