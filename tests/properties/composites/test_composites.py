@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from record.faults import FaultKind
 from record.promises import Loss
+from studies.conformance.model import Case
 from studies.conformance.protocols import PROTOCOLS
 from tests.proof import tried
+from tests.properties import checks
 from tests.properties.composites import composite_checks
 from tests.properties.composites.composite_strategies import (
     ALL_FAULTS,
@@ -66,3 +68,54 @@ def test_links_that_are_down_for_a_while_cost_no_detection(protocol: str, data: 
 def test_detections_are_complete_again_when_brokers_have_come_back(protocol: str, data: st.DataObject) -> None:
     case = data.draw(composite_cases_with_faults(ALL_FAULTS, overlays_for(protocol)))
     composite_checks.detected_exactly_once(case, protocol)
+
+
+MOVES_AHEAD = Case.model_validate(
+    {
+        "id": "a client moves ahead of a publication that another client of its new broker gets as well",
+        "brokers": ["A", "B"],
+        "links": [{"between": ["A", "B"], "delay": "20ms"}],
+        "steps": [
+            {
+                "op": "advertise",
+                "client": "P",
+                "broker": "A",
+                "id": "x",
+                "text": "[class,eq,'A'],[price,>=,0],[price,<=,5]",
+            },
+            {
+                "op": "subscribe",
+                "client": "T",
+                "broker": "B",
+                "id": "x",
+                "text": "[class,eq,'A'],[price,>=,0],[price,<=,5]",
+            },
+            {
+                "op": "subscribe",
+                "client": "S",
+                "broker": "A",
+                "id": "x",
+                "text": "[class,eq,'A'],[price,>=,0],[price,<=,5]",
+            },
+            {"op": "publish", "client": "P", "broker": "A", "id": "p1", "text": "[class,'A'],[price,1]", "wait": "1ms"},
+            {
+                "op": "subscribe",
+                "client": "S",
+                "broker": "B",
+                "id": "x",
+                "text": "[class,eq,'A'],[price,>=,0],[price,<=,5]",
+            },
+        ],
+        "expect": {},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "times"), [("tid-fixed", 1), ("gryphon", 2), ("medym-advertised", 2), ("channelization", 2)]
+)
+def test_a_client_that_moves_ahead_of_a_publication(protocol: str, times: int) -> None:
+    """It is right in any case, and twice is right only where brokers match publications when they arrive."""
+    outcome = checks.ended(MOVES_AHEAD, protocol)
+    assert outcome.got["S"] == times * ["p1"]
+    composite_checks.detected_exactly_once(MOVES_AHEAD, protocol)
