@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,8 +64,9 @@ def stock_series(symbol: str, numbers: Mapping[str, Column], dates: Sequence[str
     return QuoteSeries(symbol, {"class": "STOCK", "symbol": symbol}, numbers, {"date": dates})
 
 
+@functools.cache
 def real_quotes() -> tuple[QuoteSeries, ...]:
-    """Daily quotes of AAPL, FB, GOOG, IBM and MSFT from 2000 to 2013, in the public domain.
+    """Daily quotes of AAPL, FB, GOOG, IBM and MSFT from 2000 to 2013, in the public domain; read once in a process.
 
     The package `bokeh_sampledata` contains them, unadjusted for splits.
     """
@@ -95,8 +97,10 @@ def ohlcv_series(rows: Iterable[Mapping[str, str]], symbol: str = "") -> tuple[Q
 
 def _ohlcv(symbol: str, quotes: Sequence[tuple[str, tuple[float, ...], int]]) -> QuoteSeries:
     prices = np.array([quote[1] for quote in quotes], dtype=np.float64)
+    prices.setflags(write=False)
     numbers: dict[str, Column] = {name: prices[:, index] for index, name in enumerate(PRICES)}
     numbers[VOLUME] = np.array([quote[2] for quote in quotes], dtype=np.int64)
+    numbers[VOLUME].setflags(write=False)
     return stock_series(symbol, numbers, [quote[0] for quote in quotes])
 
 
