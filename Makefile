@@ -69,7 +69,7 @@ gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS
 proof: setup ## Prove at length what `make test` tries a part of: 2 hours 20 minutes; ARGS goes to pytest
 	BROKERLAB_PROOF=1 $(PYTHON_BIN)/python -m pytest -n auto --timeout 7200 \
 		-m 'not container and not host and not guest and not spark and not alone' \
-		tests/properties tests/broker_service tests/scenario tests/command_line tests/wire $(ARGS)
+		tests/properties tests/contracts tests/broker_service tests/scenario tests/command_line tests/wire $(ARGS)
 	$(PYTHON_BIN)/python -m tests.gauntlet
 	$(PYTHON_BIN)/python -m tests.unchanged.record --compare
 	$(PYTHON_BIN)/python -m tests.fidelity_proof

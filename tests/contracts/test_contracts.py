@@ -22,6 +22,7 @@ from tests.contracts.on_hosts import brokers_know_the_protocols
 from tests.contracts.properties import CORRECT
 from tests.contracts.protocols import GOSSIP, RELIABLE_FLOODING, registered
 from tests.contracts.running import HERE, judged, shipped_cases
+from tests.proof import drawn
 
 README = (HERE / "README.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(\w+)` \| (.+) \| (\w+), (.+) \| ([\w, ]+) \|$", re.MULTILINE)
@@ -80,7 +81,7 @@ def test_a_property_holds(contract: Contract, name: str) -> None:
     assert contract.properties[name]() == CORRECT
 
 
-@pytest.mark.parametrize(("contract", "catch"), CATCHES, ids=shown)
+@pytest.mark.parametrize(("contract", "catch"), drawn(CATCHES), ids=shown)
 def test_a_broken_variant_is_caught(contract: Contract, catch: Catch, tmp_path: Path) -> None:
     assert contract.caught(catch, tmp_path) == catch.found
 

@@ -15,6 +15,7 @@ from studies.conformance.reading import parse_cases
 from studies.conformance.result import CaseVerdict
 from studies.conformance.running import run_case
 from studies.conformance.simulated import SimulatedCaseRunner
+from tests.proof import drawn
 from tests.properties import checks, drawing, mutants
 from tests.properties.strategies import cases
 
@@ -51,7 +52,7 @@ def caught(property: checks.Property, protocol: str, strategy: st.SearchStrategy
     return error.value.case
 
 
-@pytest.mark.parametrize(("property", "protocol", "router"), MUTANTS)
+@pytest.mark.parametrize(("property", "protocol", "router"), drawn(MUTANTS))
 def test_a_broken_router_is_caught(property: checks.Property, protocol: str, router: type[TidRouter]) -> None:
     with mutants.in_place_of("tid", router):
         caught(property, protocol, WORKLOADS.get(property, cases()))

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from broker_service.routing.cbf import CbfRouter
 from broker_service.routing.cbf.sums import CoveringSum
 from studies.conformance.model import Case
-from tests.proof import tried
+from tests.proof import drawn, tried
 from tests.properties.cbf import cbf_checks as checks
 from tests.properties.cbf import cbf_mutants as mutants
 from tests.properties.checks import Property, delivered_once_at_each_broker
@@ -81,7 +81,7 @@ MUTANTS: list[tuple[type[CbfRouter] | type[CoveringSum], Property, str, st.Searc
 ]
 
 
-@pytest.mark.parametrize(("variant", "property", "protocol", "strategy"), MUTANTS)
+@pytest.mark.parametrize(("variant", "property", "protocol", "strategy"), drawn(MUTANTS))
 def test_a_broken_variant_is_caught(
     variant: type[CbfRouter] | type[CoveringSum], property: Property, protocol: str, strategy: st.SearchStrategy[Case]
 ) -> None:

@@ -30,7 +30,7 @@ from broker_service.routing.channelization import options as module
 from broker_service.routing.channelization.plan import plans
 from broker_service.routing.options import Preparation
 from studies.conformance.model import Case
-from tests.proof import tried
+from tests.proof import drawn, tried
 from tests.properties.channelization import channelization_checks as checks
 from tests.properties.channelization import channelization_mutants as mutants
 from tests.properties.checks import Property, delivered_once_at_each_broker, no_broker_receives_twice
@@ -104,7 +104,7 @@ MUTANTS: dict[type[ChannelizationRouter], tuple[Property, str, st.SearchStrategy
 }
 
 
-@pytest.mark.parametrize("router", MUTANTS)
+@pytest.mark.parametrize("router", drawn(MUTANTS))
 def test_a_broken_router_is_caught(router: type[ChannelizationRouter]) -> None:
     property, planned, strategy = MUTANTS[router]
     with in_place_of("channelization", router), PLANS[planned]():

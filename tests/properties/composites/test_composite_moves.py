@@ -29,7 +29,7 @@ from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.overlap import Overlap
 from broker_service.routing.tid.placement.units import Units
 from studies.conformance.model import Case
-from tests.proof import tried
+from tests.proof import drawn, tried
 from tests.properties import checks, drawing
 from tests.properties.composites import composite_checks
 from tests.properties.composites import movement_mutants as broken
@@ -117,7 +117,7 @@ IN_TIME: list[tuple[type, str, Callable[..., object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("owner", "method", "mutant", "property", "strategy"), IN_CASES)
+@pytest.mark.parametrize(("owner", "method", "mutant", "property", "strategy"), drawn(IN_CASES))
 def test_a_broken_movement_is_caught(
     owner: type,
     method: str,
@@ -129,7 +129,7 @@ def test_a_broken_movement_is_caught(
         caught(partial(moving, property), "tid-dcsr", strategy)
 
 
-@pytest.mark.parametrize(("owner", "method", "mutant"), IN_TIME)
+@pytest.mark.parametrize(("owner", "method", "mutant"), drawn(IN_TIME))
 def test_a_movement_that_goes_wrong_in_time_is_caught(owner: type, method: str, mutant: Callable[..., object]) -> None:
     @drawing.search
     @given(moves_and_pauses("PQR"))

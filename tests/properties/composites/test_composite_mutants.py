@@ -26,6 +26,7 @@ from broker_service.core.composites import Composites
 from broker_service.detection import Detector
 from studies.conformance.model import Case
 from tests.broker_service.detection import broken_variants as broken
+from tests.proof import drawn
 from tests.properties import checks, drawing, mutants
 from tests.properties.composites import composite_checks, composite_mutants, composite_oracle
 from tests.properties.composites.composite_strategies import composite_cases
@@ -55,7 +56,7 @@ DETECTORS: list[type[Detector]] = [
 ]
 
 
-@pytest.mark.parametrize(("mutant", "property", "strategy"), BROKERS)
+@pytest.mark.parametrize(("mutant", "property", "strategy"), drawn(BROKERS))
 def test_a_broken_broker_is_caught(
     mutant: type[Composites], property: checks.Property, strategy: st.SearchStrategy[Case]
 ) -> None:
@@ -63,7 +64,7 @@ def test_a_broken_broker_is_caught(
         caught(property, checks.FIXED, strategy, EXAMPLES)
 
 
-@pytest.mark.parametrize("mutant", DETECTORS)
+@pytest.mark.parametrize("mutant", drawn(DETECTORS))
 def test_a_broken_detector_is_caught(mutant: type[Detector]) -> None:
     with composite_mutants.in_place_of_the_detector(mutant):
         caught(composite_checks.detected_exactly_once, checks.FIXED, SETTLED, EXAMPLES)

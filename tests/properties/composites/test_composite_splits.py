@@ -25,7 +25,7 @@ from broker_service.detection import Detector
 from broker_service.routing.tid.placement.join_points import JoinPoints
 from broker_service.routing.tid.placement.units import Units
 from studies.conformance.model import Case
-from tests.proof import tried
+from tests.proof import drawn, tried
 from tests.properties import checks, drawing
 from tests.properties.composites import composite_checks
 from tests.properties.composites import sub_unit_mutants as broken
@@ -84,7 +84,7 @@ IN_CASES: list[tuple[type, str, Callable[..., object], checks.Property, st.Searc
 ]
 
 
-@pytest.mark.parametrize(("owner", "method", "mutant", "property", "strategy"), IN_CASES)
+@pytest.mark.parametrize(("owner", "method", "mutant", "property", "strategy"), drawn(IN_CASES))
 def test_broken_handling_of_sub_units_is_caught(
     owner: type,
     method: str,

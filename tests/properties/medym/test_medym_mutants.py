@@ -15,6 +15,7 @@ from broker_service.routing.medym.announcements.server_states import ServerState
 from studies.conformance.model import Case
 from tests.broker_service.routing.medym.announcements.test_server_states import sums_are_those_of_their_versions
 from tests.contracts.properties import no_broker_receives_in_vain
+from tests.proof import drawn
 from tests.properties import checks, drawing
 from tests.properties.medym import medym_mutants
 from tests.properties.medym.medym_checks import (
@@ -64,7 +65,7 @@ MUTANTS: list[tuple[Variant, checks.Property, str, st.SearchStrategy[Case]]] = [
 """Each broken variant, and the property, the algorithm and the workloads that catch it."""
 
 
-@pytest.mark.parametrize(("variant", "holds", "protocol", "strategy"), MUTANTS)
+@pytest.mark.parametrize(("variant", "holds", "protocol", "strategy"), drawn(MUTANTS))
 def test_a_broken_variant_is_caught(
     variant: Variant, holds: checks.Property, protocol: str, strategy: st.SearchStrategy[Case]
 ) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from broker_service.routing.octopia import OctopiaRouter
 from broker_service.routing.octopia.detours import CongestionDetours, FailureDetours, Relay
 from studies.conformance.model import Case
+from tests.proof import drawn
 from tests.properties import checks
 from tests.properties.octopia import detour_mutants, octopia_checks, octopia_mutants
 from tests.properties.octopia.detour_mutants import in_place_of_detours
@@ -69,7 +70,7 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize(("property", "protocol", "cases", "broken"), MUTANTS)
+@pytest.mark.parametrize(("property", "protocol", "cases", "broken"), drawn(MUTANTS))
 def test_a_broken_router_is_caught(
     property: checks.Property,
     protocol: str,
@@ -94,7 +95,7 @@ DETOURS = [
 ]
 
 
-@pytest.mark.parametrize(("property", "cases", "broken"), DETOURS)
+@pytest.mark.parametrize(("property", "cases", "broken"), drawn(DETOURS))
 def test_a_broken_way_round_is_caught(
     property: checks.Property,
     cases: st.SearchStrategy[Case],
