@@ -8,6 +8,8 @@ whatever went wrong in it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from statistics import fmean
 
 from msgspec import Struct
 
@@ -26,6 +28,9 @@ class LoopTimes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for loop in self.__struct_fields__:
             if getattr(self, loop) <= 0:
                 raise ValueError(f"{loop}: a loop takes longer than nothing")
+
+
+_LOOPS = LoopTimes.__struct_fields__
 
 
 class CostScale(Struct, frozen=True, kw_only=True):
@@ -55,6 +60,21 @@ class HostSpeed(Struct, frozen=True, kw_only=True):
     def scale(self) -> CostScale:
         """The factors that make of the calibration's costs those of this host."""
         return scale_between(self.calibrated, self.here)
+
+
+def slowest_of(hosts: Iterable[LoopTimes]) -> LoopTimes:
+    """The times of a host that is as slow as the slowest of some hosts at each kind of work."""
+    return _of_all(hosts, max)
+
+
+def mean_of(hosts: Iterable[LoopTimes]) -> LoopTimes:
+    """The mean times of some hosts."""
+    return _of_all(hosts, fmean)
+
+
+def _of_all(hosts: Iterable[LoopTimes], one_of: Callable[[list[int]], float]) -> LoopTimes:
+    found = list(hosts)
+    return LoopTimes(**{loop: round(one_of([getattr(times, loop) for times in found])) for loop in _LOOPS})
 
 
 def scale_between(calibrated: LoopTimes, here: LoopTimes) -> CostScale:

@@ -7,6 +7,7 @@ run directory written by an older version, or cut short, can be read.
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,8 @@ class HostRecord(msgspec.Struct, kw_only=True):
     """Address on the network that carried the links between hosts."""
     kernel: str = ""
     host: Host = Host()
+    speed: HostSpeed | msgspec.UnsetType = msgspec.UNSET
+    """Its speed beside that of the calibrated host; not set where either is not known."""
     logs: list[str] = []
     """Names of the log files whose times are of this host's clock."""
     offsets: list[ClockOffset] = []
@@ -289,12 +292,18 @@ class Manifest(msgspec.Struct, kw_only=True):
     only. Times are those of the host that was calibrated."""
     host_speed: HostSpeed | msgspec.UnsetType = msgspec.UNSET
     """The speed of this host beside that of the calibrated one, by which `at_rest` is scaled; not set where either is
-    not known."""
+    not known, and where several hosts shared the run, each of which has its own (`hosts`)."""
     calibration_origin: str | msgspec.UnsetType = msgspec.UNSET
     """The host and the day on which the calibration was measured, in words. It is stated and judged by nobody: a
-    simulated run means the same on every host, and on real brokers costs are scaled by `host_speed`."""
+    simulated run means the same on every host, and on real brokers costs are scaled by the speed of their host."""
     hosts: list[HostRecord] = []
     """The hosts that shared the run, the first of which kept its clock; empty when one host ran all of it."""
+
+    @property
+    def speeds(self) -> Mapping[str, HostSpeed]:
+        """The speeds that are known, by the name of the host, which is empty for one that ran all of it."""
+        of_hosts = {host.name: host.speed for host in self.hosts} or {"": self.host_speed}
+        return {name: speed for name, speed in of_hosts.items() if speed is not msgspec.UNSET}
 
 
 def write(manifest: Manifest, directory: Path) -> None:

@@ -6,7 +6,7 @@
 3. Links took what they may take as asked, so that nothing else is booked as theirs, and contention is no more than
    the kernel's waits of nodes on the ways. In a simulated run, nobody waits, and nobody publishes late.
 4. The replay without contention is quicker than the run by what was contention, unless messages then wait elsewhere.
-5. Costs at rest are those of the calibration on this host, by reference loops (`cost_audit`).
+5. Costs at rest are those of the calibration on the host of each broker, by reference loops (`cost_audit`).
 
 Where the budget leaves ways out, because a passage over a link is not in the log, sums can only be compared from above.
 """
@@ -51,7 +51,7 @@ def budget_audit(evidence: Evidence) -> Iterable[Check]:
             *_bounds(rows, budget),
             *_tables(rows, budget),
             *_late(rows, evidence),
-            *costs_at_rest(evidence, rows.ways, budget),
+            *costs_at_rest(evidence, rows, budget),
         ],
         meaning="so the parts of the delays are not those of this run",
         otherwise=f"the parts of {budget.notifications:,} delays add up to them, and none is more than it can be",

@@ -1,48 +1,60 @@
-"""The audit of costs at rest: work and platform of a budget are the calibration's, on a host of this speed.
+"""The audit of costs at rest: work and platform of a budget are the calibration's, on hosts of their speed.
 
 The scale of costs follows from reference loops that were timed before the run. One that was fitted to the run's delays
 would book as platform whatever slowed the run down. So loops were timed before the variant began, the factors that the
-budget states are the ratios of their times, and the platform is what so many passages have at these factors.
+budget states are the ratios of their times, and the platform is what so many passages have at these factors. Of several
+hosts each has its own, which hold for the brokers on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import UNSET
 
-from analysis.auditing.evidence import Evidence
-from analysis.auditing.way_sums import WaySums
+from analysis.auditing.evidence import BudgetRows, Evidence
 from analysis.run_files.logs import scenario_time
 from analysis.tables.summary import DelayBudget
 from record.host_speed import CostScale, HostSpeed
-from record.manifest import ChargedCosts
 from record.time_units import MILLISECOND
 
 _NEAR = 0.001
 """Share by which factors and sums may differ, because times are whole nanoseconds."""
 
 
-def costs_at_rest(evidence: Evidence, ways: WaySums, budget: DelayBudget) -> Iterator[str]:
+def costs_at_rest(evidence: Evidence, rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
     """Costs of a run on real brokers that do not follow from calibration and loops."""
     if evidence.at_rest is UNSET:
         return
-    work = platform = 1.0
-    if evidence.host_speed is not UNSET:
-        yield from _timed_late(evidence, evidence.host_speed)
-        work, platform = _ratios(evidence.host_speed)
-    stated = CostScale() if budget.costs is UNSET else budget.costs
-    for name, used, measured in (("work", stated.work, work), ("platform", stated.platform, platform)):
-        if abs(used - measured) > _NEAR * measured:
-            yield f"{name} is {used:.3f} of the calibration's, by the loops of this host it is {measured:.3f}"
-    yield from _platform(evidence.at_rest, ways, budget, platform / evidence.variant.time_dilation)
+    factors: dict[str, float] = {}
+    for host in evidence.hosts or [""]:
+        speed = evidence.host_speeds.get(host)
+        if speed is not None:
+            yield from _timed_late(evidence, host, speed)
+        work, factors[host] = (1.0, 1.0) if speed is None else _ratios(speed)
+        stated = _stated(budget, host)
+        for name, used, measured in (("work", stated.work, work), ("platform", stated.platform, factors[host])):
+            if abs(used - measured) > _NEAR * measured:
+                yield f"{name} is {used:.3f} of the calibration's, by the loops of {_named(host)} it is {measured:.3f}"
+    yield from _platform(evidence, rows, budget, factors)
 
 
-def _timed_late(evidence: Evidence, speed: HostSpeed) -> Iterator[str]:
+def _named(host: str) -> str:
+    return host or "this host"
+
+
+def _stated(budget: DelayBudget, host: str) -> CostScale:
+    """The factors that the budget states for a host."""
+    if not host:
+        return CostScale() if budget.costs is UNSET else budget.costs
+    return CostScale() if budget.costs_on is UNSET else budget.costs_on.get(host, CostScale())
+
+
+def _timed_late(evidence: Evidence, host: str, speed: HostSpeed) -> Iterator[str]:
     timed = scenario_time(speed.timed, evidence.variant.time_dilation)
     begin = min((phase.start for phase in evidence.variant.phases), default=timed)
     if timed > begin:
-        yield f"the loops of this host were timed {(timed - begin) / 1e9:.1f} s after the variant began"
+        yield f"the loops of {_named(host)} were timed {(timed - begin) / 1e9:.1f} s after the variant began"
 
 
 def _ratios(speed: HostSpeed) -> tuple[float, float]:
@@ -52,18 +64,23 @@ def _ratios(speed: HostSpeed) -> tuple[float, float]:
     return here.interpreter / there.interpreter, calls**0.5
 
 
-def _platform(rest: ChargedCosts, ways: WaySums, budget: DelayBudget, factor: float) -> Iterator[str]:
+def _platform(evidence: Evidence, rows: BudgetRows, budget: DelayBudget, factors: Mapping[str, float]) -> Iterator[str]:
     """A platform that is less than what all ways have at their ends, or more than with all that they may have."""
-    if budget.notifications != ways.notifications or budget.parts.platform_ms is None:
+    rest, ways = evidence.at_rest, rows.ways
+    if rest is UNSET or budget.notifications != ways.notifications or budget.parts.platform_ms is None:
         return
-    to_clients = factor * _mean(rest.notify) / MILLISECOND
-    per_way = (ways.passages / ways.notifications) if ways.notifications else 0.0
-    most = to_clients + factor * (_mean(rest.submit) + per_way * _mean(rest.link)) / MILLISECOND
-    platform = budget.parts.platform_ms
+    scale = 1 / (evidence.variant.time_dilation * ways.notifications * MILLISECOND) if ways.notifications else 0.0
+    to_clients = most = 0.0
+    for row in rows.on_hosts:
+        factor = scale * factors.get(row.host, 1.0)
+        ended = factor * row.ended * _mean(rest.notify)
+        to_clients += ended
+        most += ended + factor * (row.begun * _mean(rest.submit) + row.passed * _mean(rest.link))
+    platform, where = budget.parts.platform_ms, "these hosts" if evidence.hosts else "this host"
     if platform > most * (1 + _NEAR) + _NEAR:
-        yield f"platform is {platform:.3f} ms, at rest these ways take {most:.3f} ms at most on this host"
+        yield f"platform is {platform:.3f} ms, at rest these ways take {most:.3f} ms at most on {where}"
     if platform < to_clients * (1 - _NEAR) - _NEAR:
-        yield f"platform is {platform:.3f} ms, at rest the ways to clients alone take {to_clients:.3f} ms on this host"
+        yield f"platform is {platform:.3f} ms, at rest the ways to clients alone take {to_clients:.3f} ms on {where}"
 
 
 def _mean(times: list[int]) -> float:

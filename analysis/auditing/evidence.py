@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from analysis.auditing.hops.asked import Costs
 from analysis.auditing.hops.readings import HopTally
-from analysis.auditing.way_sums import WaySums
+from analysis.auditing.way_sums import WaysOnHost, WaySums
 from analysis.judging.journeys.causes import Lead
 from analysis.judging.journeys.issued import Issued
 from analysis.reading.log_tally import LogTally
@@ -33,6 +33,7 @@ class BudgetRows:
     over_time: Sequence[BudgetOverTime]
     at_nodes: Sequence[BudgetAtNode]
     ways: WaySums
+    on_hosts: Sequence[WaysOnHost] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,8 @@ class Evidence:
     budget: BudgetRows | None = None
     at_rest: ChargedCosts | UnsetType = UNSET
     """The calibration that explains the delays of a run on real brokers."""
-    host_speed: HostSpeed | UnsetType = UNSET
+    host_speeds: Mapping[str, HostSpeed] = field(default_factory=dict)
+    """The speeds of hosts, by name, which is empty for one that ran all of the run."""
     processors: NodeTimes = field(default_factory=dict)
     """The times for which nodes waited for a processor; empty where they were not sampled."""
     hosts: Sequence[str] = ()

@@ -40,7 +40,7 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
         struck=_struck(number, run, logs),
         processors={} if run.unsampled_hosts(variant.name) else run.processor_times(variant.name),
         stolen=None if sampled is None else sampled.stolen,
-        hosts={} if sampled is None else sampled.hosts,
+        hosts={**run.nodes_on_hosts, **({} if sampled is None else sampled.hosts)},
     )
 
 

@@ -19,7 +19,7 @@ from analysis.auditing.hops.table import Numbers
 from analysis.engines.arrays import elements_of, lengths_of, numbers_of
 from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, PublishingColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
-from analysis.reading.event_table import NOBODY
+from analysis.reading.event_table import NOBODY, Truths
 from analysis.tables.totals import Rows, Sum, Tally
 from record.time_units import SECOND
 from topology.link_properties import JitterDistribution, LinkProperties
@@ -46,10 +46,22 @@ class WaySums(msgspec.Struct):
     """The least that the links on their ways can have taken together, as asked."""
     links_most: Sum = 0
     """The most: no more than passed between the turns at their ends, unless a fault made a link quicker than asked."""
-    passages: Sum = 0
-    """Links on their ways, all together."""
     contention_most: Sum = 0
     """The most that waits of nodes on their ways can have added to them."""
+
+
+class WaysOnHost(msgspec.Struct):
+    """The stretches of such ways at brokers of one host."""
+
+    variant: int
+    host: str
+    """Empty where one host had all of the run."""
+    begun: Sum = 0
+    """Ways that began at them."""
+    passed: Sum = 0
+    """Passages over links to them."""
+    ended: Sum = 0
+    """Ways that ended at them."""
 
 
 @dataclass(slots=True)
@@ -57,6 +69,7 @@ class WayTally(Tally):
     """The sums of some buckets of publications."""
 
     ways: Rows[WaySums] = field(default_factory=partial(Rows, WaySums))
+    on_hosts: Rows[WaysOnHost] = field(default_factory=partial(Rows, WaysOnHost))
 
 
 @dataclass(frozen=True)
@@ -72,7 +85,7 @@ class WaySumStage:
         for number, asked in enumerate(self.variants):
             arrivals, notices, published = _ways_of(number, parts)
             if asked.whole_log and len(notices):
-                _Followed(asked, self.nodes, arrivals, notices, published).add(tally.ways.of(number))
+                _Followed(asked, self.nodes, arrivals, notices, published).add(tally, number)
         return tally
 
 
@@ -107,6 +120,16 @@ def _counts(parts: pa.Table, name: str, columns: int) -> Numbers:
     return lengths_of(parts.column(name)).astype(np.int64) // columns
 
 
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Brokers at which ways were, equally far from their ends."""
+
+    brokers: Numbers
+    ways: Numbers
+    onward: Truths
+    """True where the message had come over a link."""
+
+
 class _Followed:
     """Ways followed from clients back to publishers' brokers, all at once, hop by hop."""
 
@@ -119,12 +142,12 @@ class _Followed:
         self._publishers = published[:, PublishingColumn.PUBLISHER]
         self._begin, self._end = published[:, PublishingColumn.INTENDED], notices[:, NoticeColumn.NOTIFIED]
         self._least, self._most = np.zeros(len(notices)), np.zeros(len(notices))
-        self._waited, self._passages = (np.zeros(len(notices), dtype=np.int64) for _ in range(2))
+        self._waited = np.zeros(len(notices), dtype=np.int64)
         self._known = np.ones(len(notices), dtype=np.bool_)
 
-    def add(self, sums: WaySums) -> None:
-        """Adds the ways over links that the overlay had at the start."""
-        notices = self._notices
+    def add(self, tally: WayTally, number: int) -> None:
+        """Adds the ways of a variant over links that the overlay had at the start."""
+        notices, steps = self._notices, list[_Steps]()
         self._wait(self._publishers, np.arange(len(notices)))
         followed, at = np.arange(len(notices)), notices[:, NoticeColumn.ARRIVAL]
         for broker, own in _places(self._arrivals[at, ArrivalColumn.BROKER]):
@@ -134,15 +157,27 @@ class _Followed:
             self._wait(here[:, ArrivalColumn.BROKER], followed)
             before = here[:, ArrivalColumn.BEFORE]
             onward = before != NO_ARRIVAL
+            steps.append(_Steps(here[:, ArrivalColumn.BROKER], followed, onward))
             followed, at, here = followed[onward], before[onward], here[onward]
             self._pass(self._arrivals[at], here, followed)
-        known, delay = self._known, self._end - self._begin
+        known, delay, sums = self._known, self._end - self._begin, tally.ways.of(number)
+        self._count_on_hosts(steps, tally.on_hosts, number)
         sums.notifications += int(known.sum())
         sums.delay += int(delay[known].sum())
         sums.links_least += _whole(self._least[known].sum())
         sums.links_most += _whole(self._most[known].sum())
-        sums.passages += int(self._passages[known].sum())
         sums.contention_most += int(np.minimum(self._waited, np.maximum(delay, 0))[known].sum())
+
+    def _count_on_hosts(self, steps: Sequence[_Steps], rows: Rows[WaysOnHost], variant: int) -> None:
+        """Counts the stretches of ways at brokers, of which `steps` are given from the clients back."""
+        for depth, step in enumerate(steps):
+            known = self._known[step.ways]
+            for broker, places in _places(step.brokers[known]):
+                onward = int(step.onward[known][places].sum())
+                row = rows.of(variant, self._asked.hosts.get(self._nodes[broker], ""))
+                row.ended += len(places) if depth == 0 else 0
+                row.passed += onward
+                row.begun += len(places) - onward
 
     def _wait(self, nodes: Numbers, ways: Numbers) -> None:
         """Counts what each node can have added to a way by waiting."""
@@ -181,7 +216,6 @@ class _Followed:
             )
             self._least[ways[own]] += np.where(quick, 0.0, least)
             self._most[ways[own]] += passed
-        self._passages[ways] += 1
 
 
 def _places(numbers: Numbers) -> Iterator[tuple[int, Numbers]]:

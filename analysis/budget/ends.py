@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.auditing.hops.table import Numbers
+from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.parts import Part
 from analysis.budget.replay.rows import handling
 from analysis.budget.shares import Cut, NodeShare
@@ -32,7 +33,7 @@ class Publishings:
     """True while a fault was on the broker."""
 
 
-def from_publisher(made: Publishings, variant: BudgetedVariant, waits: Waits) -> tuple[Cut, Numbers]:
+def from_publisher(made: Publishings, variant: BudgetedVariant, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
     """From the intended time to the turn at the publisher's broker; and the rows of `PublishingColumn` after the
     publications' own."""
     cut = Cut.of(len(made.turn))
@@ -41,7 +42,8 @@ def from_publisher(made: Publishings, variant: BudgetedVariant, waits: Waits) ->
     earlier = waits.of(likely, made.broker, made.published, begun)
     own = made.turn - begun
     parts[:, Part.WORK] = made.cost
-    parts[:, Part.PLATFORM] = variant.rest.submit.beyond(begun - made.published)
+    latency = rest.submit(made.broker)
+    parts[:, Part.PLATFORM] = latency.beyond(begun - made.published)
     stopped = waits.stopped(made.broker, begun, made.turn)
     service = variant.served(own - made.cost - parts[:, Part.PLATFORM] - stopped)
     late = made.published - made.intended
@@ -67,7 +69,7 @@ def from_publisher(made: Publishings, variant: BudgetedVariant, waits: Waits) ->
     cut.shares.append(NodeShare(made.broker, earlier + by_broker, parts[:, Part.UNEXPLAINED] - of_driver))
     platform = parts[:, Part.PLATFORM] + beyond - by_broker - by_driver
     platform -= np.minimum(np.maximum(platform, 0), stopped)
-    ready, own = handling(begun - made.published, platform, made.cost + service, variant.rest.submit, variant)
+    ready, own = handling(begun - made.published, platform, made.cost + service, latency, variant)
     return cut, np.column_stack((made.intended, ready + faulty, own))
 
 
@@ -91,7 +93,7 @@ class Stays:
         return done, done - self.turn - waited - quota, waited, quota
 
 
-def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, waits: Waits) -> Cut:
+def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, rest: NodesAtRest, waits: Waits) -> Cut:
     """From the turn to the output queue.
 
     What passes beyond the router's time is the broker's work, up to a handling at rest, or else the router held it
@@ -103,7 +105,7 @@ def inside_of_brokers(stays: Stays, struck: Truths, variant: BudgetedVariant, wa
     held = stays.end - done
     rest_waited = waits.of(likely, stays.broker, done, stays.end)
     left = np.maximum(held - rest_waited, 0)
-    at_rest = 0 if variant.simulated else variant.rest.handling
+    at_rest = np.zeros_like(held) if variant.simulated else rest.handling(stays.broker)
     stopped = np.minimum(waits.stopped(stays.broker, done, stays.end), left)
     stopped[struck] = 0
     left -= stopped
@@ -129,14 +131,15 @@ class Tellings:
     """True while a fault was on the broker."""
 
 
-def to_client(told: Tellings, variant: BudgetedVariant, waits: Waits) -> tuple[Cut, Numbers]:
+def to_client(told: Tellings, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
     """From the turn at the last broker to the client; and the time for it without contention."""
     stays, driver = told.stays, told.driver
     cut = Cut.of(len(stays.turn))
     parts = cut.parts
     done, work, waited, quota = stays.routed(waits)
     parts[:, Part.WORK] = work
-    parts[:, Part.PLATFORM] = variant.rest.notify.beyond(np.zeros_like(done))
+    latency = rest.notify(stays.broker)
+    parts[:, Part.PLATFORM] = latency.beyond(np.zeros_like(done))
     gone = np.clip(told.left, done, np.maximum(done, stays.end))
     held_waiting = waits.of(likely, stays.broker, done, gone)
     held = quota + gone - done - held_waiting
@@ -145,14 +148,14 @@ def to_client(told: Tellings, variant: BudgetedVariant, waits: Waits) -> tuple[C
     faulty = np.where(told.struck, np.maximum(beyond, 0), by_quota)
     parts[:, Part.WAITING_AT_BROKERS] = held + faulty
     beyond -= faulty
-    rest = np.maximum(beyond, 0)
-    by_driver = np.minimum(rest, waits.of(at_most, driver, gone, stays.end))
-    rest -= by_driver
-    by_broker = np.minimum(rest, waits.of(at_most, stays.broker, gone, np.minimum(gone + rest, stays.end)))
+    left = np.maximum(beyond, 0)
+    by_driver = np.minimum(left, waits.of(at_most, driver, gone, stays.end))
+    left -= by_driver
+    by_broker = np.minimum(left, waits.of(at_most, stays.broker, gone, np.minimum(gone + left, stays.end)))
     at_broker = waited + held_waiting + by_broker
     parts[:, Part.CONTENTION] = at_broker + by_driver
     parts[:, Part.UNEXPLAINED] = beyond - by_driver - by_broker
     cut.shares.append(NodeShare(driver, by_driver, parts[:, Part.UNEXPLAINED]))
     cut.shares.append(NodeShare(stays.broker, at_broker, np.zeros_like(done)))
-    platform = variant.rest.notify.plausible(parts[:, Part.PLATFORM] + beyond - by_driver - by_broker)
+    platform = latency.plausible(parts[:, Part.PLATFORM] + beyond - by_driver - by_broker)
     return cut, work + held + faulty + platform

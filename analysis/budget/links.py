@@ -69,7 +69,7 @@ class Range:
         may_be = (took <= self.longest) & ~np.isinf(self.longest)
         return np.where(may_be, np.maximum(took - _whole(self.delay + self.through), 0), 0)
 
-    def explained(self, took: Numbers, quickest: int) -> Numbers:
+    def explained(self, took: Numbers, quickest: Numbers) -> Numbers:
         """The part of what each took that the link explains. The platform was at most `quickest` quicker than its mean.
 
         It is more than a message took that was quicker than the link can be. Where more passed than can be, the jitter
@@ -92,8 +92,7 @@ def _whole(times: NDArray[np.float64]) -> Numbers:
 def ranges_of(sent: Records, variant: BudgetedVariant, nodes: Sequence[str]) -> tuple[Range, Truths]:
     """The times of all messages, in the order of directions and times, and True for those over links that the overlay
     had at the start: of others it is not known what was asked for."""
-    asked, latency = variant.asked, variant.before_arrival
-    _, mean, slowest = latency.bounds
+    asked = variant.asked
     known = np.zeros(len(sent), dtype=np.bool_)
     shortest, longest, share = (np.zeros(len(sent)) for _ in range(3))
     delays, through, serialised, behind = (np.zeros(len(sent)) for _ in range(4))
@@ -102,7 +101,8 @@ def ranges_of(sent: Records, variant: BudgetedVariant, nodes: Sequence[str]) -> 
         properties = asked.links.get((source, target))
         if properties is None:
             continue
-        opposite = asked.links.get((target, source), properties)
+        opposite, latency = asked.links.get((target, source), properties), variant.before_arrival(target)
+        _, mean, slowest = latency.bounds
         least, most = (bound * properties.jitter * SECOND for bound in _FURTHEST[properties.distribution])
         delay = properties.delay * SECOND
         known[places] = True

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from analysis.auditing.hops.asked import Times, untouched
 from analysis.auditing.hops.table import HopTable, Numbers
+from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.links import Range, ranges_of
 from analysis.budget.numbered_nodes import NumberedNodes
 from analysis.budget.parts import PASSAGE, Part, PassageColumn
@@ -92,6 +93,7 @@ class _Variant:
 
     budgeted: BudgetedVariant
     numbered: NumberedNodes
+    rest: NodesAtRest
     waits: Waits
     nodes: Sequence[str]
     kinds: Sequence[str]
@@ -100,7 +102,7 @@ class _Variant:
     def of(cls, variant: BudgetedVariant, nodes: Sequence[str], kinds: Sequence[str]) -> _Variant:
         numbered = NumberedNodes(nodes, variant.asked)
         waits = Waits(variant.asked.processors, numbered.names, variant.asked.time_dilation)
-        return cls(variant, numbered, waits, nodes, kinds)
+        return cls(variant, numbered, NodesAtRest(variant, nodes), waits, nodes, kinds)
 
 
 def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Numbers]]:
@@ -109,7 +111,7 @@ def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Number
     variant, nodes, kinds = of.budgeted, of.nodes, of.kinds
     received = records.take(~records.sent)
     received = received.take(np.lexsort((received.peer, received.time, received.node)))
-    before, cost = earlier_turns(received), costs_of(received, variant, kinds)
+    before, cost = earlier_turns(received), costs_of(received, variant, of.rest, kinds)
     publications = received.is_kind(_PUBLISH, kinds)
     from_clients = publications & (received.peer == NOBODY)
     clients = np.zeros((int(from_clients.sum()), PASSAGE), dtype=np.int64)
@@ -141,7 +143,9 @@ def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Number
         struck = struck_on_link.during(left, came.time)
         times = ranges.take(here).quicker(struck_itself.during(left, came.time))
         relays = of.numbered.relays(left.node, came.node)
-        cut = _Cut(variant, of.waits, relays, left, free[here], times, came, before[there], cost[there], struck)
+        cut = _Cut(
+            variant, of.rest, of.waits, relays, left, free[here], times, came, before[there], cost[there], struck
+        )
         passed, of_replay = cut.rows()
         rows.append(passed[publications[there]] if variant.replayed else passed)
         hops.append(of_replay)
@@ -177,6 +181,7 @@ class _Cut:
     """Passages over links, each cut into its parts."""
 
     variant: BudgetedVariant
+    rest: NodesAtRest
     waits: Waits
     relays: Sequence[Numbers]
     """The relays on the way, in its order."""
@@ -217,7 +222,7 @@ class _Cut:
         # 5: service, work and platform as at rest, and what is beyond
         own = turn - begun
         parts[:, Part.WORK] = self.cost
-        parts[:, Part.PLATFORM] = self.variant.rest.link.beyond(begun - due)
+        parts[:, Part.PLATFORM] = self.rest.link(received.node).beyond(begun - due)
         served = own - self.cost - parts[:, Part.PLATFORM] - waits.stopped(received.node, begun, turn)
         service = self.variant.served(served)
         beyond = own - self.cost - parts[:, Part.PLATFORM] - service
@@ -257,6 +262,7 @@ class _Cut:
         beyond_own -= np.minimum(np.maximum(beyond_own, 0), waits.stopped(received.node, begun, turn))
         passed = Passed(
             variant=self.variant,
+            rest=self.rest,
             waits=waits,
             sent=sent,
             free=self.free,
@@ -277,10 +283,9 @@ class _Cut:
         """The time of each on its link, as is likely beside the latency and the work that are ahead of a real broker's
         logged arrival. Waiting of the receiver or a relay is no jitter."""
         written, arrived = self.sent.link_time, self.received.link_time
-        latency = self.variant.before_arrival
-        quickest, mean, _ = latency.bounds
+        quickest, mean, _ = self.rest.before_arrival(self.received.node).bounds
         took = arrived - written
-        if latency.times:
+        if not self.variant.simulated and self.variant.modelled:
             took -= mean + np.maximum(self.cost - (self.received.time - arrived), 0)
         late = self.ranges.late(took)
         some = np.flatnonzero(late)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.auditing.hops.table import Numbers
+from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.variant import BudgetedVariant
 from analysis.reading.event_table import NOBODY, Truths
 from analysis.reading.hop_events import HopColumn, HopPlace
@@ -113,22 +114,22 @@ def earlier_turns(received: Records) -> Numbers:
     return _last_of_former_group(np.diff(received.node) == 0, received.time, received.time)
 
 
-def costs_of(received: Records, variant: BudgetedVariant, kinds: Sequence[str]) -> Numbers:
+def costs_of(received: Records, variant: BudgetedVariant, rest: NodesAtRest, kinds: Sequence[str]) -> Numbers:
     """Work before the turn of each message, of records in the order of receivers, turns and sources.
 
     A simulated broker handles a frame as a whole, or a message at a time where these take a service time. A real one
     takes a frame in, and then its messages one by one; what the router takes comes after the turn.
     """
-    rest = variant.rest
-    work = np.array([rest.work.get(kind, 0) for kind in kinds], dtype=np.int64)[received.kind]
+    work = rest.work(received.node, received.kind, kinds)
     if not len(work) or (variant.simulated and variant.service):
         return work
+    frame = rest.frame(received.node)
     divided = (np.diff(received.node) != 0) | (np.diff(received.peer) != 0)
     if not variant.simulated:
         begins = np.concatenate(([True], divided | (np.diff(received.link_time) != 0)))
-        return np.asarray(np.maximum(work + np.where(begins, rest.frame, 0) - received.duration, 0))
+        return np.asarray(np.maximum(work + np.where(begins, frame, 0) - received.duration, 0))
     begins = np.concatenate(([True], divided | (np.diff(received.time) != 0)))
-    return np.asarray((rest.frame + np.add.reduceat(work, np.flatnonzero(begins)))[np.cumsum(begins) - 1])
+    return np.asarray(frame + np.add.reduceat(work, np.flatnonzero(begins))[np.cumsum(begins) - 1])
 
 
 def keys_over_links(message: Numbers, source: Numbers, target: Numbers, nodes: int) -> Numbers:

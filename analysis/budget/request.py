@@ -7,8 +7,8 @@ from msgspec import UNSET, UnsetType
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.request import service_time_of
 from analysis.budget.variant import AtRest, BudgetedVariant, Latency
-from record.host_speed import CostScale
-from record.manifest import ChargedCosts, Manifest
+from record.host_speed import CostScale, HostSpeed
+from record.manifest import ChargedCosts, Manifest, VariantRecord
 from record.service_time import ServiceTime
 
 
@@ -18,7 +18,8 @@ def budgeted(manifest: Manifest, number: int, asked: AskedVariant) -> BudgetedVa
     charged = manifest.at_rest if manifest.calibration is UNSET else manifest.calibration
     return BudgetedVariant(
         asked=asked,
-        rest=AtRest() if charged is UNSET else at_rest(charged, _scale(manifest), variant.time_dilation),
+        rest=_rest(charged, manifest.speeds.get("", UNSET), variant),
+        rest_on={host.name: _rest(charged, host.speed, variant) for host in manifest.hosts},
         service=service_time_of(manifest, variant) or ServiceTime(),
         modelled=charged is not UNSET,
         simulated=manifest.calibration is not UNSET,
@@ -26,8 +27,11 @@ def budgeted(manifest: Manifest, number: int, asked: AskedVariant) -> BudgetedVa
     )
 
 
-def _scale(manifest: Manifest) -> CostScale | UnsetType:
-    return UNSET if manifest.host_speed is UNSET else manifest.host_speed.scale
+def _rest(charged: ChargedCosts | UnsetType, speed: HostSpeed | UnsetType, variant: VariantRecord) -> AtRest:
+    """The costs of a variant on a host of some speed."""
+    if charged is UNSET:
+        return AtRest()
+    return at_rest(charged, UNSET if speed is UNSET else speed.scale, variant.time_dilation)
 
 
 def at_rest(charged: ChargedCosts, scale: CostScale | UnsetType, dilation: float) -> AtRest:

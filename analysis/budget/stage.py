@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from analysis.auditing.hops.asked import untouched
 from analysis.auditing.hops.table import Numbers
+from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.ends import Publishings, Stays, Tellings, from_publisher, inside_of_brokers, to_client
 from analysis.budget.joining import JoinedWays, joined
 from analysis.budget.numbered_nodes import NumberedNodes
@@ -128,31 +129,33 @@ class _Budget:
         arrivals, before = self.ways.arrivals, self.ways.arrivals[:, ArrivalColumn.BEFORE]
         asked = self.variant.asked
         waits = Waits(asked.processors, self.nodes.names, asked.time_dilation)
+        rest = NodesAtRest(self.variant, self.nodes.names)
         ended = self.notices[:, NoticeColumn.ARRIVAL]
         weights = np.bincount(ended, minlength=len(arrivals))
         for level in reversed(self.levels[1:]):
             np.add.at(weights, before[level], weights[level])
         sums = np.zeros((len(arrivals), PARTS), dtype=np.int64)
         first = self.levels[0][self.ways.known[self.levels[0]]]
-        made, come = self._from_publishers(first, waits)
+        made, come = self._from_publishers(first, rest, waits)
         sums[first] = made.parts
         self.totals.add(made, weights[first])
         onward = np.flatnonzero((before != NO_ARRIVAL) & (weights > 0))
         passed = self._passed(self.ways.passages[onward])
         stays = self._stays(before[onward], self.ways.passages[onward, PassageColumn.BEGIN])
-        stayed = inside_of_brokers(stays, self._struck(stays.broker, stays.turn, stays.end), self.variant, waits)
+        struck = self._struck(stays.broker, stays.turn, stays.end)
+        stayed = inside_of_brokers(stays, struck, self.variant, rest, waits)
         for cut in (passed, stayed):
             sums[onward] += cut.parts
             self.totals.add(cut, weights[onward])
         for level in self.levels[1:]:
             sums[level] += sums[before[level]]
-        told, rest = to_client(self._tellings(), self.variant, waits)
+        told, remaining = to_client(self._tellings(), rest, waits)
         self.totals.add(told, np.ones(len(ended), dtype=np.int64))
         intended = self.ways.made(self.notices, PublishingColumn.INTENDED)
         return _Parts(
             sums[ended] + told.parts,
             np.column_stack((*self._turns(first), come)),
-            np.column_stack((*self._turns(ended), rest, intended)),
+            np.column_stack((*self._turns(ended), remaining, intended)),
         )
 
     def _turns(self, arrivals: Numbers) -> tuple[Numbers, Numbers, Numbers]:
@@ -171,7 +174,7 @@ class _Budget:
         struck = self._struck(last.broker, last.turn, last.end)
         return Tellings(last, self.notices[:, NoticeColumn.LEFT], drivers, struck)
 
-    def _from_publishers(self, first: Numbers, waits: Waits) -> tuple[Cut, Numbers]:
+    def _from_publishers(self, first: Numbers, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
         """The ways to the publishers' brokers."""
         arrivals, passages = self.ways.arrivals[first], self.ways.passages[first]
         made = self.ways.publishings[arrivals[:, ArrivalColumn.PUBLISHING]]
@@ -189,6 +192,7 @@ class _Budget:
                 self._struck(broker, published, turn),
             ),
             self.variant,
+            rest,
             waits,
         )
 

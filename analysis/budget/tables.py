@@ -12,6 +12,7 @@ from analysis.budget.variant import BudgetedVariant
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime, DelayParts
 from analysis.tables.histogram import lower_ms
 from analysis.tables.summary import DelayBudget
+from record.host_speed import CostScale
 from record.time_units import MILLISECOND
 
 
@@ -75,7 +76,12 @@ class BudgetTables:
             unexplained_at=_most(nodes, [node.unexplained_absolute_ms for node in nodes]),
             stolen_at_most_ms=self._stolen(sums),
             costs=self.variants[variant].rest.scale,
+            costs_on=self._costs_on(variant),
         )
+
+    def _costs_on(self, variant: int) -> dict[str, CostScale] | UnsetType:
+        scales = {host: rest.scale for host, rest in self.variants[variant].rest_on.items()}
+        return {host: scale for host, scale in scales.items() if scale is not UNSET} or UNSET
 
     def _of(self, grouping: Grouping) -> Iterator[Sums]:
         return (sums for sums in self.tally.sums if sums.grouping is grouping)

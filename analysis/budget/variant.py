@@ -83,6 +83,8 @@ class BudgetedVariant:
 
     asked: AskedVariant
     rest: AtRest = AtRest()
+    rest_on: Mapping[str, AtRest] = field(default_factory=dict)
+    """The costs at rest on each of several hosts, by its name; empty where one host had all of the run."""
     service: ServiceTime = ServiceTime()  # noqa: RUF009 - immutable
     modelled: bool = True
     """False without a calibration, so that `rest` is nothing."""
@@ -100,11 +102,14 @@ class BudgetedVariant:
         """True where a replay without contention can differ from what was measured."""
         return self.modelled and not self.simulated and self.asked.whole_log and bool(self.asked.processors)
 
-    @property
-    def before_arrival(self) -> Latency:
+    def rest_of(self, node: str) -> AtRest:
+        """The costs at rest of a node: those of its host."""
+        return self.rest_on.get(self.asked.hosts.get(node, ""), self.rest)
+
+    def before_arrival(self, broker: str) -> Latency:
         """The latency between the end of a link and the logged arrival: real brokers log that when their event loop has
         the message, and simulated ones when the link is through."""
-        return Latency() if self.simulated else self.rest.link
+        return Latency() if self.simulated else self.rest_of(broker).link
 
     @property
     def draws_service(self) -> bool:

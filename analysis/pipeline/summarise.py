@@ -118,7 +118,7 @@ class _Budgets:
     def __init__(self, findings: Findings) -> None:
         tables = findings.budget
         self._tables = tables.by_delay(), tables.over_time(), tables.at_nodes()
-        self._ways = findings.ways.ways
+        self._ways = findings.ways
 
     def of(self, number: int, name: str, delay: Delay) -> BudgetRows:
         """The rows of one variant."""
@@ -128,7 +128,8 @@ class _Budgets:
             by_delay=_of(name, by_delay),
             over_time=_of(name, over_time),
             at_nodes=_of(name, at_nodes),
-            ways=self._ways.of(number),
+            ways=self._ways.ways.of(number),
+            on_hosts=[row for row in self._ways.on_hosts if row.variant == number],
         )
 
 
@@ -145,7 +146,7 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
         hops=findings.hops,
         budget=budget,
         at_rest=run.manifest.at_rest,
-        host_speed=run.manifest.host_speed,
+        host_speeds=run.manifest.speeds,
         processors=run.processor_times(variant.name),
         hosts=[host.name for host in run.manifest.hosts],
         unsampled=run.unsampled_hosts(variant.name),

@@ -102,6 +102,12 @@ class RunDirectory:
         return {log: HostClock(host.offsets) for host in self.manifest.hosts if host.offsets for log in host.logs}
 
     @cached_property
+    def nodes_on_hosts(self) -> Mapping[str, str]:
+        """The host of each node by the files of logs; a broker that was on several, in different variants, is on one of
+        them here, and the samplers know better. Empty where one host had all of the run."""
+        return {node_of(log): host.name for host in self.manifest.hosts for log in host.logs}
+
+    @cached_property
     def sampled(self) -> Mapping[str, SampledVariant]:
         """Counts of the samplers of processors, by variant; none of variants that were not sampled.
 

@@ -241,7 +241,9 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
     least is nothing, because steal is known of the host alone. Not set where it was not sampled."""
     costs: CostScale | msgspec.UnsetType = msgspec.UNSET
     """The factors of the calibration's costs in work and platform, by the speed of the run's host. Not set where that
-    is not known, and in simulated runs."""
+    is not known, in simulated runs, and where several hosts shared the run."""
+    costs_on: dict[str, CostScale] | msgspec.UnsetType = msgspec.UNSET
+    """These factors for each of several hosts whose speed is known, by its name; not set without any."""
 
     def in_words(self, of: int) -> str:
         """The parts as a line, given the number of all first notifications."""
@@ -250,8 +252,14 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
         stolen = 0.0 if self.stolen_at_most_ms is msgspec.UNSET else self.stolen_at_most_ms
         matters = stolen >= _STEAL_SHOWN_FROM * self.parts.delay_ms > 0
         steal = f" (of the last two, the hypervisor stole {stolen:.1f} at most)" if matters else ""
-        costs = "" if self.costs is msgspec.UNSET else f"; work and platform {self.costs.in_words()}"
+        costs = f"; work and platform {costs}" if (costs := self.costs_in_words()) else ""
         return f"delay {self.parts.in_words()}{steal}{most}{known}{costs}"
+
+    def costs_in_words(self) -> str:
+        """The factors of costs, by host where there are several; empty where no speed is known."""
+        if self.costs_on is not msgspec.UNSET:
+            return ", ".join(f"on {host} {scale.in_words()}" for host, scale in self.costs_on.items())
+        return "" if self.costs is msgspec.UNSET else self.costs.in_words()
 
 
 class KindMessages(msgspec.Struct, frozen=True, kw_only=True):

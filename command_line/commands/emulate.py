@@ -128,7 +128,7 @@ def _runner_on_hosts(
     inventory: Path, request: EmulationRequest, costs: Calibration, console: Console
 ) -> Callable[[Plan], RunOutcome]:
     """Loads Ansible only where it is used."""
-    from command_line.commands.hosts import room_of  # noqa: PLC0415
+    from command_line.commands.hosts import shared_host  # noqa: PLC0415
     from emulation.multi_host.inventory import read_hosts  # noqa: PLC0415
     from emulation.multi_host.run import HostsRequest, emulate_on_hosts  # noqa: PLC0415
 
@@ -146,7 +146,8 @@ def _runner_on_hosts(
     def run(plan: Plan) -> RunOutcome:
         if plan.scenario.time_dilation == AUTO:
             fewest = min(len(variant.overlay.brokers) for variant in plan.variants)
-            rehearsing = Rehearsing(costs, room_of(inventory, fewest), deployed(deploy), sayer(console))
+            room, loops = shared_host(inventory, fewest)
+            rehearsing = Rehearsing(costs.on(loops), room, deployed(deploy), sayer(console))
             plan = with_dilation(plan, rehearsing.choose([plan]))
         console.print(f"run      {plan.run_id}", markup=False, soft_wrap=True)
         return deploy(plan, request.out, request.engine.begin)

@@ -23,6 +23,7 @@ from emulation.multi_host.run import check_variables, clean_variables, examined
 from emulation.run.interrupt import Interrupt, Interrupted
 from emulation.upkeep.clean import clean
 from record.exit_codes import ExitCode
+from record.host_speed import LoopTimes, slowest_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,10 @@ def check_hosts(inventory: Path) -> ExitCode:
         return _check(stage)
 
 
-def room_of(inventory: Path, most: int) -> Host:
-    """The room of the hosts that share an overlay, of which at most so many take part.
+def shared_host(inventory: Path, most: int) -> tuple[Host, LoopTimes]:
+    """The room and the speed of the hosts that share an overlay, of which at most so many take part, as one host.
+
+    Brokers are on all of them, so the slowest one's speed is that of all.
 
     Raises `UserError`s, and `Interrupted` where the user ended it.
     """
@@ -99,7 +102,8 @@ def room_of(inventory: Path, most: int) -> Host:
             facts = examined(stage.play("check.yml", check_variables(stage.hosts, stage.hosts.members)))
         except PlayCancelledError as error:
             raise Interrupted from error
-        return shared_by([facts[member.name].room for member in stage.hosts.members[:most]])
+        found = [facts[member.name] for member in stage.hosts.members[:most]]
+        return shared_by([host.room for host in found]), slowest_of(host.loops for host in found)
 
 
 def clean_hosts(inventory: Path) -> ExitCode:

@@ -6,7 +6,6 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-from msgspec import UNSET
 from rich.console import Console
 from rich.markup import escape
 
@@ -27,6 +26,7 @@ from emulation.run.progress import display
 from emulation.simulation.twin import simulate_twin
 from record.fidelity import FidelityVerdict
 from record.files import TWIN, TWIN_COMPARISON
+from record.host_speed import mean_of
 
 _INTERRUPTED = "twin interrupted and removed; the results of the run itself are complete"
 
@@ -36,9 +36,10 @@ def make_twin(
 ) -> bool:
     """Simulates the twin of an analysed run, whose `twin_plan` is given, by a calibration's costs on that host, and
     shows both; False when the user interrupts it. Raises `UserError`s."""
-    speed = read_manifest(run).host_speed
-    costs = calibration if speed is UNSET else calibration.on(speed.here)
-    console.print("\nsimulating the twin, in virtual time")
+    speeds = [speed.here for speed in read_manifest(run).speeds.values()]
+    costs = calibration.on(mean_of(speeds)) if speeds else calibration
+    shared = ", with the mean costs of brokers on the run's hosts" if len(speeds) > 1 else ""
+    console.print(f"\nsimulating the twin, in virtual time{shared}")
     try:
         with Interrupt() as interrupt:
             show = partial(display, console=console)

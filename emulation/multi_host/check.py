@@ -15,12 +15,14 @@ from collections.abc import Sequence
 import msgspec
 
 from emulation.host.docker_host import docker_client, find_image
+from emulation.host.reference_loops import loop_times
 from emulation.host.room import Host, this_host
 from emulation.network.drivers import usable_drivers
 from emulation.network.host_tunnels import require_route
 from emulation.network.model import NetworkError
 from emulation.runtimes.ladder import AUTO
 from record.errors import BadInputError, HostError
+from record.host_speed import LoopTimes
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +40,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The obstacles to reaching other hosts."""
     room: Host
     """The processors, and the memory that is left."""
+    loops: LoopTimes
+    """Its speed, by which the run is planned; a run's own is timed on each host when it begins there."""
 
     @property
     def obstacles(self) -> list[str]:
@@ -55,6 +59,7 @@ def examine(address: str, echo_port: int, vxlan_port: int, others: Sequence[str]
         address=_address(address, echo_port),
         ways=[obstacle for other in others if (obstacle := _route(other))],
         room=this_host(),
+        loops=loop_times(),
     )
 
 

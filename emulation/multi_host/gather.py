@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from emulation.host.archives import unpack_archive
 from emulation.host.run_paths import RunPaths
@@ -20,6 +21,7 @@ from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, Sample, VariantFidelity, check_on, worst
 from record.figures import JUDGED_LATER
 from record.files import LOGS, PROCESSORS, log_file, log_files, processors_of
+from record.host_speed import HostSpeed
 from record.manifest import HostRecord, Manifest, PhaseName, PhaseRecord, VariantRecord
 
 HOSTS = "hosts"
@@ -89,6 +91,7 @@ def gather(paths: RunPaths, members: Sequence[Member], record: Manifest, defect:
 def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord:
     """Moves a host's logs and its file of processors to the run's; returns the host's record for the run's manifest."""
     (host,) = record.hosts
+    host.speed = _by_the_runs_clock(record.host_speed, host)
     for log in log_files(own / LOGS):
         # A broker may run on several hosts, in variants with different overlays.
         target = paths.logs / log.name
@@ -102,23 +105,30 @@ def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord
     return host
 
 
+def _by_the_runs_clock(speed: HostSpeed | UnsetType, host: HostRecord) -> HostSpeed | UnsetType:
+    """The speed of a host, with the time by the run's clock at which its loops had been timed."""
+    if speed is UNSET or not host.offsets:
+        return speed
+    return msgspec.structs.replace(speed, timed=speed.timed + host.offsets[0].offset)
+
+
 def _variant(variant: VariantRecord, records: Mapping[str, Manifest]) -> VariantRecord:
     everywhere = [found for record in records.values() for found in record.variants if found.name == variant.name]
-    remaining = [found.remaining_state for found in everywhere if found.remaining_state is not msgspec.UNSET]
+    remaining = [found.remaining_state for found in everywhere if found.remaining_state is not UNSET]
     drivers = [name for found in everywhere for name in found.drivers or ()]
     event_logs = [name for found in everywhere for name in found.event_logs or ()]
     unsettled = sorted({broker for found in everywhere for broker in found.unsettled or ()})
     return msgspec.structs.replace(
         variant,
         phases=_phases(variant, records),
-        drivers=drivers or msgspec.UNSET,
-        event_logs=event_logs or msgspec.UNSET,
+        drivers=drivers or UNSET,
+        event_logs=event_logs or UNSET,
         undrained=any(found.undrained for found in everywhere),
         interrupted=any(found.interrupted for found in everywhere),
-        unsettled=unsettled or msgspec.UNSET,
+        unsettled=unsettled or UNSET,
         remaining_state={broker: rows for of_host in remaining for broker, rows in of_host.items()}
         if remaining
-        else msgspec.UNSET,
+        else UNSET,
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec import UNSET
 
 from analysis.budget.request import at_rest
-from record.host_speed import CostScale, HostSpeed, LoopTimes, scale_between
+from record.host_speed import CostScale, HostSpeed, LoopTimes, mean_of, scale_between, slowest_of
 from record.manifest import ChargedCosts
 
 SLOW = LoopTimes(interpreter=1600, system_calls=3000, loopback=1000)
@@ -24,6 +24,12 @@ def test_work_scales_with_the_interpreter_and_the_platform_with_system_calls_and
     assert (scale.work, scale.platform) == (0.5, 0.5)
     assert HostSpeed(here=SLOW, calibrated=here, timed=0).scale == CostScale(work=2.0, platform=2.0)
     assert scale.in_words() == "0.50 and 0.50 of the calibrated"
+
+
+def test_several_hosts_are_as_one_of_their_slowest_or_their_mean_times() -> None:
+    quick = LoopTimes(interpreter=800, system_calls=5000, loopback=200)
+    assert slowest_of([SLOW, quick]) == LoopTimes(interpreter=1600, system_calls=5000, loopback=1000)
+    assert mean_of(iter([SLOW, quick])) == LoopTimes(interpreter=1200, system_calls=4000, loopback=600)
 
 
 def test_a_loop_that_takes_no_time_is_refused() -> None:

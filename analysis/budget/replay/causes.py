@@ -19,7 +19,7 @@ _JUST_BEFORE = MILLISECOND
 """Nanoseconds in which a router does what a turn makes it do for other messages."""
 
 
-def causes_of(hops: Numbers, waits: Waits, work: int) -> tuple[Numbers, Numbers]:
+def causes_of(hops: Numbers, waits: Waits, work: Numbers) -> tuple[Numbers, Numbers]:
     """The hop whose turn caused each sending, or `NOBODY`, and the time after that turn. That is `work`, or longer by
     what the sender's waiting for a processor does not explain. `hops` are in the order of their turns."""
     entered, sender = hops[:, HopColumn.ENTERED], hops[:, HopColumn.SENDER]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.auditing.hops.table import Numbers
+from analysis.budget.at_rest import LatencyAtNodes, NodesAtRest
 from analysis.budget.links import Range
 from analysis.budget.records import Records
 from analysis.budget.replay.rows import HopColumn, handling
@@ -24,6 +25,7 @@ class Passed:
     """Messages that came over links."""
 
     variant: BudgetedVariant
+    rest: NodesAtRest
     waits: Waits
     sent: Records
     free: Numbers
@@ -50,8 +52,9 @@ class Passed:
     def hops(self) -> Numbers:
         """The rows of `HopColumn`."""
         sent, received, variant = self.sent, self.received, self.variant
+        latency = self.rest.link(received.node)
         waited = self.begun - self.due
-        ready, own = handling(waited, self._worked(waited), self.fixed, variant.rest.link, variant)
+        ready, own = handling(waited, self._worked(waited, latency), self.fixed, latency, variant)
         kept, waited = self._in_queue()
         hops = np.zeros((len(sent), len(HopColumn)), dtype=np.int64)
         for column, numbers in (
@@ -71,9 +74,9 @@ class Passed:
             hops[:, column] = numbers
         return hops
 
-    def _worked(self, waited: Numbers) -> Numbers:
+    def _worked(self, waited: Numbers, latency: LatencyAtNodes) -> Numbers:
         """The time beyond, which is work where the latency was over before: no more of it than the receiver ran."""
-        beyond, (_, _, most) = self.beyond.copy(), self.variant.rest.link.bounds
+        beyond, (_, _, most) = self.beyond.copy(), latency.bounds
         over = np.flatnonzero(waited >= most)
         ran = self.waits.ran(self.received.node[over], self.begun[over], self.received.time[over])
         beyond[over] = np.minimum(beyond[over], ran)
@@ -92,7 +95,7 @@ class Passed:
         long as a handling is the broker's own work, however long it waited besides.
         """
         pace = round(_PACE / self.variant.asked.time_dilation)
-        waited = np.minimum(waited, np.maximum(kept - self.variant.rest.handling, 0))
+        waited = np.minimum(waited, np.maximum(kept - self.rest.handling(self.sent.node), 0))
         return np.where(self.struck, kept, np.minimum(kept - waited, pace))
 
     def _travelling(self, waited: Numbers) -> Numbers:

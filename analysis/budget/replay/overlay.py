@@ -18,6 +18,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from analysis.auditing.hops.table import Numbers
+from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.replay.causes import causes_of
 from analysis.budget.replay.rows import HopColumn
 from analysis.budget.variant import BudgetedVariant
@@ -35,8 +36,10 @@ def replayed(hops: Numbers, variant: BudgetedVariant, nodes: Sequence[str]) -> N
     """The turn of each message in a replay; `UNKNOWN` for those whose cause never comes. `hops` are in the order of
     their turns."""
     asked = variant.asked
-    cause, after = causes_of(hops, Waits(asked.processors, nodes, asked.time_dilation), variant.rest.handling)
-    links = _Links(hops, _in_turn(hops, variant.rest.link.bounds[-1]))
+    rest = NodesAtRest(variant, nodes)
+    work = rest.handling(hops[:, HopColumn.SENDER])
+    cause, after = causes_of(hops, Waits(asked.processors, nodes, asked.time_dilation), work)
+    links = _Links(hops, _in_turn(hops, rest.link(hops[:, HopColumn.BROKER]).bounds[-1]))
     order = np.lexsort((hops[:, HopColumn.TURN], hops[:, HopColumn.ENTERED], cause))
     begins = _plain(np.searchsorted(cause[order], np.arange(len(hops) + 1)))
     effects, delays = _plain(order), _plain(after[order])
@@ -103,7 +106,7 @@ class _Links:
         return due + self._rest[hop]
 
 
-def _in_turn(hops: Numbers, most: int) -> Numbers:
+def _in_turn(hops: Numbers, most: Numbers) -> Numbers:
     """The column `READY`, so much later that messages which were handled behind others were not ready before these.
 
     It stays as it is where that would be later than `most`: contention held the others up, which came before.
@@ -113,5 +116,5 @@ def _in_turn(hops: Numbers, most: int) -> Numbers:
         own = hops[:, HopColumn.BROKER] == broker
         due = hops[own, HopColumn.DUE]
         behind = np.maximum.accumulate(due + ready[own]) - due
-        ready[own] = np.where(behind > most, ready[own], behind)
+        ready[own] = np.where(behind > most[own], ready[own], behind)
     return ready

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.auditing.hops.table import Numbers
-from analysis.budget.variant import BudgetedVariant, Latency
+from analysis.budget.at_rest import LatencyAtNodes
+from analysis.budget.variant import BudgetedVariant
 
 
 class HopColumn(IntEnum):
@@ -75,7 +76,7 @@ REPLAY = pa.schema(
 
 
 def handling(
-    waited: Numbers, beyond: Numbers, fixed: Numbers, latency: Latency, variant: BudgetedVariant
+    waited: Numbers, beyond: Numbers, fixed: Numbers, latency: LatencyAtNodes, variant: BudgetedVariant
 ) -> tuple[Numbers, Numbers]:
     """The columns `READY` and `OWN` of messages that `waited` for earlier work, and then took a `fixed` time for
     themselves and some time `beyond` that.

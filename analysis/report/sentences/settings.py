@@ -60,11 +60,12 @@ def _pace(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _calibration(data: ReportData) -> list[tuple[str, str]]:
-    """Rows of the calibration's origin and of its scale on this host; empty of runs that do not state them."""
-    origin, speed = data.run.calibration_origin, data.run.host_speed
+    """Rows of the calibration's origin and of its scale on each host; empty of runs that do not state them."""
+    origin = data.run.calibration_origin
     rows = [("Calibration", origin)] if origin else []
-    if speed is not UNSET:
-        rows.append(("Its costs", f"work and platform {speed.scale.in_words()}, by loops timed before the run"))
+    for host, speed in data.run.speeds.items():
+        costs = f"Its costs on {host}" if host else "Its costs"
+        rows.append((costs, f"work and platform {speed.scale.in_words()}, by loops timed before the run"))
     return rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace as with_fields
 
 import pytest
@@ -9,8 +10,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from analysis.auditing.cost_audit import costs_at_rest
-from analysis.auditing.evidence import Evidence
-from analysis.auditing.way_sums import WaySums
+from analysis.auditing.evidence import BudgetRows, Evidence
+from analysis.auditing.way_sums import WaysOnHost, WaySums
 from analysis.tables.budget import DelayParts
 from analysis.tables.summary import DelayBudget
 from record.host_speed import CostScale, HostSpeed, LoopTimes
@@ -31,9 +32,23 @@ EVIDENCE = Evidence(
     overlay=Overlay("one", (Broker("B1"),), ()),
     logs=None,  # type: ignore[arg-type]
     at_rest=REST,
-    host_speed=SPEED,
+    host_speeds={"": SPEED},
 )
-WAYS = WaySums(0, notifications=10, passages=20)
+
+
+def rows(on_hosts: Sequence[WaysOnHost]) -> BudgetRows:
+    """Ten ways, which are at brokers of these hosts."""
+    return BudgetRows(
+        delay=None,  # type: ignore[arg-type]
+        by_delay=(),
+        over_time=(),
+        at_nodes=(),
+        ways=WaySums(0, notifications=10),
+        on_hosts=on_hosts,
+    )
+
+
+WAYS = rows([WaysOnHost(0, "", begun=10, passed=20, ended=10)])
 """At rest each way takes 4 + 2 x 2 + 1 = 9 ms on the calibrated host, and half of that here."""
 
 
@@ -84,7 +99,7 @@ def test_a_platform_that_the_ways_cannot_have_is_named(platform: float, sentence
 
 
 def test_loops_that_were_timed_after_the_run_had_begun_are_named() -> None:
-    late = with_fields(EVIDENCE, host_speed=replace(SPEED, timed=4_500_000_000))
+    late = with_fields(EVIDENCE, host_speeds={"": replace(SPEED, timed=4_500_000_000)})
     assert list(costs_at_rest(late, WAYS, budget())) == [
         "the loops of this host were timed 2.5 s after the variant began"
     ]
@@ -94,13 +109,50 @@ def test_loops_that_were_timed_after_the_run_had_begun_are_named() -> None:
 def test_loops_of_a_run_that_was_slower_are_held_against_its_begin_in_the_same_time(timed: int, late: str) -> None:
     """Its phases are in the scenario's time, in which it began at 2 s; for the host, that was at 6 s."""
     variant, speed = replace(EVIDENCE.variant, time_dilation=3.0), replace(SPEED, timed=timed)
-    found = costs_at_rest(with_fields(EVIDENCE, variant=variant, host_speed=speed), WAYS, budget())
+    found = costs_at_rest(with_fields(EVIDENCE, variant=variant, host_speeds={"": speed}), WAYS, budget())
     timed_late = [wrong for wrong in found if "timed" in wrong]
     assert timed_late == ([f"the loops of this host were timed {late}"] if late else [])
 
 
 def test_without_the_speed_of_a_host_costs_are_the_calibrations_in_the_scenarios_time() -> None:
-    dilated = with_fields(EVIDENCE, host_speed=UNSET, variant=VariantRecord(name="base", time_dilation=3.0))
+    dilated = with_fields(EVIDENCE, host_speeds={}, variant=VariantRecord(name="base", time_dilation=3.0))
     assert list(costs_at_rest(dilated, WAYS, budget(platform=3.0, scale=CostScale()))) == []
     (sentence,) = costs_at_rest(dilated, WAYS, budget(platform=3.1, scale=CostScale()))
     assert "3.000 ms at most" in sentence
+
+
+SLOW = replace(SPEED, here=CALIBRATED)
+"""A host as fast as the calibrated one."""
+BOTH = with_fields(EVIDENCE, hosts=["h1", "h2"], host_speeds={"h1": SPEED, "h2": SLOW})
+AT_BOTH = rows([WaysOnHost(0, "h1", begun=10, passed=5), WaysOnHost(0, "h2", passed=15, ended=10)])
+"""Ways begin on the fast host, and most of each is on the other: at rest they take 2 + 0.5 + 3 + 1 ms."""
+SCALES = {"h1": CostScale(work=0.5, platform=0.5), "h2": CostScale()}
+
+
+def of_hosts(platform: float, costs: dict[str, CostScale]) -> DelayBudget:
+    return replace(budget(platform), costs=UNSET, costs_on=costs)
+
+
+def test_each_host_has_the_costs_of_its_own_loops() -> None:
+    assert list(costs_at_rest(BOTH, AT_BOTH, of_hosts(6.5, SCALES))) == []
+
+
+def test_one_hosts_speed_that_was_taken_for_all_is_named() -> None:
+    assert list(costs_at_rest(BOTH, AT_BOTH, of_hosts(5.5, dict.fromkeys(SCALES, SCALES["h1"])))) == [
+        "work is 0.500 of the calibration's, by the loops of h2 it is 1.000",
+        "platform is 0.500 of the calibration's, by the loops of h2 it is 1.000",
+    ]
+
+
+def test_a_platform_at_another_hosts_speed_is_named() -> None:
+    (sentence,) = costs_at_rest(BOTH, AT_BOTH, of_hosts(6.6, SCALES))
+    assert sentence == "platform is 6.600 ms, at rest these ways take 6.500 ms at most on these hosts"
+    (sentence,) = costs_at_rest(BOTH, AT_BOTH, of_hosts(0.9, SCALES))
+    assert sentence == "platform is 0.900 ms, at rest the ways to clients alone take 1.000 ms on these hosts"
+
+
+def test_loops_of_another_host_that_were_timed_late_are_named() -> None:
+    late = {"h1": SPEED, "h2": replace(SLOW, timed=4_500_000_000)}
+    assert list(costs_at_rest(with_fields(BOTH, host_speeds=late), AT_BOTH, of_hosts(6.5, SCALES))) == [
+        "the loops of h2 were timed 2.5 s after the variant began"
+    ]

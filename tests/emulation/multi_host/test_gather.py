@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from emulation.host.run_paths import RunPaths
@@ -10,6 +11,7 @@ from record import manifest
 from record.errors import HostError
 from record.fidelity import Check, Fidelity, FidelityVerdict, LinkCheck, Sample, VariantFidelity
 from record.figures import JUDGED_LATER
+from record.host_speed import HostSpeed, LoopTimes
 from record.manifest import ClockOffset, Host, HostRecord, PhaseName, PhaseRecord, VariantRecord
 from tests.emulation.multi_host.shares import MEMBERS, hand_in
 
@@ -107,6 +109,22 @@ def test_each_host_hands_in_its_own_file_of_processors(paths: RunPaths, tmp_path
     assert [(file.name, file.read_text()) for file in paths.directory.glob("processors*")] == [
         ("processors@h2.jsonl", "of h2")
     ]
+
+
+def test_each_host_hands_in_its_own_speed_by_the_runs_clock(paths: RunPaths, tmp_path: Path) -> None:
+    loops = LoopTimes(interpreter=1, system_calls=1, loopback=1)
+    here = {name: msgspec.structs.replace(loops, interpreter=time) for name, time in (("h1", 2), ("h2", 3))}
+    for number, (name, own) in enumerate(here.items()):
+        speed = HostSpeed(here=own, calibrated=loops, timed=5_000_000_000)
+        of_host = host(name, *([10] if number else []))
+        hand_in(paths, number, manifest.Manifest(run_id=name, hosts=[of_host], host_speed=speed), tmp_path)
+    gather(paths, MEMBERS, manifest.Manifest(run_id="run"))
+    joined = manifest.read(paths.directory)
+    assert joined.host_speed is msgspec.UNSET
+    assert {name: (speed.scale.work, speed.timed) for name, speed in joined.speeds.items()} == {
+        "h1": (2.0, 5_000_000_000),
+        "h2": (3.0, 7_500_000_000),
+    }
 
 
 def test_rows_that_remain_on_any_host_remain_in_the_run(paths: RunPaths, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from emulation.multi_host.check import Facts, common
 from emulation.multi_host.inventory import read_hosts
 from emulation.multi_host.run import require_times_only
 from record.errors import BadInputError, HostError
+from record.host_speed import LoopTimes
 from scenario.faults import Counter, CountReached, FaultSchedule
 from scenario.faults.planning import ScheduledFault
 from scenario.faults.programs import Lift
@@ -62,6 +63,7 @@ def facts(container: str = "", netem: str = "") -> Facts:
         address="",
         ways=[],
         room=Host(2, 8 << 30),
+        loops=LoopTimes(interpreter=1, system_calls=1, loopback=1),
     )
 
 

@@ -27,6 +27,7 @@ from emulation.run.interrupt import Interrupt
 from record import manifest
 from record.errors import HostError
 from record.exit_codes import ExitCode
+from record.host_speed import LoopTimes
 from record.manifest import ChosenDilation, HostRecord, Manifest
 from scenario.loading import load_text
 from tests.emulation.multi_host.shares import MEMBERS, hand_in
@@ -40,7 +41,10 @@ workload:
     - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
 timeline: {join: 1s, run: 1s, drain: 100s, withdraw: 10s}
 """
-FACTS = Facts(links={"userspace": ""}, container="no Docker", vxlan="", address="", ways=[], room=Host(2, 8 << 30))
+FACTS = Facts(
+    links={"userspace": ""}, container="no Docker", vxlan="", address="", ways=[], room=Host(2, 8 << 30),
+    loops=LoopTimes(interpreter=1, system_calls=1, loopback=1),
+)  # fmt: skip
 DEFECT = "broker defect: B2 (protocol tid) failed"
 
 

@@ -94,7 +94,7 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Labo
     (run,) = (path for path in out.iterdir() if not path.name.startswith("."))
 
     record = manifest.read(run)
-    assert [host.name for host in record.hosts] == ["h1", "h2", "h3"]
+    assert [host.name for host in record.hosts] == [*record.speeds] == ["h1", "h2", "h3"]
     for host, ahead in zip(record.hosts[1:], CLOCKS[1:], strict=True):
         assert len(host.offsets) >= 2
         for sample in host.offsets:

@@ -23,7 +23,7 @@ from analysis.budget.waits import Waits
 from analysis.pipeline import summarise
 from analysis.tables.summary import DelayWithoutContention
 from emulation.simulation.links import Direction
-from record.files import LOGS, MANIFEST, PROCESSORS
+from record.files import LOGS, MANIFEST, PROCESSORS, processors_of
 from record.host_speed import CostScale, HostSpeed, LoopTimes
 from record.log import Event
 from record.processors import ProcessorBlock, QuotaBlock
@@ -225,6 +225,45 @@ def _relay_held_up() -> None:
     around(Direction, "arrival", arrival)
 
 
+def _one_hosts_speed_for_all() -> None:
+    """Brokers of the second host have the costs of the first one."""
+
+    def budgeted(original, manifest, number, asked):
+        found = original(manifest, number, asked)
+        return dataclasses.replace(found, rest_on=dict.fromkeys(found.rest_on, found.rest_on["h1"]))
+
+    around(request, "budgeted", budgeted)
+
+
+def _one_hosts_speed_for_all_in_silence() -> None:
+    """The second host's speed is stated, and not used."""
+
+    def budgeted(original, manifest, number, asked):
+        found = original(manifest, number, asked)
+        first, second = found.rest_on["h1"], found.rest_on["h2"]
+        return dataclasses.replace(found, rest_on={"h1": first, "h2": dataclasses.replace(first, scale=second.scale)})
+
+    around(request, "budgeted", budgeted)
+
+
+def _sampled_on_two_hosts(run: Path) -> None:
+    """The files of a run that two hosts shared, of which the second is three times as quick."""
+    _as_on_a_host(run)
+    manifest = json.loads((run / MANIFEST).read_bytes())
+    speed = manifest.pop("host_speed")
+    quick = {loop: time // 3 for loop, time in speed["here"].items()}
+    logs = sorted(log.name for log in (run / LOGS).iterdir())
+    far = [log for log in logs if log[:2] in ("B4", "B5", "B6")]
+    manifest["hosts"] = [
+        {"name": "h1", "speed": speed, "logs": [log for log in logs if log not in far]},
+        {"name": "h2", "speed": speed | {"here": quick}, "logs": far},
+    ]
+    (run / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    for host, brokers in (("h1", ("B1", "B2", "B3")), ("h2", ("B4", "B5", "B6"))):
+        _sampled(run, {broker: _work(run, broker, 1.0) for broker in brokers})
+        (run / PROCESSORS).rename(run / processors_of(host))
+
+
 def _sampled_on_a_host(run: Path) -> None:
     """The sampler's file of a run on a host on which nobody waited for a processor."""
     _as_on_a_host(run)
@@ -259,9 +298,18 @@ BUDGET.add(
 )
 BUDGET.add("the host's speed is fitted", _RUN, _scale_fitted_to_the_run, r"platform is 4\.000 of", _sampled_on_a_host)
 BUDGET.add("costs are fitted in silence", _RUN, _costs_fitted_to_the_run, r"platform is .* at most", _sampled_on_a_host)
+BUDGET.add(
+    "one host's speed is all hosts'", _RUN, _one_hosts_speed_for_all, r"by the loops of h2 it is 0\.333",
+    _sampled_on_two_hosts,
+)  # fmt: skip
+BUDGET.add(
+    "one host's speed is all hosts', in silence", _RUN, _one_hosts_speed_for_all_in_silence,
+    r"platform is .* at most", _sampled_on_two_hosts,
+)  # fmt: skip
 BUDGET.add("loops are timed late", _RUN, lambda: None, r"loops of this host were timed", _sampled_on_a_host_timed_late)
 BUDGET.add("waits are left out", _RUN, _held_up_for_long, r"nothing explains [1-9].* B4", _sampled_on_a_host)
 HONEST.add("a broker's quota holds it back", _RUN, _held_up_for_long, "", _quota_on_a_host)
 HONEST.add("a run on a host that nobody else uses", _RUN, lambda: None, "", _sampled_on_a_host)
+HONEST.add("a run on two hosts of different speed", _RUN, lambda: None, "", _sampled_on_two_hosts)
 HONEST.add("a broker waits for a processor", _RUN, _held_up, "", _waits_of_b4)
 HONEST.add("brokers' threads are sampled", _SERVED, lambda: None, "", lambda run: _counted(run, 1.0))
