@@ -109,6 +109,9 @@ class FigureVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why it is not VALID."""
     remedy: str = ""
     """The remedy for contention beyond the limits; the same for all figures of a variant."""
+    host: str | msgspec.UnsetType = msgspec.UNSET
+    """The host with the most contention, of several; empty where that is not known, and not set where one host had all
+    of the run."""
 
     @property
     def check(self) -> Check:
@@ -133,6 +136,13 @@ class FigureVerdict(msgspec.Struct, frozen=True, kw_only=True):
         """True where contention alone makes it INVALID."""
         share = share_of(self.contention_ms or 0.0, self.value_ms)
         return LIMITS[self.figure].verdict(share) is FidelityVerdict.INVALID
+
+
+def whose(host: str | msgspec.UnsetType) -> str:
+    """The owner of contention, by `FigureVerdict.host`."""
+    if host is msgspec.UNSET:
+        return "this host's"
+    return f"the hosts', mostly {host}'s" if host else "the hosts'"
 
 
 class DifferenceVerdict(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -62,6 +63,18 @@ class BudgetTables:
             )
             for sums in self.tally.nodes
         ]
+
+    def busiest_host(self, variant: int) -> str | UnsetType:
+        """The host, of several, whose nodes have the most contention; empty where none has any, and not set where one
+        host had all of the run."""
+        hosts = self.variants[variant].asked.hosts
+        if not hosts:
+            return UNSET
+        found: Counter[str] = Counter()
+        for sums in self.tally.nodes:
+            if sums.variant == variant and sums.node in hosts:
+                found[hosts[sums.node]] += sums.contention
+        return next((host for host, contention in found.most_common(1) if contention), "")
 
     def of_all(self, variant: int) -> DelayBudget | None:
         """The figures of one variant; None where the log holds no way of its notifications."""

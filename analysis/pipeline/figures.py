@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from analysis.auditing.finding import shown
 from analysis.tables.budget import Budget
 from analysis.tables.summary import Delay
 from record.fidelity import FidelityVerdict, ProcessorUse
-from record.figures import LIMITS, Contention, Figure, FigureVerdict, judge_figure, share_of
+from record.figures import LIMITS, Contention, Figure, FigureVerdict, judge_figure, share_of, whose
 from record.manifest import VariantRecord
 from record.slower_run import estimated_dilation, others_are_in_the_way
 
@@ -38,6 +38,8 @@ class JudgedDelays:
     """The use of the host's processors; None where it was not measured."""
     unsampled: Sequence[str] = ()
     """The hosts, of several, on which waits for processors were not counted."""
+    host: str | UnsetType = UNSET
+    """The owner of contention, as in `FigureVerdict.host`."""
 
     def figures(self) -> list[FigureVerdict]:
         """A verdict on each figure; none without notifications."""
@@ -70,6 +72,7 @@ class JudgedDelays:
             counts=self._counts(found.figure),
             reason="" if verdict is FidelityVerdict.VALID else self._reason(found),
             remedy=remedy if found.is_of_host else "",
+            host=self.host,
         )
 
     def _counts(self, figure: Figure) -> bool:
@@ -107,24 +110,22 @@ class JudgedDelays:
     def _reason(self, found: _Found) -> str:
         reasons = []
         if found.contention.unknown and found.is_of_host:
-            at_least = found.shown(found.contention.least)
-            reasons.append(
-                f"at least {at_least} are this host's, and no more is known, because {found.contention.unknown}"
-            )
+            at_least = f"at least {found.shown(found.contention.least)} are {whose(self.host)}"
+            reasons.append(f"{at_least}, and no more is known, because {found.contention.unknown}")
         elif found.contention.unknown:
-            reasons.append(f"it is not known what this host did to it, because {found.contention.unknown}")
+            reasons.append(f"it is not known what {self._hosts} did to it, because {found.contention.unknown}")
         elif found.is_of_host and found.contention.least < 0:
             longer = f"{-found.contention.least:,.1f} ms longer without contention"
             reasons.append(f"it would take {longer}, so the replay does not describe this run")
         elif found.is_of_host:
-            reasons.append(f"{found.shown(found.contention.least)} are this host's{self._where(found.figure)}")
+            reasons.append(f"{found.shown(found.contention.least)} are {whose(self.host)}{self._where(found.figure)}")
         if found.unexplained is not None and found.is_beyond(found.unexplained):
             at = None if self.delay.budget is UNSET else self.delay.budget.unexplained_at
             reasons.append(f"nothing explains {found.shown(found.unexplained)}{f', most of it at {at}' if at else ''}")
         return "; ".join(reasons)
 
     def _where(self, figure: Figure) -> str:
-        """The node with most contention, and the doubt about routers that saw this host's load."""
+        """The node with most contention, and the doubt about routers that saw the load of hosts."""
         node = None if self.delay.budget is UNSET else self.delay.budget.contention_at
         at = "" if node is None or figure is not Figure.MEAN else f", most of it at {node}"
         load = "; routing decides by load, so without this it might have decided otherwise"
@@ -134,9 +135,14 @@ class JudgedDelays:
         if self._is_of_no_processor:
             return "see what stops or slows the processes of the run: a time dilation gives them no more time"
         if self.processors is not None and others_are_in_the_way(self.processors):
-            return f"end the other programs on this host, which took {self.processors.others:.0%} of its processors"
+            taken = f"{self.processors.others:.0%} of {'its' if self.host is UNSET else 'their'} processors"
+            return f"end the other programs on {self._hosts}, which took {taken}"
         wanted = estimated_dilation(self.processors, excess, self.variant.time_dilation)
         return f"`--set time_dilation={wanted}`"
+
+    @property
+    def _hosts(self) -> str:
+        return "this host" if self.host is UNSET else "the hosts"
 
     @property
     def _is_of_no_processor(self) -> bool:

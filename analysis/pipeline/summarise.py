@@ -170,6 +170,7 @@ def _delay(run: RunDirectory, number: int, findings: Findings) -> Delay:
         simulated=run.manifest.links.name == MODELLED.name,
         processors=None if fidelity is None else fidelity.processors,
         unsampled=list(run.unsampled_hosts(variant.name)),
+        host=findings.budget.busiest_host(number),
     )
     return msgspec.structs.replace(measured, figures=judged.figures())
 

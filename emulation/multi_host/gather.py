@@ -190,7 +190,7 @@ def _join(shares: Mapping[str, VariantFidelity], name: str, clocks: Check) -> Va
         checks=checks,
         links=[link for share in shares.values() for link in share.links],
         samples=_join_samples([share.samples for share in shares.values()]),
-        advice=next((share.advice for share in shares.values() if share.advice), ""),
+        advice=next((f"On {host}: {share.advice}" for host, share in shares.items() if share.advice), ""),
         processors=max(
             (share.processors for share in shares.values() if share.processors is not None),
             key=lambda use: use.busy,

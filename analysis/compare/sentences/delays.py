@@ -30,7 +30,7 @@ def delay_comparison(compared: Comparison, scenario: Mapping[str, Any]) -> Compa
         return ComparisonInWords(capitalised(finding), "")
     verdict = compared.verdict
     if verdict is not UNSET and verdict.verdict is FidelityVerdict.INVALID:
-        finding = f"no difference beyond this host's contention between {variant} and {reference}: {_speed(difference)}"
+        finding = f"no difference beyond contention between {variant} and {reference}: {_speed(difference)}"
         return ComparisonInWords(capitalised(f"{finding}{_without_contention(verdict)}."), _numbers(compared))
     numbers = _numbers(compared)
     if verdict is not UNSET and verdict.verdict is not FidelityVerdict.VALID:
@@ -41,7 +41,7 @@ def delay_comparison(compared: Comparison, scenario: Mapping[str, Any]) -> Compa
 def _without_contention(verdict: DifferenceVerdict) -> str:
     """The difference that is left without contention, as a clause."""
     if verdict.without_contention is None:
-        return "; it is not known what contention on this host did to it"
+        return "; it is not known what contention did to it"
     return f" as measured, and {_speed(verdict.without_contention)} without contention"
 
 

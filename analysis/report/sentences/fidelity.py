@@ -9,11 +9,11 @@ from record.fidelity import FidelityVerdict, VariantFidelity
 
 FIDELITY_SENTENCES: Mapping[str, str] = {
     FidelityVerdict.VALID: (
-        "Links and logs were as requested, and next to nothing of the figures that count is this host's."
+        "Links and logs were as requested, and next to nothing of the figures that count is contention."
     ),
     FidelityVerdict.DEGRADED: "Some requests were not quite met; the reasons below name the numbers that need care.",
     FidelityVerdict.INVALID: (
-        "The emulation did not meet its requests: the numbers describe this host, not the overlay."
+        "The emulation did not meet its requests: the numbers describe the hosts, not the overlay."
     ),
     UNKNOWN_FIDELITY: "Nothing is known about the fidelity of the emulation, because no fidelity.json judges it.",
 }

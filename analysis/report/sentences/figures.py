@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import UNSET
+
 from analysis.tables.summary import Delay
 from analysis.tables.wording import rounded
 from record.fidelity import FidelityVerdict
-from record.figures import LIMITS, Figure, FigureVerdict, share_of
+from record.figures import LIMITS, Figure, FigureVerdict, share_of, whose
 
 _LEADS: Mapping[Figure, str] = {
     Figure.MEAN: "mean",
@@ -34,7 +36,7 @@ def beside(found: FigureVerdict | None) -> str:
 def _parts(found: FigureVerdict) -> Iterator[str]:
     if found.contention_ms is not None and _is_beyond(found, found.contention_ms):
         if found.contention_ms > 0:
-            yield f"of which {rounded(found.contention_ms)} are this host's"
+            yield f"of which {rounded(found.contention_ms)} are {whose(found.host)}"
         else:
             yield f"and {rounded(-found.contention_ms)} more in its replay without contention"
     if found.unexplained_ms is not None and _is_beyond(found, found.unexplained_ms):
@@ -52,4 +54,5 @@ def _unknown(figures: Sequence[FigureVerdict]) -> str:
     if not unknown:
         return ""
     which = "all of them" if len(unknown) == len(Figure) else " and ".join(unknown)
-    return f"; not known what this host did to {which}"
+    hosts = "this host" if all(found.host is UNSET for found in figures) else "the hosts"
+    return f"; not known what {hosts} did to {which}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec import UNSET, UnsetType
 
 from analysis.pipeline.figures import JudgedDelays
 from analysis.tables.budget import Budget, DelayParts
@@ -26,10 +27,11 @@ def judged(
     by_delay: Sequence[Budget] = (),
     simulated: bool = False,
     processors: ProcessorUse | None = IDLE,
+    host: str | UnsetType = UNSET,
 ) -> dict[Figure, FigureVerdict]:
     delays = JudgedDelays(
         variant=variant or VariantRecord(name="base"), delay=found, by_delay=by_delay, simulated=simulated,
-        processors=processors,
+        processors=processors, host=host,
     )  # fmt: skip
     return {figure.figure: figure for figure in delays.figures()}
 
@@ -152,6 +154,15 @@ def test_the_remedy_follows_from_the_use_of_the_processors(processors: Processor
     found = judged(delay(parts(), replayed(mean=15.0)), variant=slowed, processors=processors)
     assert found[Figure.MEAN].remedy == remedy
     assert found[Figure.MEAN].check.detail.endswith(f": {remedy}")
+
+
+def test_on_several_hosts_contention_is_theirs_and_the_one_with_most_of_it_is_named() -> None:
+    others = ProcessorUse(busy=1.0, own=0.05)
+    found = judged(delay(parts(), replayed(mean=15.0)), processors=others, host="h2")[Figure.MEAN]
+    assert found.reason == "5.0 of 20.0 ms are the hosts', mostly h2's, most of it at B4"
+    assert found.remedy == "end the other programs on the hosts, which took 95% of their processors"
+    unknown = judged(delay(None), host="")[Figure.MEAN]
+    assert unknown.reason.startswith("it is not known what the hosts did to it, because ")
 
 
 def test_no_notifications_no_figures() -> None:

@@ -85,7 +85,7 @@ def test_defects_without_a_wrong_notification_are_named(tmp_path: Path, verdict:
 
 def test_an_invalid_emulation_comes_before_its_numbers(tmp_path: Path) -> None:
     found = headline(read(tmp_path / "run", fixed(), dynamic(), fidelity="INVALID"))
-    assert found.lead == "The emulation did not meet its requests: the numbers describe this host, not the overlay."
+    assert found.lead == "The emulation did not meet its requests: the numbers describe the hosts, not the overlay."
     assert found.details == [FINDING]
 
 

@@ -58,6 +58,14 @@ def test_the_severest_host_decides() -> None:
     assert all(sample.loop_lag is None for sample in variant.samples)
 
 
+def test_advice_names_the_host_that_it_is_about() -> None:
+    slow = verdict(FidelityVerdict.DEGRADED, 7.0, ("B", "A"), 0.5)
+    (of_h2,) = slow.variants
+    advised = msgspec.structs.replace(slow, variants=[msgspec.structs.replace(of_h2, advice="This host was too slow")])
+    joined = join_verdicts({"h1": verdict(FidelityVerdict.VALID, 1.0, ("A", "B"), 0.2), "h2": advised}, [host("h1")])
+    assert joined.variants[0].advice == "On h2: This host was too slow"
+
+
 def test_the_error_of_clocks_is_that_of_the_two_worst_known() -> None:
     check = clock_check([host("h1"), host("h2", 40_000, 90_000), host("h3", 10_000), host("h4", 20_000)])
     assert check.value is not None

@@ -110,7 +110,7 @@ def held(without: float | None, verdict: FidelityVerdict | None) -> DifferenceVe
 
 def test_a_difference_that_contention_can_explain_is_not_shown_as_found() -> None:
     assert finding(verdict=held(-0.05, FidelityVerdict.INVALID), queueing_share=0.9, relieved=RELIEVED) == (
-        "No difference beyond this host's contention between dynamic routing and fixed routing: 31% faster as "
+        "No difference beyond contention between dynamic routing and fixed routing: 31% faster as "
         "measured, and 5.0% faster without contention."
     )
 
@@ -123,7 +123,7 @@ def test_a_difference_that_contention_can_explain_is_not_shown_as_found() -> Non
             held(-0.25, FidelityVerdict.DEGRADED),
             " The difference is 31% faster as measured, and 25% faster without contention.",
         ),
-        (held(None, None), " The difference is 31% faster; it is not known what contention on this host did to it."),
+        (held(None, None), " The difference is 31% faster; it is not known what contention did to it."),
     ],
 )
 def test_a_difference_that_holds_in_part_has_the_other_one_beside_it(verdict: DifferenceVerdict, told: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from analysis.pipeline.figures import JudgedDelays
@@ -14,10 +15,10 @@ from record.manifest import VariantRecord
 from tests.analysis.delays import delay, parts, replayed
 
 
-def with_figures(found: Delay) -> Delay:
+def with_figures(found: Delay, host: str | UnsetType = UNSET) -> Delay:
     delays = JudgedDelays(
         variant=VariantRecord(name="base"), delay=found, by_delay=[], simulated=False,
-        processors=ProcessorUse(busy=0.98, own=0.97),
+        processors=ProcessorUse(busy=0.98, own=0.97), host=host,
     )  # fmt: skip
     return replace(found, figures=delays.figures())
 
@@ -53,6 +54,14 @@ def with_figures(found: Delay) -> Delay:
 )
 def test_the_line_of_delays(found: Delay, line: str) -> None:
     assert delay_line(with_figures(found)) == line
+
+
+@pytest.mark.parametrize(("host", "whose"), [("h2", "the hosts', mostly h2's"), ("", "the hosts'")])
+def test_contention_on_several_hosts_is_said_to_be_theirs(host: str, whose: str) -> None:
+    line = delay_line(with_figures(delay(parts(), replayed(p99=19.0)), host))
+    assert f"99% within 80.0 ms, of which 61 are {whose}: " in line
+    unknown = delay_line(with_figures(delay(None), host))
+    assert unknown.endswith("; not known what the hosts did to all of them")
 
 
 def test_nothing_stands_beside_figures_of_an_older_analysis() -> None:
