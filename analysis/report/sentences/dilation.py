@@ -17,5 +17,5 @@ def missing_in_words(delay: Delay, dilation: float) -> str | None:
     missing = (dilation - 1) * (delay.budget.parts.work_ms + delay.budget.parts.platform_ms)
     return (
         f"{smaller} than in real time: the mean of {delay.mean_ms:.1f} ms is without {missing:.1f} ms of them, "
-        f"{delay.mean_ms + missing:.1f} ms with"
+        f"{delay.mean_ms + missing:.1f} ms with; percentiles are without them, too"
     )

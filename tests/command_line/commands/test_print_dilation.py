@@ -66,7 +66,9 @@ def test_what_is_missing_is_the_work_and_the_platform_that_were_divided_away(sum
     assert missing > 0.1
     words = missing_in_words(delay, 2.0)
     assert words is not None
-    assert words.endswith(f"without {missing:.1f} ms of them, {delay.mean_ms + missing:.1f} ms with")
+    assert words.endswith(
+        f"without {missing:.1f} ms of them, {delay.mean_ms + missing:.1f} ms with; percentiles are without them, too"
+    )
     assert missing_in_words(delay, 1.0) is None
     assert str(missing_in_words(replace(delay, budget=UNSET), 2.0)).endswith("and delays are without that")
 
