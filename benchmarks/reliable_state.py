@@ -30,13 +30,13 @@ from pathlib import Path
 from benchmarks.support.trials import Trial, parse_trials, run_trials
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.config import Limits
+from broker_service.core.storage import BoundedStorage, FileStorage
 from broker_service.language import Operator, Predicate, Publication
 from broker_service.language.wire import encode_predicates, encode_publication
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
 from broker_service.routing.gryphon.virtual_time.vector_digests import VectorDigests
 from broker_service.routing.interface import Action, Erase, Store
-from broker_service.storage import BoundedStorage, FileStorage
 from broker_service.tracing.trace_writer import NullTrace
 from emulation.host.reference_loops import Reference
 from emulation.live_overlay import BrokerSettings

@@ -9,8 +9,7 @@ import traceback
 
 import typer
 
-from broker_service.errors import BrokerDefectError
-from record.errors import UserError
+from record.errors import BrokerDefectError, UserError
 from record.exit_codes import ExitCode
 
 _LONGEST_LINE = 1000

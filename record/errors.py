@@ -1,18 +1,23 @@
-"""Errors that the user can correct. Each message is one line that names what is wrong and the remedy.
+"""Errors that end a command: those that the user can correct, and defects of brokers.
 
-Code that finds a user's mistake raises one of these; only the command line catches them, prints the message and exits
-with the error's exit code. Any other exception that escapes is a defect of brokerlab and keeps its stack trace.
+The message of a `UserError` is one line that names what is wrong and the remedy. Code that finds a user's mistake
+raises one of these; only the command line catches them, prints the message and exits with the error's exit code. A
+`BrokerDefectError` keeps the stack trace of the router that failed. Any other exception that escapes is a defect of
+brokerlab and keeps its own.
 """
 
 from __future__ import annotations
 
 import errno
+import traceback
 from pathlib import Path
 
 from record.exit_codes import ExitCode
 
 DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """Values of `OSError.errno` that report a full disk or an exhausted quota."""
+_FRAMES = -12
+"""Frames of a defect's stack trace, counted from the innermost."""
 
 
 class UserError(Exception):
@@ -43,3 +48,25 @@ def unusable_directory(directory: Path, error: OSError) -> UserError:
     if error.errno in DISK_IS_FULL:
         return HostError(f"no space left on the disk of {directory}; make room, or use --out")
     return BadInputError(f"--out {directory}: {error.strerror}; choose a directory that can be written")
+
+
+class BrokerDefectError(Exception):
+    """A defect of a broker's own code, nearly always of its router, for which the broker ended.
+
+    The text is a sentence that names the broker, the protocol, and what was handled. The cause (`__cause__`) is the
+    original error, where the broker ran in this process.
+    """
+
+    def __init__(self, broker: str, text: str, printed_trace: str = "") -> None:
+        """`printed_trace` is the stack trace that a broker in another process has printed."""
+        super().__init__(text)
+        self.broker = broker
+        self._printed_trace = printed_trace
+
+    @property
+    def stack_trace(self) -> str:
+        """Stack trace of the original error, a line each; empty without one. Only the innermost frames are in it, which
+        are the router's."""
+        if self.__cause__ is None:
+            return self._printed_trace
+        return "".join(traceback.format_exception(self.__cause__, limit=_FRAMES))

@@ -11,6 +11,7 @@ from broker_service.core.composites import INTERNAL, Composites, UnitDetection, 
 from broker_service.core.publisher_gate import PublisherGate
 from broker_service.core.router_timers import RouterTimers
 from broker_service.core.session import Client, Session
+from broker_service.core.storage import BoundedStorage
 from broker_service.core.surroundings import Surroundings
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import BrokerId, ClientEvent, ClientId, Kind, Message, Outcome
@@ -36,7 +37,6 @@ from broker_service.routing.interface import (
     Store,
     TimerKey,
 )
-from broker_service.storage import BoundedStorage
 from record.log import Event
 
 # Looked up once, because every message needs them.

@@ -21,8 +21,8 @@ from broker_service.core.client_sessions import ClientSessions
 from broker_service.core.disturber import Disturber
 from broker_service.core.neighbours_account import NeighboursAccount
 from broker_service.core.router_timers import Schedule
+from broker_service.core.storage import BoundedStorage
 from broker_service.core.surroundings import Surroundings
-from broker_service.errors import BrokerDefectError, MalformedMessageError, NoRoomError
 from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.links.on_demand import LinksOnDemand, MeshPlace, MeshStatus
@@ -35,11 +35,18 @@ from broker_service.messages import (
     Welcome,
 )
 from broker_service.routing import protocol_named, read_options
-from broker_service.routing.interface import Buffer, LinkStatus, Router, RouterContext
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import (
+    Buffer,
+    LinkStatus,
+    MalformedMessageError,
+    Matcher,
+    NoRoomError,
+    Router,
+    RouterContext,
+)
 from broker_service.service.service_queue import ServiceTotals, no_service
-from broker_service.storage import BoundedStorage
 from broker_service.tracing.trace import Trace
+from record.errors import BrokerDefectError
 from record.log import Event
 from record.service_time import ServiceTime
 from record.time_units import SECOND

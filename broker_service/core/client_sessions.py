@@ -21,7 +21,6 @@ from broker_service.core.composites import INTERNAL
 from broker_service.core.declaring import Declarations
 from broker_service.core.session import Client, Session, SessionNames
 from broker_service.core.surroundings import Surroundings
-from broker_service.errors import RefusedPublicationError, RejectedError
 from broker_service.language import ContentError
 from broker_service.messages import (
     OPERATION_KINDS,
@@ -33,6 +32,7 @@ from broker_service.messages import (
     Outcome,
     answer,
 )
+from broker_service.routing.interface import RefusedPublicationError, RejectedError
 from record.log import Event
 
 # Looked up once, because a member of an enumeration takes 0.1 us in Python 3.11 and every publication needs these.

@@ -12,13 +12,12 @@ from typing import Any, Generic
 from broker_service.core.actions import ActionExecutor
 from broker_service.core.session import Client, Content, Declared
 from broker_service.core.surroundings import Surroundings
-from broker_service.errors import RejectedError
 from broker_service.language import ContentError
 from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import decode_composite
 from broker_service.language.wire import decode_advertisement, decode_subscription
 from broker_service.messages import ClientId, ClientRequest
-from broker_service.routing.interface import Action, Actions
+from broker_service.routing.interface import Action, Actions, RejectedError
 
 
 @dataclass(frozen=True, slots=True)

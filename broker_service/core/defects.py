@@ -6,8 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 
 from broker_service.config import BrokerConfig
-from broker_service.errors import BrokerDefectError
 from broker_service.tracing.trace import Recorder
+from record.errors import BrokerDefectError
 from record.log import Event
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from broker_service.errors import NoRoomError
+from broker_service.routing.interface import NoRoomError
 
 OVERHEAD: Final = 512
 """Bytes of memory of an advertisement or a subscription besides its content, about."""

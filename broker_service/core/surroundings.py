@@ -7,12 +7,12 @@ from collections.abc import Callable
 from broker_service.config import BrokerConfig
 from broker_service.core.defects import DefectReports
 from broker_service.core.router_timers import Schedule
-from broker_service.errors import BrokerDefectError
 from broker_service.language import Publication
 from broker_service.messages import Message
-from broker_service.routing.matcher import Comparisons
+from broker_service.routing.interface.matcher import Comparisons
 from broker_service.tracing.sampled_trace import recorder_of
 from broker_service.tracing.trace import Trace
+from record.errors import BrokerDefectError
 from record.log import Event
 
 

@@ -29,7 +29,7 @@ import uvloop
 from broker_service.config import BrokerConfig, load
 from broker_service.core.broker import Broker
 from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
-from broker_service.errors import BrokerDefectError
+from broker_service.core.storage import FileStorage
 from broker_service.grpc_shell.control import Control
 from broker_service.grpc_shell.health import HEALTH
 from broker_service.grpc_shell.link_ports import LinkPorts
@@ -40,7 +40,6 @@ from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.greeting import RefusedError
 from broker_service.links.session import LinkViolationError
 from broker_service.routing.interface import SetTimer
-from broker_service.storage import FileStorage
 from broker_service.tracing.process_gauges import SECOND, Ticker, resident_memory
 from broker_service.tracing.sampled_trace import long_waits, recorder_of
 from broker_service.tracing.trace_writer import FileTrace, NullTrace
@@ -49,6 +48,7 @@ from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import MalformedFrameError
+from record.errors import BrokerDefectError
 from record.exit_codes import ExitCode
 from record.log import Event
 from record.program import program_digest

@@ -12,7 +12,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Final
 
-from broker_service.errors import BrokerDefectError
+from record.errors import BrokerDefectError
 from topology.link_properties import BrokerId
 
 MOST_FILES: Final = 64

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from broker_service.errors import BrokerDefectError
 from broker_service.routing.registry import PROTOCOLS
 from emulation.fidelity import Measurements
 from emulation.live_overlay import Tables, UnsettledError
@@ -13,6 +12,7 @@ from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
 from emulation.run.events import VariantEvents
 from emulation.run.remaining_state import remaining_state, remaining_subscriptions
+from record.errors import BrokerDefectError
 from record.manifest import PhaseName, VariantRecord
 from record.time_units import SECOND
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from broker_service.errors import BrokerDefectError
 from emulation.fidelity import Measurements
 from emulation.network.model import NetworkError
 from emulation.planning.dilation import dilate
@@ -18,6 +17,7 @@ from emulation.run.deployment import Deployment
 from emulation.run.directory import OverlayFiles
 from emulation.run.interrupt import Interrupted
 from emulation.run.variant import VariantRun
+from record.errors import BrokerDefectError
 from record.time_units import SECOND
 
 Deploy = Callable[[VariantPlan, Measurements], AbstractContextManager[Deployment]]

@@ -16,9 +16,9 @@ from typing import Protocol, Self
 import msgspec
 
 from broker_service.config import BrokerConfig
-from broker_service.errors import BrokerDefectError
 from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay.configuration import BrokerFiles
+from record.errors import BrokerDefectError
 from record.exit_codes import ExitCode
 from topology.link_properties import BrokerId
 

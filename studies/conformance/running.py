@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from broker_service.errors import BrokerDefectError
 from broker_service.messages import BrokerId, ClientId
 from emulation.live_overlay import LiveBrokers, Tables, UnsettledError
+from record.errors import BrokerDefectError
 from record.promises import Loss
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients

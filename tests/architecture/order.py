@@ -38,7 +38,7 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "broker_service": _floors(
         "language messages service",
-        "config detection errors matching storage",
+        "config detection matching",
         "tracing",
         "links",
         "routing transport",
@@ -116,7 +116,7 @@ ROOMS: Mapping[str, Floors] = {
         "page",
     ),
     "broker_service.routing": _floors(
-        "matcher options",
+        "options",
         "interface",
         "common",
         "cbf channelization gryphon medym octopia semi_probabilistic tid",

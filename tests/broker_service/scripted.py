@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
 from unittest import mock
 
-from broker_service.errors import RefusedPublicationError
 from broker_service.grpc_shell.server import main
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Message
@@ -29,6 +28,7 @@ from broker_service.routing.interface import (
     Deliver,
     Erase,
     HoldPublishers,
+    RefusedPublicationError,
     ReleasePublishers,
     Router,
     RouterContext,

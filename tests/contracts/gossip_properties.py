@@ -10,8 +10,8 @@ from itertools import combinations, pairwise
 import networkx as nx
 
 from broker_service.core.broker import Broker
-from broker_service.errors import BrokerDefectError
 from emulation.simulation import SimulatedOverlay
+from record.errors import BrokerDefectError
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
 from studies.conformance.model import Case, Declaration

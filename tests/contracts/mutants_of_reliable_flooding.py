@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_service.errors import RefusedPublicationError
 from broker_service.language import Publication
 from broker_service.messages import ACKNOWLEDGE_WITHIN, BrokerId, ClientId, Message, StreamPosition
-from broker_service.routing.interface import Action, Actions, SetTimer, Store, TimerKey
+from broker_service.routing.interface import Action, Actions, RefusedPublicationError, SetTimer, Store, TimerKey
 from tests.contracts.routers.reliable_flooding import (
     Acknowledgement,
     Number,

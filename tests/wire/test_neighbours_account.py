@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_service.core.neighbours_account import OVERHEAD, NeighboursAccount
-from broker_service.errors import NoRoomError
+from broker_service.routing.interface import NoRoomError
 from tests.wire.hostile_headers import Attacked, attacked
 from tests.wire.test_work_a_byte import PROTOCOLS
 

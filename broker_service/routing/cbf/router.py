@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.formatting import format_subscription
 from broker_service.language.relations import intersects
@@ -37,7 +36,15 @@ from broker_service.routing.common.decoding import decode_advertisement, decode_
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
 from broker_service.routing.common.tables import AdvertisementTable
-from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send, TimerKey
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    Deliver,
+    MalformedMessageError,
+    RouterContext,
+    Send,
+    TimerKey,
+)
 
 _SUMS = {"identical": IdenticalSum, "covering": CoveringSum}
 

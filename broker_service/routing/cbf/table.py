@@ -16,7 +16,7 @@ from broker_service.language import Publication
 from broker_service.matching import MatchIndex
 from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.cbf.sums import Entry
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Matcher
 
 Directions = tuple[BrokerId | None, ...]
 """Neighbours, in the order in which the subscription came from them; None stands for this server's clients."""

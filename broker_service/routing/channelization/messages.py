@@ -9,8 +9,8 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.decoding import encode_header, header_decoder
+from broker_service.routing.interface import MalformedMessageError
 
 _LAYOUT = struct.Struct("<IHB")
 _HEADERS = 1024

@@ -21,7 +21,6 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.channelization.messages import (
@@ -35,8 +34,15 @@ from broker_service.routing.channelization.messages import (
 from broker_service.routing.channelization.options import ChannelizationOptions
 from broker_service.routing.channelization.plan import Place, read_partition, read_plan
 from broker_service.routing.common.dispatch import DispatchingRouter
-from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    Deliver,
+    MalformedMessageError,
+    Matcher,
+    RouterContext,
+    Send,
+)
 
 
 class ChannelizationRouter(DispatchingRouter):

@@ -8,8 +8,8 @@ from typing import Any, Final, TypeVar, overload
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, ContentError, Subscription, wire
+from broker_service.routing.interface import MalformedMessageError
 
 _Header = TypeVar("_Header")
 

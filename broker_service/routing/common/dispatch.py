@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
-from broker_service.routing.interface import Actions, Router
+from broker_service.routing.interface import Actions, MalformedMessageError, Router
 
 Receiver = Callable[[BrokerId, Message], Actions]
 

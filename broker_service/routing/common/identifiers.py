@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
+from broker_service.routing.interface import MalformedMessageError
 
 _BEYOND = 10**18
 """No number in an identifier is as large, so that each fits 64 bits."""

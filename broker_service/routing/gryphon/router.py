@@ -20,7 +20,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 import msgspec
 
-from broker_service.errors import RefusedPublicationError
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StreamPosition
 from broker_service.routing.common.dispatch import DispatchingRouter
@@ -69,12 +68,13 @@ from broker_service.routing.interface import (
     Buffer,
     CancelTimer,
     Deliver,
+    Matcher,
+    RefusedPublicationError,
     RouterContext,
     SetTimer,
     Store,
     TimerKey,
 )
-from broker_service.routing.matcher import Matcher
 
 _LAST_OFFER = 60.0
 """Seconds between two repetitions of an offer, at most."""

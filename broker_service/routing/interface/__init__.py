@@ -10,6 +10,13 @@ from broker_service.routing.interface.composite_units import (
     RecordPlacement,
 )
 from broker_service.routing.interface.context import LinkStatus, Options, RouterContext
+from broker_service.routing.interface.errors import (
+    MalformedMessageError,
+    NoRoomError,
+    RefusedPublicationError,
+    RejectedError,
+)
+from broker_service.routing.interface.matcher import Matcher
 from broker_service.routing.interface.reliable_delivery import (
     AnnounceLoss,
     AnnounceStart,
@@ -36,10 +43,15 @@ __all__ = [
     "Erase",
     "HoldPublishers",
     "LinkStatus",
+    "MalformedMessageError",
+    "Matcher",
+    "NoRoomError",
     "Notify",
     "Options",
     "Recall",
     "RecordPlacement",
+    "RefusedPublicationError",
+    "RejectedError",
     "ReleasePublishers",
     "Router",
     "RouterContext",

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from broker_service.links.flow import Flow
 from broker_service.messages import BrokerId, Message
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
 from broker_service.service.service_queue import ServiceTotals
 

@@ -39,8 +39,17 @@ from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.recognition import RecognisedPublications
-from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    Deliver,
+    Matcher,
+    Recall,
+    RouterContext,
+    Send,
+    SetTimer,
+    TimerKey,
+)
 from broker_service.routing.medym.announcements.announcement_tree import AnnouncementTree
 from broker_service.routing.medym.announcements.relay import Relay, bundled
 from broker_service.routing.medym.announcements.repairs import Repairs

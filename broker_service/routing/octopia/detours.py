@@ -37,10 +37,9 @@ from typing import Protocol
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.common.congestion import LinkCondition
-from broker_service.routing.interface import LinkStatus
+from broker_service.routing.interface import LinkStatus, MalformedMessageError
 from broker_service.routing.octopia.forwarding import Copy
 from broker_service.routing.octopia.messages import Backtrack, Detour, OwnClientsOnly, RelayHeader
 from broker_service.routing.octopia.neighbourhood import Neighbourhood

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.relations import intersects
 from broker_service.language.wire import encode_predicates
@@ -47,7 +46,7 @@ from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
 from broker_service.routing.common.tables import AdvertisementTable
-from broker_service.routing.interface import Actions, RouterContext, Send, SetTimer, TimerKey
+from broker_service.routing.interface import Actions, MalformedMessageError, RouterContext, Send, SetTimer, TimerKey
 from broker_service.routing.octopia.dynamic import make_forwarding
 from broker_service.routing.octopia.messages import (
     CivSetForAdvertisement,

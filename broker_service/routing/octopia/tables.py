@@ -17,7 +17,7 @@ from broker_service.language.relations import intersects
 from broker_service.messages import BrokerId, ClientId
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.tables import AdvertisementTable, RoutingTable
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Matcher
 from broker_service.routing.octopia.vector import ClusterIndexVector
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from broker_service.errors import MalformedMessageError
+from broker_service.routing.interface import MalformedMessageError
 
 ClusterIndexVector = int
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.decoding import encode_header, header_decoder
+from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.semi_probabilistic.options import SemiProbabilisticOptions
 
 _Left = Annotated[int, msgspec.Meta(ge=0)]

@@ -29,7 +29,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Publication, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
@@ -37,8 +36,16 @@ from broker_service.routing.common.decoding import decode_subscription
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import split_id
 from broker_service.routing.common.recognition import FORGOTTEN, RecognisedPublications
-from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    Deliver,
+    MalformedMessageError,
+    Matcher,
+    Recall,
+    RouterContext,
+    Send,
+)
 from broker_service.routing.semi_probabilistic.choice import choose, fanout
 from broker_service.routing.semi_probabilistic.messages import (
     EventHeader,

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from broker_service.language import Subscription
 from broker_service.messages import MOST_HOPS, BrokerId, ClientId
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Matcher
 
 _UNREACHABLE: Final = MOST_HOPS + 1
 """A distance beyond every horizon."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Subscription
 from broker_service.language.relations import intersects
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.identifiers import Home
-from broker_service.routing.interface import Action, Actions
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Action, Actions, MalformedMessageError, Matcher
 from broker_service.routing.tid.propagation import Propagation
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import (

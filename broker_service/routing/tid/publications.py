@@ -34,8 +34,7 @@ from operator import attrgetter
 from broker_service.language import Publication
 from broker_service.messages import BrokerId, ClientId, Message
 from broker_service.routing.common.identifiers import Home
-from broker_service.routing.interface import Action, Actions, Deliver, RouterContext
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Action, Actions, Deliver, Matcher, RouterContext
 from broker_service.routing.tid.common_routes import CommonRoutes
 from broker_service.routing.tid.forwarding import Copies, Forwarding
 from broker_service.routing.tid.messages import decode_publish

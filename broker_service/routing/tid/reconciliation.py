@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.common.bounds import MOST_BROKERS
 from broker_service.routing.common.identifiers import Home
+from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRow
 

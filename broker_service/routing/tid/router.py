@@ -32,7 +32,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message, StampedPublication
@@ -41,8 +40,16 @@ from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.identifiers import Home, split_id
 from broker_service.routing.common.reconciliation import Encounter, Reconcile, Reconciliation
-from broker_service.routing.interface import Action, Actions, CompositeUnit, RouterContext, Send, TimerKey
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    CompositeUnit,
+    MalformedMessageError,
+    Matcher,
+    RouterContext,
+    Send,
+    TimerKey,
+)
 from broker_service.routing.tid.bindings import Bindings
 from broker_service.routing.tid.forwarding import make_forwarding
 from broker_service.routing.tid.messages import (

@@ -9,10 +9,10 @@ import pytest
 
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.core.broker import Broker
-from broker_service.errors import BrokerDefectError
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import ClientRequest, Kind, Message, Operation
 from broker_service.routing.interface import SetTimer
+from record.errors import BrokerDefectError
 from record.log import Event
 from tests.broker_service.defective import DEFECTIVE, registered
 from tests.broker_service.manual_timers import ManualTimers

@@ -8,9 +8,9 @@ import pytest
 
 from broker_service.config import BrokerConfig, LinkConfig
 from broker_service.core.broker import Broker
-from broker_service.errors import BrokerDefectError
 from broker_service.messages import Kind, Message
 from broker_service.routing.interface import Recall, Send
+from record.errors import BrokerDefectError
 from record.log import Event
 from record.time_units import SECOND
 from tests.broker_service.manual_timers import ManualTimers

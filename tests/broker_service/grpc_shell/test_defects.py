@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from broker_service.client_library.client import Session
-from broker_service.errors import BrokerDefectError
 from broker_service.routing.interface import SetTimer
+from record.errors import BrokerDefectError
 from record.exit_codes import ExitCode
 from tests.broker_service.defective import DEFECTIVE, registered
 from tests.broker_service.loopback import QUOTES, WITHIN, Loopback, calls_of, events, until

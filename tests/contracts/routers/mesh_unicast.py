@@ -27,8 +27,7 @@ from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import decode_subscription, encode_header, header_decoder
 from broker_service.routing.common.dispatch import DispatchingRouter
-from broker_service.routing.interface import Action, Actions, Deliver, Recall, RouterContext, Send
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Action, Actions, Deliver, Matcher, Recall, RouterContext, Send
 from broker_service.routing.options import Preparation, ProtocolOptions
 
 _INTERVAL = 1.0

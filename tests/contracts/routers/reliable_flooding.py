@@ -30,7 +30,6 @@ from typing import ClassVar, NamedTuple
 
 import msgspec
 
-from broker_service.errors import RefusedPublicationError
 from broker_service.language import Publication, Subscription
 from broker_service.messages import MOST_IN_DOUBT, BrokerId, ClientId, Kind, Message, StreamPosition
 from broker_service.routing.common.decoding import encode_header, header_decoder
@@ -42,6 +41,8 @@ from broker_service.routing.interface import (
     Deliver,
     Erase,
     HoldPublishers,
+    Matcher,
+    RefusedPublicationError,
     ReleasePublishers,
     RouterContext,
     Send,
@@ -49,7 +50,6 @@ from broker_service.routing.interface import (
     Store,
     TimerKey,
 )
-from broker_service.routing.matcher import Matcher
 from broker_service.routing.options import Preparation, ProtocolOptions
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Loss, Order, Promises

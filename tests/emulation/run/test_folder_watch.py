@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from broker_service.errors import BrokerDefectError
-from broker_service.storage import FileStorage
+from broker_service.core.storage import FileStorage
 from emulation.run.folder_watch import MOST_FILES, FolderWatch
+from record.errors import BrokerDefectError
 
 
 def many(folder: Path) -> None:

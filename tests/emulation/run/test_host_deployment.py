@@ -12,7 +12,6 @@ from unittest.mock import MagicMock
 import msgspec
 import pytest
 
-from broker_service.errors import BrokerDefectError
 from emulation.drivers.driver import DriverConfig
 from emulation.drivers.status import DriverStatus
 from emulation.fidelity import Measurements
@@ -27,7 +26,7 @@ from emulation.run.host_share import HostShare, Sleep, leaving_stages
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import NoDisplay, Snapshot
 from emulation.runtimes.interface import Ending
-from record.errors import HostError
+from record.errors import BrokerDefectError, HostError
 from record.exit_codes import ExitCode
 from record.manifest import Manifest
 from record.time_units import SECOND

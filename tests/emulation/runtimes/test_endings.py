@@ -7,10 +7,10 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from broker_service.errors import BrokerDefectError
 from emulation.live_overlay import UnsettledError
 from emulation.runtimes import Hosting, HostOverlay
 from emulation.runtimes.interface import Ending
+from record.errors import BrokerDefectError
 from record.exit_codes import ExitCode
 from tests.scenario.faults.overlays import overlay_of
 

@@ -45,7 +45,7 @@ pytestmark = pytest.mark.container
 WITHIN = 20.0
 OVERLAY = overlay_of(("A", "B"), delay=0.001)
 AB = LinkDirection("A", "B")
-_STORAGE = "import sys; from pathlib import Path; from broker_service.storage import FileStorage;"
+_STORAGE = "import sys; from pathlib import Path; from broker_service.core.storage import FileStorage;"
 STORING = f"{_STORAGE} storage = FileStorage(Path(sys.argv[1])); storage['a'] = b'stored'; storage.commit()"
 READING = f"{_STORAGE} print(FileStorage(Path(sys.argv[1]))['a'].decode())"
 LISTING = "import os, sys; print(os.listdir(os.path.dirname(sys.argv[1])))"

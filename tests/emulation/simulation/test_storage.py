@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from broker_service.config import Limits
-from broker_service.errors import BrokerDefectError
+from record.errors import BrokerDefectError
 from tests.broker_service.scripted import registered
 from tests.emulation.simulation.scripted import Scripted
 

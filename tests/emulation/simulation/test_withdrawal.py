@@ -13,8 +13,7 @@ from analysis.tables.summary import CORRECT, STATE_LEFT, Summary
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.messages import Kind, Message
 from broker_service.routing.cbf.router import CbfRouter
-from broker_service.routing.interface import Router
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Matcher, Router
 from broker_service.routing.medym.router import MedymRouter
 from broker_service.routing.registry import PROTOCOLS as PROTOCOLS_KNOWN
 from broker_service.routing.tid.router import TidRouter

@@ -11,7 +11,7 @@ from broker_service.matching import bounds, bucket
 from broker_service.matching.block import Block
 from broker_service.matching.bounds import AttributeLimits
 from broker_service.matching.index import MatchIndex
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Matcher
 from tests.gauntlet import scenarios
 from tests.gauntlet.model import Area
 from tests.gauntlet.planting import EveryNth, around, constant

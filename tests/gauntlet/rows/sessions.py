@@ -9,9 +9,9 @@ from broker_service.core.actions import ActionExecutor
 from broker_service.core.client_sessions import ClientSessions
 from broker_service.core.declaring import Declarations
 from broker_service.core.session import Session
-from broker_service.errors import RejectedError
 from broker_service.messages import Operation, Outcome
 from broker_service.routing.cbf.router import CbfRouter
+from broker_service.routing.interface import RejectedError
 from broker_service.routing.tid.router import TidRouter
 from emulation.simulation.open_sessions import OpenSessions
 from emulation.simulation.sessions import SimulatedSession

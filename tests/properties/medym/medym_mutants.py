@@ -15,8 +15,7 @@ from broker_service.language import Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.recognition import RecognisedPublications
-from broker_service.routing.interface import Action, Actions, Deliver, RouterContext, Send
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Action, Actions, Deliver, Matcher, RouterContext, Send
 from broker_service.routing.medym import MedymOptions, MedymRouter, router
 from broker_service.routing.medym.announcements.relay import Neighbours, Relay
 from broker_service.routing.medym.announcements.server_states import Applied, ServerStates

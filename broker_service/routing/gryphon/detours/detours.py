@@ -23,13 +23,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.detours.messages import Detour, Seek, Ways, wrapped
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.timer_keys import SeekDetours
-from broker_service.routing.interface import Action, Actions, LinkStatus, Send, SetTimer
+from broker_service.routing.interface import Action, Actions, LinkStatus, MalformedMessageError, Send, SetTimer
 
 _SEEK_AGAIN: Final = 2.0
 """Seconds after which a broker repeats what it seeks, because messages may be lost."""

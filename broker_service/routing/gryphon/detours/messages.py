@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import MOST_HOPS, Kind, Message
 from broker_service.routing.common.decoding import encode_header
+from broker_service.routing.interface import MalformedMessageError
 
 _MOST_TIME = 1 << 63
 

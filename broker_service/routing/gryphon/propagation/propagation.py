@@ -32,7 +32,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.overlay.local_view import LocalView
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
@@ -64,7 +63,7 @@ from broker_service.routing.gryphon.virtual_time.vectors import (
     part_of,
     raise_to,
 )
-from broker_service.routing.interface import Action, Actions, TimerKey
+from broker_service.routing.interface import Action, Actions, MalformedMessageError, TimerKey
 
 Observer = Callable[[NodeNumber, Iterable[Conjunction], Iterable[Conjunction]], None]
 """Called with a source and the roots that it has added and removed."""

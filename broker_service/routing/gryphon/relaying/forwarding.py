@@ -17,7 +17,6 @@ from typing import Protocol
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.gryphon.detours.detours import Detours
@@ -44,7 +43,7 @@ from broker_service.routing.gryphon.timer_keys import Announce
 from broker_service.routing.gryphon.virtual_time.clock import VirtualTime
 from broker_service.routing.gryphon.virtual_time.vector_digests import EncodedVector
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, encode_vector, part_of
-from broker_service.routing.interface import Action, Send, SetTimer
+from broker_service.routing.interface import Action, MalformedMessageError, Send, SetTimer
 
 
 class Clients(Protocol):

@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.decoding import header_decoder
 from broker_service.routing.gryphon.overlay.paths import MOST_HASH
 from broker_service.routing.gryphon.streams.ranges import Range
+from broker_service.routing.interface import MalformedMessageError
 
 MOST_POSITION = 1 << 62
 MOST_RANGES = 256

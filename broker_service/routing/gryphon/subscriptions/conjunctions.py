@@ -12,11 +12,11 @@ from hashlib import blake2b
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import ContentError, Subscription
 from broker_service.language.relations import covers
 from broker_service.language.wire import decode_predicates
 from broker_service.routing.common.contents import content_of
+from broker_service.routing.interface import MalformedMessageError
 
 
 class Conjunction(msgspec.Struct, frozen=True):

@@ -11,9 +11,9 @@ from bisect import bisect_right, insort
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, decode_vector, difference, encode_vector
+from broker_service.routing.interface import MalformedMessageError
 
 MOST_VECTORS: Final = 1_000
 """Vectors of one stream that a broker on the way remembers."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME, TICKS_BITS, VirtualTime
+from broker_service.routing.interface import MalformedMessageError
 
 Leaf = int
 """Number of a leaf (`routing_tree`)."""

@@ -10,7 +10,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from broker_service.errors import MalformedMessageError
+from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.medym.locations.interface import KnownLocations
 from broker_service.routing.medym.messages import Announcement, Change, State, Status, Version
 from broker_service.routing.medym.multicast.decisions import Decisions

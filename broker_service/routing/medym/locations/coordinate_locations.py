@@ -14,10 +14,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.common.distances import Distances
-from broker_service.routing.interface import LinkStatus
+from broker_service.routing.interface import LinkStatus, MalformedMessageError
 from broker_service.routing.medym.locations.coordinates import DIMENSIONS, LANDMARKS, landmark_places, place
 from broker_service.routing.medym.locations.interface import LONGEST, NUMBER, differs, measured, with_assumptions
 from broker_service.routing.medym.mesh import Mesh

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.common.distances import Distances
-from broker_service.routing.interface import LinkStatus
+from broker_service.routing.interface import LinkStatus, MalformedMessageError
 from broker_service.routing.medym.locations.interface import LONGEST, NUMBER, differs, measured, with_assumptions
 from broker_service.routing.medym.mesh import Mesh
 

@@ -24,8 +24,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.distances import Servers
+from broker_service.routing.interface import MalformedMessageError
 
 _LIST, _TREE, _REROUTED = b"\0", b"\1", 2
 _NUMBER: Final = np.dtype("<u2")

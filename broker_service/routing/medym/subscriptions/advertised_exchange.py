@@ -16,12 +16,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.decoding import decode_advertisement, decode_subscription, encode_header
-from broker_service.routing.interface import RouterContext, Send
+from broker_service.routing.interface import MalformedMessageError, RouterContext, Send
 from broker_service.routing.medym.mesh import Mesh
 from broker_service.routing.medym.messages import Confirmation, Multicast, decode_multicast
 from broker_service.routing.medym.multicast.decisions import Decisions

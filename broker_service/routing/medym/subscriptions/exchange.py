@@ -11,12 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import Advertisement, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.common.decoding import decode_subscription
-from broker_service.routing.interface import Send
+from broker_service.routing.interface import MalformedMessageError, Send
 from broker_service.routing.medym.messages import Confirmation, Decoded
 from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
 from broker_service.routing.medym.sums import SumChange

@@ -18,7 +18,7 @@ from broker_service.language.formatting import format_subscription
 from broker_service.matching import MatchIndex
 from broker_service.messages import Message
 from broker_service.routing.common.distances import Servers
-from broker_service.routing.matcher import Matcher
+from broker_service.routing.interface import Matcher
 from broker_service.routing.medym.sums import EMPTY, SubscriptionSum, SumChange
 
 

@@ -11,11 +11,10 @@ from collections.abc import Container, Iterable
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.bounds import BrokerPath, Name
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.interface import Send
+from broker_service.routing.interface import MalformedMessageError, Send
 from broker_service.routing.tid.routes import TreeId
 from broker_service.routing.tid.tables import SubscriptionRoutingTable
 

@@ -33,7 +33,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import ContentError
 from broker_service.language.composite import Atomic
 from broker_service.language.composite_subscription import MAX_PARTS, CompositeSubscription, parts_of
@@ -41,7 +40,15 @@ from broker_service.language.composite_wire import decode_composite
 from broker_service.messages import BrokerId, ConstituentPublication, Kind, Message, StampedPublication
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.identifiers import Home, split_id
-from broker_service.routing.interface import Action, CompositeUnit, Contribute, Notify, Send, TimerKey
+from broker_service.routing.interface import (
+    Action,
+    CompositeUnit,
+    Contribute,
+    MalformedMessageError,
+    Notify,
+    Send,
+    TimerKey,
+)
 from broker_service.routing.tid.placement.confirmation import BindingAsked, BindingConfirmed, Confirmations
 from broker_service.routing.tid.placement.decision.choice import Reason
 from broker_service.routing.tid.placement.exchange import Exchange, Tick

@@ -11,7 +11,7 @@ from broker_service.language.wire import encode_predicates
 from broker_service.routing.cbf import table as table_module
 from broker_service.routing.cbf.sums import Entry
 from broker_service.routing.cbf.table import ForwardingTable, Found
-from broker_service.routing.matcher import Comparisons, Matcher
+from broker_service.routing.interface.matcher import Comparisons, Matcher
 from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 

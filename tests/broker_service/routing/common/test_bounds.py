@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language.composite_subscription import MAX_PARTS
 from broker_service.routing.cbf.messages import decode_changes
 from broker_service.routing.channelization.messages import decode_interest
@@ -15,6 +14,7 @@ from broker_service.routing.common.bounds import LONGEST_NAME, MOST_BROKERS, MOS
 from broker_service.routing.common.decoding import encode_header, header_decoder
 from broker_service.routing.common.distances import MOST_SERVERS
 from broker_service.routing.common.identifiers import Home
+from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.medym import messages as medym
 from broker_service.routing.octopia import messages as octopia
 from broker_service.routing.tid.messages import decode_subscribe

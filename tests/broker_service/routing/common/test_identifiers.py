@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.identifiers import Home, split_id
+from broker_service.routing.interface import MalformedMessageError
 
 FORM = re.compile(r"(.+)\.(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})", re.DOTALL)
 

@@ -32,7 +32,7 @@ from broker_service.routing.interface import (
     Store,
     TimerKey,
 )
-from broker_service.routing.matcher import Comparisons, Matcher
+from broker_service.routing.interface.matcher import Comparisons, Matcher
 from broker_service.service.service_queue import no_service
 from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language.notation import parse_publication
 from broker_service.language.wire import encode_publication
 from broker_service.messages import Kind, Message
@@ -25,6 +24,7 @@ from broker_service.routing.gryphon.streams.messages import (
     StreamControl,
 )
 from broker_service.routing.gryphon.virtual_time.vectors import encode_vector
+from broker_service.routing.interface import MalformedMessageError
 from tests.broker_service.routing.gryphon.router_overlay import LINES, RouterOverlay
 
 LEAF = LINES.leaves

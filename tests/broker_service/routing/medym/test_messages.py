@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.decoding import decode_subscription, encode_header
+from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.medym.messages import (
     Bundle,
     Change,

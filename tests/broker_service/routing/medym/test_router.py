@@ -12,15 +12,23 @@ import msgspec
 import numpy as np
 import pytest
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language.notation import parse_publication, parse_subscription
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing import read_options
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.recognition import BYTES_EACH
-from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send, SetTimer, TimerKey
-from broker_service.routing.matcher import Comparisons, Matcher
+from broker_service.routing.interface import (
+    Action,
+    Deliver,
+    MalformedMessageError,
+    Recall,
+    RouterContext,
+    Send,
+    SetTimer,
+    TimerKey,
+)
+from broker_service.routing.interface.matcher import Comparisons, Matcher
 from broker_service.routing.medym import MedymOptions, MedymRouter
 from broker_service.routing.medym.announcements.repairs import ASK_AFTER, SENT_FOR
 from broker_service.routing.medym.messages import (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.errors import MalformedMessageError
+from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.octopia.vector import (
     MOST_CLUSTERS,
     bit,

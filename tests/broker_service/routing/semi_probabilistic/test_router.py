@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language.notation import parse_publication, parse_subscription
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import MOST_HOPS, Kind, Message
 from broker_service.routing import read_options
 from broker_service.routing.common.recognition import BYTES_EACH
-from broker_service.routing.interface import Action, Deliver, Recall, RouterContext, Send
-from broker_service.routing.matcher import Comparisons, Matcher
+from broker_service.routing.interface import Action, Deliver, MalformedMessageError, Recall, RouterContext, Send
+from broker_service.routing.interface.matcher import Comparisons, Matcher
 from broker_service.routing.semi_probabilistic import SemiProbabilisticOptions, SemiProbabilisticRouter
 from broker_service.routing.semi_probabilistic.messages import EventHeader, encode
 from broker_service.service.service_queue import no_service

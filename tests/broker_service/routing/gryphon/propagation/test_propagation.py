@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from broker_service.errors import MalformedMessageError
 from broker_service.messages import BrokerId
 from broker_service.routing.gryphon.overlay.routing_tree import RoutingTree
 from broker_service.routing.gryphon.propagation.dissemination import Dissemination, Request
@@ -33,7 +32,7 @@ from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
 from broker_service.routing.gryphon.timer_keys import AskAgain, Party
 from broker_service.routing.gryphon.virtual_time.clock import VirtualClock
 from broker_service.routing.gryphon.virtual_time.vectors import Vector, dominates, encode_vector
-from broker_service.routing.interface import Action, Actions, Send
+from broker_service.routing.interface import Action, Actions, MalformedMessageError, Send
 from tests.broker_service.routing.gryphon.propagation.propagation_overlay import (
     Parts,
     PropagationOverlay,

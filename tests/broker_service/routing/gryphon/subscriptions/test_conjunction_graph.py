@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language.relations import covers, satisfiable
 from broker_service.routing.gryphon.subscriptions import covering
 from broker_service.routing.gryphon.subscriptions.conjunction_graph import MOST_PARENTS, ConjunctionGraph
@@ -24,6 +23,7 @@ from broker_service.routing.gryphon.subscriptions.conjunctions import (
 from broker_service.routing.gryphon.subscriptions.covering import UPDATE, Covering, ExactCovering, IdentityCovering
 from broker_service.routing.gryphon.subscriptions.hulls import hull_of
 from broker_service.routing.gryphon.subscriptions.root_sets import RootSets
+from broker_service.routing.interface import MalformedMessageError
 from tests.broker_service.routing.gryphon.subscriptions.gryphon_strategies import conjunction, conjunctions
 from tests.instructions import instructions
 

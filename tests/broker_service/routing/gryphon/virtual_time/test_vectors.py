@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.gryphon.virtual_time.clock import MOST_TIME, VirtualClock
 from broker_service.routing.gryphon.virtual_time.vectors import (
     decode_vector,
@@ -17,6 +16,7 @@ from broker_service.routing.gryphon.virtual_time.vectors import (
     part_of,
     raise_to,
 )
+from broker_service.routing.interface import MalformedMessageError
 
 LEAVES = 400
 times = st.integers(1, 5) | st.integers(1, MOST_TIME)

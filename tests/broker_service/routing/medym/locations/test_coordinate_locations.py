@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from broker_service.errors import MalformedMessageError
-from broker_service.routing.interface import LinkStatus
+from broker_service.routing.interface import LinkStatus, MalformedMessageError
 from broker_service.routing.medym.locations.coordinate_locations import CoordinateLocations
 from broker_service.routing.medym.locations.coordinates import DIMENSIONS, LANDMARKS
 from broker_service.routing.medym.mesh import Mesh

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.distances import Distances
+from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.medym.locations.round_trips import RoundTripLocations
 from broker_service.routing.medym.mesh import Mesh
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.errors import MalformedMessageError
+from broker_service.routing.interface import MalformedMessageError
 from broker_service.routing.medym.multicast.destination_lists import (
     Tree,
     as_rerouted,

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language.model import MAX_PREDICATES
 from broker_service.language.notation import parse_advertisement, parse_subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.interface import Action, Send, SetTimer
+from broker_service.routing.interface import Action, MalformedMessageError, Send, SetTimer
 from broker_service.routing.medym.messages import Change, Confirmation, Multicast, Version, decode_multicast
 from broker_service.routing.medym.multicast.destination_lists import destinations
 from broker_service.routing.medym.router import _Timer

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language.notation import parse_publication, parse_subscription
 from broker_service.language.wire import decode_publication, encode_predicates, encode_publication
 from broker_service.messages import Kind, Message
 from broker_service.routing.common.decoding import encode_header
-from broker_service.routing.matcher import Comparisons, Matcher
+from broker_service.routing.interface import MalformedMessageError
+from broker_service.routing.interface.matcher import Comparisons, Matcher
 from broker_service.routing.medym.messages import Bundle, State, Version, decode_control
 from broker_service.routing.medym.subscriptions.interests import KnownSums, OwnSum
 from broker_service.routing.medym.sums import EMPTY, SumChange

@@ -3,9 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from broker_service.errors import MalformedMessageError
 from broker_service.routing.common.identifiers import Home
-from broker_service.routing.interface import Send
+from broker_service.routing.interface import MalformedMessageError, Send
 from broker_service.routing.tid.placement.confirmation import BindingAsked, BindingConfirmed, Confirmations, Join
 from broker_service.routing.tid.tables import AdvertisementRow, SubscriptionRoutingTable
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import ContentError, Publication, Subscription
 from broker_service.matching import MatchIndex
 from broker_service.messages import Message
+from broker_service.routing.interface.errors import MalformedMessageError
 from broker_service.tracing.trace import Recorder
 
 Key = TypeVar("Key", bound=Hashable)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_service.storage import MOST_LOGGED, BoundedStorage, FileStorage, StorageFullError
+from broker_service.core.storage import MOST_LOGGED, BoundedStorage, FileStorage, StorageFullError
 
 KEYS = st.sampled_from(["a", "b", "c", "log:1", "log:2", "ä\x00 "])
 CHANGES = st.lists(st.tuples(KEYS, st.none() | st.binary(max_size=20) | st.just(b"x" * 9000)), max_size=30)
@@ -167,7 +167,7 @@ def test_the_bound_counts_keys_and_values_and_what_is_replaced() -> None:
 WRITER = """
 import itertools, sys
 from pathlib import Path
-from broker_service.storage import FileStorage
+from broker_service.core.storage import FileStorage
 storage = FileStorage(Path(sys.argv[1]))
 for number in itertools.count():
     storage["number"] = b"%d" % number

@@ -6,12 +6,12 @@ from itertools import count
 
 import pytest
 
-from broker_service.errors import MalformedMessageError
 from broker_service.language import ContentError, Publication, Subscription
 from broker_service.language.wire import decode_publication, encode_publication
 from broker_service.matching import MatchIndex
 from broker_service.messages import Kind, Message
-from broker_service.routing.matcher import Comparisons, Matcher
+from broker_service.routing.interface import MalformedMessageError
+from broker_service.routing.interface.matcher import Comparisons, Matcher
 from broker_service.tracing.trace import Recorder
 from record.log import Event
 from tests.broker_service.overlay import ListTrace
