@@ -101,18 +101,18 @@ class Conjunction:
 class AttributeLimits:
     """Limits that a publication's attributes set for the bounds of matching subscriptions."""
 
-    __slots__ = ("_attributes", "exact")
+    __slots__ = ("attributes", "exact")
 
     exact: bool
     """True while all limits returned so far decide exactly; otherwise subscriptions within them must be verified."""
 
     def __init__(self, attributes: Mapping[str, Value]) -> None:
-        self._attributes = attributes
+        self.attributes = attributes
         self.exact = True
 
     def of(self, attributes: Iterable[str]) -> list[float]:
         """The two limits of each attribute, one attribute after the other."""
-        published = self._attributes
+        published = self.attributes
         limits: list[float] = []
         for attribute in attributes:
             value = published.get(attribute)
@@ -121,7 +121,7 @@ class AttributeLimits:
 
     def pair(self, attribute: str) -> Bounds:
         """The limits of the attribute's low end and of the negative of its high end."""
-        return self._pair(self._attributes.get(attribute))
+        return self._pair(self.attributes.get(attribute))
 
     def _pair(self, value: Value | None) -> Bounds:
         if value is None or isinstance(value, str):

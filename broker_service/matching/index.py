@@ -40,6 +40,8 @@ class MatchIndex(Generic[K]):
         self._statistics = AccessStatistics()
         self._buckets: dict[str | None, dict[Value | None, Bucket[K]]] = {}
         """Buckets by the attribute and the value of their access path. No bucket is empty."""
+        self._limits = AttributeLimits({})
+        """Limits of the publication that is matched at present."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -73,8 +75,8 @@ class MatchIndex(Generic[K]):
 
     def match(self, attributes: Mapping[str, Value]) -> list[K]:
         """The keys of all subscriptions that these attributes match, in any order, each once."""
-        limits = AttributeLimits(attributes)
-        all_buckets = self._buckets
+        limits, all_buckets = self._limits, self._buckets
+        limits.attributes, limits.exact = attributes, True
         keys: list[K] = []
         if (buckets := all_buckets.get(ALWAYS.attribute)) is not None:
             buckets[ALWAYS.value].match(attributes, limits, keys)

@@ -136,6 +136,8 @@ class SimulatedSession:
         while requests := self._requests.take():
             self._arrival = arrival = max(self._arrival, events.now + self._submit_latency())
             events.at(arrival, partial(self._submit, self._broker, session, requests))
+            if len(requests) < self._limits.batch:
+                break
 
     def _submit(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
         if broker.held is not None:

@@ -34,12 +34,12 @@ from broker_service.routing.gryphon.propagation.exchanges import Exchanges
 from broker_service.routing.gryphon.propagation.messages import Control, declared_bytes
 from broker_service.routing.gryphon.propagation.propagation import Propagation
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
-from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep
+from broker_service.routing.gryphon.relaying.log_upkeep import LogUpkeep, recovered_log
 from broker_service.routing.gryphon.relaying.relay import Relay
 from broker_service.routing.gryphon.streams.horizon import Lost
 from broker_service.routing.gryphon.streams.messages import Acknowledge, Head, Nack, Silence, StreamControl
 from broker_service.routing.gryphon.streams.publications import Cached, Held
-from broker_service.routing.gryphon.streams.publisher_log import PublisherLog, size_of
+from broker_service.routing.gryphon.streams.publisher_log import size_of
 from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.subscriptions.conjunctions import EVERYTHING, Conjunction
 from broker_service.routing.gryphon.subscriptions.covering import Covering, ExactCovering, IdentityCovering
@@ -124,7 +124,7 @@ class GryphonRouter(DispatchingRouter):
         self._relay = Relay(self._forwarding)
         stream = self._forwarding.state(view.leaf)
         self._log_bytes = min(options.log_bytes, context.stored_bytes // 2)
-        self._log = self._recovered_log(stream)
+        self._log = recovered_log(context, stream, view.leaf, self._log_bytes)
         self._given = maximum(self._propagation.known, self._vector_given_before(stream))
         """The vector that no publication of this broker's stream may be below, as of this version of V_b."""
         self._stored_version = self._propagation.version
@@ -318,24 +318,6 @@ class GryphonRouter(DispatchingRouter):
         return self._upkeep.tend()
 
     # Parts
-
-    def _recovered_log(self, stream: StreamState) -> PublisherLog:
-        """The log with all that former incarnations of this broker have stored; the state of its stream follows it."""
-        context, options = self._context, self._context.options
-        log = PublisherLog(
-            context.incarnation,
-            context.stored,
-            stream.vectors,
-            options.recognised,
-            options.forget_after,
-            most_bytes=self._log_bytes,
-        )
-        stream.end, stream.lost = log.next, log.lost
-        for start, end in log.skipped:
-            stream.silence(stream.downstream, start, end)
-        stream.forget_below(log.first)
-        log.acknowledge(self._view.leaf, log.next, 0.0)
-        return log
 
     def _vector_given_before(self, stream: StreamState) -> Vector:
         """The maximum of all that former incarnations of this broker have given and acknowledged."""

@@ -32,18 +32,13 @@ import enum
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.common.dispatch import DispatchingRouter
-from broker_service.routing.common.recognition import RecognisedPublications
 from broker_service.routing.interface import (
     Action,
     Actions,
-    Deliver,
-    Matcher,
     Recall,
     RouterContext,
     Send,
@@ -71,10 +66,9 @@ from broker_service.routing.medym.messages import (
     Versions,
     decode_control,
 )
-from broker_service.routing.medym.multicast.decisions import Copy, Decisions
-from broker_service.routing.medym.multicast.destination_lists import is_rerouted
-from broker_service.routing.medym.multicast.load import Load
+from broker_service.routing.medym.multicast.decisions import Decisions
 from broker_service.routing.medym.options import MedymOptions
+from broker_service.routing.medym.publications import Publications
 from broker_service.routing.medym.subscriptions.advertised_exchange import AdvertisedExchange
 from broker_service.routing.medym.subscriptions.exchange import Exchange, SubscriptionBroadcast
 from broker_service.routing.medym.subscriptions.interests import KnownSums
@@ -109,19 +103,10 @@ class MedymRouter(DispatchingRouter):
     """MEDYM's router: one server of the mesh."""
 
     def __init__(self, context: RouterContext[MedymOptions]) -> None:
-        super().__init__(
-            {
-                Kind.PUBLISH: self._receive_publication,
-                Kind.CONTROL: self._receive_control,
-                Kind.SUBSCRIBE: self._receive_subscription,
-                Kind.UNSUBSCRIBE: self._receive_subscription,
-            }
-        )
         self._context = context
         self._options = context.options
         self._mesh = prepared_mesh(context.prepared)
         self._own = self._mesh.numbers[context.broker]
-        self._clients: Matcher[tuple[ClientId, str]] = context.matcher()
         self._announced = 0
         """Number of the last announcement of this server."""
         self._sums = KnownSums(context.matcher(), len(self._mesh.servers), self._own)
@@ -130,8 +115,16 @@ class MedymRouter(DispatchingRouter):
             if self._options.locations == "gnp"
             else RoundTripLocations(self._mesh, self._own)
         )
-        self._load = Load(self._options.overload_threshold)
         self._decisions = Decisions(self._options, self._mesh, self._own, self._locations)
+        self._publications = Publications(context, self._sums, self._decisions, self._own)
+        super().__init__(
+            {
+                Kind.PUBLISH: self._publications.receive,
+                Kind.CONTROL: self._receive_control,
+                Kind.SUBSCRIBE: self._receive_subscription,
+                Kind.UNSUBSCRIBE: self._receive_subscription,
+            }
+        )
         self._exchange: Exchange = (
             SubscriptionBroadcast(self._own, self._sums)
             if self._options.subscriptions == "broadcast"
@@ -146,11 +139,6 @@ class MedymRouter(DispatchingRouter):
         """Servers whose links have failed. At the first meeting of two others, neither has missed anything."""
         self._changed_status: Status | None = None
         """A status that is yet to be announced."""
-        self._received: RecognisedPublications[tuple[str, int], bool] = RecognisedPublications(
-            self._options.recognition_bytes, context.incarnation, context.started_at
-        )
-        """Publications that have come here, by their id and the time of publishing; True for those whose copy was
-        rerouted."""
         self._running: set[TimerKey] = set()
         for neighbour, link in context.links.items():
             self._decisions.set_reachable(self._mesh.numbers[neighbour], link.up)
@@ -168,49 +156,17 @@ class MedymRouter(DispatchingRouter):
         return self._announce_soon()
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
-        self._clients.add((client, id), subscription)
+        self._publications.clients.add((client, id), subscription)
         self._exchange.subscribe(id, subscription)
         return self._announce_soon()
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
-        self._clients.remove((client, id))
+        self._publications.clients.remove((client, id))
         self._exchange.unsubscribe(id)
         return self._announce_soon()
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
-        responsible = self._sums.matching(message, self._own)
-        self._load.received += 1
-        return [self._notification(message), *self._sends(message, self._decisions.first_copies(responsible))]
-
-    # Publications of neighbours
-
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        copies = self._decisions.copies(message.header)
-        self._load.received += 1
-        return [*self._notification_once(message), *self._sends(message, copies)]
-
-    def _notification_once(self, message: Message) -> Actions:
-        """Nothing when this copy or the one before it was rerouted, which is a second copy then. Otherwise two
-        publications have the same id."""
-        rerouted, before = is_rerouted(message.header), self._received.note((message.id, message.published))
-        if before or (rerouted and before is not None):
-            return ()
-        unknown = before is None and self._received.reason_to_drop(message.published)
-        notification = self._notification(message)
-        if not (unknown and notification.clients):
-            return (notification,)
-        self._context.report_dropped(message, unknown)
-        return ()
-
-    def _notification(self, message: Message) -> Deliver:
-        clients = dict.fromkeys(client for client, _ in self._clients.match(message))
-        self._received.add((message.id, message.published), message.published, is_rerouted(message.header))
-        return Deliver(tuple(clients), message)
-
-    def _sends(self, message: Message, copies: Sequence[Copy]) -> Iterator[Action]:
-        self._load.sent += len(copies)
-        for neighbour, header in copies:
-            yield Send(neighbour, msgspec.structs.replace(message, header=header, hops=message.hops + 1))
+        return self._publications.publish(message)
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         self._decisions.set_reachable(self._mesh.numbers[neighbour], False)
@@ -219,14 +175,8 @@ class MedymRouter(DispatchingRouter):
         return [*recalled, *self._choose_neighbours(neighbour)]
 
     def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
-        """Sends publications again. Neighbours exchange versions when the link works again, instead of the rest."""
-        publications = [message for message in messages if message.kind is Kind.PUBLISH]
-        return [action for message in publications for action in self._sends_again(neighbour, message)]
-
-    def _sends_again(self, neighbour: BrokerId, message: Message) -> Iterator[Action]:
-        for receiver, header in self._decisions.rerouted(message.header):
-            label = message.label if receiver == neighbour else "rerouted"
-            yield Send(receiver, msgspec.structs.replace(message, header=header), label)
+        """Neighbours exchange versions when the link works again, instead of all but publications."""
+        return self._publications.returned(neighbour, messages)
 
     # Sums, locations and loads of servers
 
@@ -252,7 +202,7 @@ class MedymRouter(DispatchingRouter):
             return [*self._exchange.repeated(self._exchange.unconfirmed), *self._announce_soon()]
         if key is not _Timer.STATUS:
             return self._announce_soon()
-        changed = self._load.has_changed()
+        changed = self._publications.load.has_changed()
         changed |= self._measure()
         if changed:
             self._changed_status = self._status()
@@ -405,7 +355,7 @@ class MedymRouter(DispatchingRouter):
         return changed
 
     def _status(self) -> Status:
-        return Status(self._locations.announced(), self._load.overloaded)
+        return Status(self._locations.announced(), self._publications.load.overloaded)
 
     def _message(self, control: Control) -> Message:
         return Message(Kind.CONTROL, self._context.broker, b"", encode_header(control), 1, _LABELS[type(control)])

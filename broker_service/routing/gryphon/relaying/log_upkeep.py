@@ -11,11 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from broker_service.routing.gryphon.options import GryphonOptions
 from broker_service.routing.gryphon.overlay.routing_tree import NodeNumber
 from broker_service.routing.gryphon.relaying.forwarding import Forwarding
 from broker_service.routing.gryphon.streams.publisher_log import PublisherLog
+from broker_service.routing.gryphon.streams.state import StreamState
 from broker_service.routing.gryphon.timer_keys import AnnounceEnd
-from broker_service.routing.interface import Action, CancelTimer, HoldPublishers, ReleasePublishers, SetTimer
+from broker_service.routing.interface import (
+    Action,
+    CancelTimer,
+    HoldPublishers,
+    ReleasePublishers,
+    RouterContext,
+    SetTimer,
+)
 
 
 class LogUpkeep:
@@ -78,3 +87,24 @@ class LogUpkeep:
         self._announcing = True
         is_awaited = any(self._log.is_reachable(leaf) for leaf in lacking)
         return SetTimer(AnnounceEnd(), self._forwarding.options.head_every, awaited=is_awaited)
+
+
+def recovered_log(
+    context: RouterContext[GryphonOptions], stream: StreamState, leaf: NodeNumber, most_bytes: int
+) -> PublisherLog:
+    """The log with all that former incarnations of a broker have stored; the state of its stream follows it."""
+    options = context.options
+    log = PublisherLog(
+        context.incarnation,
+        context.stored,
+        stream.vectors,
+        options.recognised,
+        options.forget_after,
+        most_bytes=most_bytes,
+    )
+    stream.end, stream.lost = log.next, log.lost
+    for start, end in log.skipped:
+        stream.silence(stream.downstream, start, end)
+    stream.forget_below(log.first)
+    log.acknowledge(leaf, log.next, 0.0)
+    return log
