@@ -15,12 +15,13 @@ then aggregated less, and no publication is lost.
 from __future__ import annotations
 
 import enum
+import sys
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, KeysView, Sequence
 from typing import Final, NamedTuple
 
-from broker_service.language import CLASS, Operator, Predicate, Value
+from broker_service.language import CLASS, Operator, Value
 from broker_service.language.relations import covers, satisfiable
 from broker_service.routing.gryphon.subscriptions.conjunctions import Conjunction, is_above
 from broker_service.routing.gryphon.subscriptions.hulls import Hull, hull_of
@@ -150,6 +151,35 @@ class _Key(NamedTuple):
 _NONE: Final[Bodies] = {}
 
 
+class _Traits(NamedTuple):
+    """Traits of one conjunction, by which the others to compare it with are found."""
+
+    hull: Hull | None
+    """Hull of a conjunction that some publication matches; None of any other."""
+    equalities: Collection[_Equality]
+    narrow: Sequence[str]
+    """Attributes without an equality on which the predicates may leave a single value: one predicate does that only by
+    an upper bound of strings, of which the empty one is the least."""
+    attributes: KeysView[str]
+    """Attributes that the predicates name, in their order."""
+
+    @classmethod
+    def of(cls, conjunction: Conjunction) -> _Traits:
+        equalities: dict[_Equality, None] = {}
+        by_attribute: defaultdict[str, list[Operator]] = defaultdict(list)
+        for predicate in conjunction.subscription.predicates:
+            if predicate.operator in _EQUALITIES:
+                equalities[_Equality(predicate.attribute, predicate.value)] = None
+            by_attribute[predicate.attribute].append(predicate.operator)
+        narrow = [
+            attribute
+            for attribute, operators in by_attribute.items()
+            if _EQUALITIES.isdisjoint(operators) and (len(operators) > 1 or operators[0] in _LOW_STRINGS)
+        ]
+        hull = hull_of(conjunction) if satisfiable(conjunction.subscription) else None
+        return cls(hull, equalities, narrow, by_attribute.keys())
+
+
 class ExactCovering(Covering):
     """Covering as `broker_service.language.relations` defines it."""
 
@@ -161,13 +191,14 @@ class ExactCovering(Covering):
         """Keys of the sets in which each conjunction stands."""
         self._hulls: dict[bytes, Hull] = {}
         """Hulls of the conjunctions that some publication matches."""
-        self._looked_at: tuple[Conjunction, Hull | None] | None = None
-        """The conjunction whose hull was asked for last, and the hull, because an update asks several times."""
+        self._looked_at: tuple[Conjunction, _Traits] | None = None
+        """The conjunction whose traits were asked for last, with them, because an update asks several times."""
 
     def add(self, conjunction: Conjunction) -> None:
-        if (hull := self._hull(conjunction)) is not None:
-            self._hulls[conjunction.body] = hull
-        self._keys[conjunction.body] = keys = tuple(self._keys_of(conjunction))
+        traits = self._traits(conjunction)
+        if traits.hull is not None:
+            self._hulls[conjunction.body] = traits.hull
+        self._keys[conjunction.body] = keys = self._keys_of(traits)
         for key in keys:
             self._sets.setdefault(key, {})[conjunction.body] = conjunction
 
@@ -180,19 +211,19 @@ class ExactCovering(Covering):
         self._hulls.pop(conjunction.body, None)
 
     def above(self, conjunction: Conjunction) -> list[Conjunction]:
-        hull, hulls = self._hull(conjunction), self._hulls
+        traits, hulls = self._traits(conjunction), self._hulls
         return [
             other
-            for other in self._candidates(conjunction, self._may_cover(conjunction))
-            if self._is_above(other, hulls.get(other.body), conjunction, hull)
+            for other in self._candidates(conjunction, self._may_cover(traits))
+            if self._is_above(other, hulls.get(other.body), conjunction, traits.hull)
         ]
 
     def below(self, conjunction: Conjunction) -> list[Conjunction]:
-        hull, hulls = self._hull(conjunction), self._hulls
+        traits, hulls = self._traits(conjunction), self._hulls
         return [
             other
-            for other in self._candidates(conjunction, self._may_be_covered(conjunction))
-            if self._is_above(conjunction, hull, other, hulls.get(other.body))
+            for other in self._candidates(conjunction, self._may_be_covered(traits))
+            if self._is_above(conjunction, traits.hull, other, hulls.get(other.body))
         ]
 
     def is_above(self, general: Conjunction, special: Conjunction) -> bool:
@@ -213,12 +244,10 @@ class ExactCovering(Covering):
                 return general.body < special.body or not lower.contains(upper)
         return self.effort.spend(_cost(general, special)) and is_above(general, special)
 
-    def _hull(self, conjunction: Conjunction) -> Hull | None:
-        """The hull of a conjunction that some publication matches; None of any other."""
+    def _traits(self, conjunction: Conjunction) -> _Traits:
         looked_at = self._looked_at
         if looked_at is None or looked_at[0] is not conjunction:
-            hull = hull_of(conjunction) if satisfiable(conjunction.subscription) else None
-            looked_at = self._looked_at = (conjunction, hull)
+            looked_at = self._looked_at = (conjunction, _Traits.of(conjunction))
         return looked_at[1]
 
     def _candidates(self, conjunction: Conjunction, sets: Iterable[Bodies]) -> Iterator[Conjunction]:
@@ -233,73 +262,52 @@ class ExactCovering(Covering):
                     found.add(body)
                     yield other
 
-    def _of(self, trait: _Trait, attribute: str = "", value: Value = "") -> Bodies:
+    def _with(self, trait: _Trait, attribute: str = "", value: Value = "") -> Bodies:
         """The conjunctions with a trait."""
         return self._sets.get(_Key(trait, attribute, value), _NONE)
 
-    def _keys_of(self, conjunction: Conjunction) -> Iterator[_Key]:
+    def _rarest(self, equalities: Iterable[_Equality]) -> _Equality:
+        """The first of these that fewest conjunctions have."""
+        sets, few = self._sets, sys.maxsize
+        for equality in equalities:
+            number = len(sets.get(_Key(_Trait.EQUALITY, *equality), _NONE))
+            if number < few:
+                rarest, few = equality, number
+        return rarest
+
+    def _keys_of(self, traits: _Traits) -> tuple[_Key, ...]:
         """The keys of the sets for a conjunction. One equality is chosen of those that it has, one that few others
         have."""
-        predicates = conjunction.subscription.predicates
-        yield _Key(_Trait.ANY)
-        if conjunction.body not in self._hulls:
-            yield _Key(_Trait.UNSATISFIABLE)
-        equalities = _equalities(predicates)
-        if not equalities:
-            yield _Key(_Trait.WITHOUT_EQUALITY)
+        keys = [_Key(_Trait.ANY)]
+        if traits.hull is None:
+            keys.append(_Key(_Trait.UNSATISFIABLE))
+        if not traits.equalities:
+            keys.append(_Key(_Trait.WITHOUT_EQUALITY))
         else:
-            chosen = min(reversed(equalities), key=lambda each: len(self._of(_Trait.EQUALITY, *each)))
-            yield _Key(_Trait.CHOSEN_EQUALITY, *chosen)
-            yield _Key(_Trait.CHOSEN_ATTRIBUTE, chosen.attribute)
-        for equality in equalities:
-            yield _Key(_Trait.EQUALITY, *equality)
-        for attribute in _narrow(predicates):
-            yield _Key(_Trait.NARROW, attribute)
-        for attribute in dict.fromkeys(predicate.attribute for predicate in predicates):
-            yield _Key(_Trait.ATTRIBUTE, attribute)
+            chosen = self._rarest(reversed(list(traits.equalities)))
+            keys += (_Key(_Trait.CHOSEN_EQUALITY, *chosen), _Key(_Trait.CHOSEN_ATTRIBUTE, chosen.attribute))
+        keys += [_Key(_Trait.EQUALITY, *equality) for equality in traits.equalities]
+        keys += [_Key(_Trait.NARROW, attribute) for attribute in traits.narrow]
+        keys += [_Key(_Trait.ATTRIBUTE, attribute) for attribute in traits.attributes]
+        return tuple(keys)
 
-    def _may_cover(self, conjunction: Conjunction) -> Iterable[Bodies]:
-        """Sets that hold every conjunction which covers this one."""
-        if self._hull(conjunction) is None:
-            return (self._of(_Trait.ANY),)
-        predicates = conjunction.subscription.predicates
-        return (
-            self._of(_Trait.WITHOUT_EQUALITY),
-            *(self._of(_Trait.CHOSEN_EQUALITY, *equality) for equality in _equalities(predicates)),
-            *(self._of(_Trait.CHOSEN_ATTRIBUTE, attribute) for attribute in _narrow(predicates)),
-        )
+    def _may_cover(self, traits: _Traits) -> Iterable[Bodies]:
+        """Sets that hold every conjunction which covers one with these traits."""
+        if traits.hull is None:
+            return (self._with(_Trait.ANY),)
+        keys = [_Key(_Trait.WITHOUT_EQUALITY)]
+        keys += [_Key(_Trait.CHOSEN_EQUALITY, *equality) for equality in traits.equalities]
+        keys += [_Key(_Trait.CHOSEN_ATTRIBUTE, attribute) for attribute in traits.narrow]
+        return [self._sets[key] for key in keys if key in self._sets]
 
-    def _may_be_covered(self, conjunction: Conjunction) -> Iterable[Bodies]:
-        """Sets that hold every conjunction which this one covers."""
-        predicates = conjunction.subscription.predicates
-        unsatisfiable = self._of(_Trait.UNSATISFIABLE)
-        equalities = _equalities(predicates)
-        if equalities:
-            rarest = min(equalities, key=lambda each: len(self._of(_Trait.EQUALITY, *each)))
-            return self._of(_Trait.EQUALITY, *rarest), self._of(_Trait.NARROW, rarest.attribute), unsatisfiable
+    def _may_be_covered(self, traits: _Traits) -> Iterable[Bodies]:
+        """Sets that hold every conjunction which one with these traits covers."""
+        unsatisfiable = self._with(_Trait.UNSATISFIABLE)
+        if traits.equalities:
+            rarest = self._rarest(traits.equalities)
+            return self._with(_Trait.EQUALITY, *rarest), self._with(_Trait.NARROW, rarest.attribute), unsatisfiable
         # Every publication has a class, so that a predicate on it can hold for conjunctions that do not name it.
-        attributes = {predicate.attribute for predicate in predicates} - {CLASS}
+        attributes = traits.attributes - {CLASS}
         if not attributes:
-            return (self._of(_Trait.ANY),)
-        return min((self._of(_Trait.ATTRIBUTE, name) for name in sorted(attributes)), key=len), unsatisfiable
-
-
-def _equalities(predicates: Iterable[Predicate]) -> list[_Equality]:
-    found: dict[_Equality, None] = {}
-    for predicate in predicates:
-        if predicate.operator in _EQUALITIES:
-            found[_Equality(predicate.attribute, predicate.value)] = None
-    return list(found)
-
-
-def _narrow(predicates: Iterable[Predicate]) -> list[str]:
-    """Attributes without an equality on which the predicates may leave a single value: one predicate does that only by
-    an upper bound of strings, of which the empty one is the least."""
-    by_attribute: defaultdict[str, list[Operator]] = defaultdict(list)
-    for predicate in predicates:
-        by_attribute[predicate.attribute].append(predicate.operator)
-    return [
-        attribute
-        for attribute, operators in by_attribute.items()
-        if _EQUALITIES.isdisjoint(operators) and (len(operators) > 1 or operators[0] in _LOW_STRINGS)
-    ]
+            return (self._with(_Trait.ANY),)
+        return min((self._with(_Trait.ATTRIBUTE, name) for name in sorted(attributes)), key=len), unsatisfiable
