@@ -338,7 +338,8 @@ class GryphonRouter(DispatchingRouter):
         if self._raise_given():
             self._stored_version = self._propagation.version
             actions = [Store(_KNOWN, encode_vector(self._given)), *actions]
-        if started := self._awaited.take(self._propagation.take_settled_time()):
+        if settled := self._propagation.dissemination.take_settled_time():
+            started = self._awaited.take(settled)
             actions = [*actions, *(AnnounceStart(interest.client, interest.id) for interest in started)]
         return self._detours.carried(actions)
 
@@ -379,5 +380,5 @@ class GryphonRouter(DispatchingRouter):
         """Announces the effect of the operations so far, and awaits their old start times again."""
         self._batching = False
         propagation, change = self._propagation, self._subscriptions.flush()
-        again = propagation.await_again(self._awaited.take_new_times())
+        again = propagation.dissemination.await_again(self._awaited.take_new_times())
         return again if change is None else [*again, *propagation.announce(change)]

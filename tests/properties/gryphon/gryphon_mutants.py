@@ -232,7 +232,7 @@ class AnnouncesStartsAtOnce(GryphonRouter):
     """Announces starts at the end of the batch, before others know of the subscription."""
 
     def _completed(self, actions: Actions) -> Actions:
-        self._propagation._dissemination._settled_time = MOST_TIME
+        self._propagation.dissemination._settled_time = MOST_TIME
         return super()._completed(actions)
 
 
@@ -241,7 +241,7 @@ class AnnouncesOldStartsAtOnce(GryphonRouter):
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        dissemination = self._propagation._dissemination
+        dissemination = self._propagation.dissemination
         original = dissemination.take_settled_time
         greatest = 0
 
@@ -258,7 +258,7 @@ class ForgetsThoseThatComeUp(GryphonRouter):
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        dissemination = self._propagation._dissemination
+        dissemination = self._propagation.dissemination
         dissemination._holds_back = lambda _: False  # type: ignore[method-assign]
 
 
@@ -275,10 +275,10 @@ class AcknowledgesNewsAtOnce(GryphonRouter):
 
     def __init__(self, context: Any) -> None:
         super().__init__(context)
-        self._propagation._dissemination.receivers = lambda _: ()  # type: ignore[method-assign]
+        self._propagation.dissemination.receivers = lambda _: ()  # type: ignore[method-assign]
 
     def _handle(self, neighbour: BrokerId, control: Any) -> Actions:
-        dissemination = self._propagation._dissemination
+        dissemination = self._propagation.dissemination
         if not isinstance(control, Addition | Change) or neighbour in self._view.peers:
             return super()._handle(neighbour, control)
         others, actions = dissemination.others(neighbour), list(super()._handle(neighbour, control))

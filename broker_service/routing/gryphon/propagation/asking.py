@@ -100,6 +100,8 @@ class Asking:
 
     def end(self) -> list[Action]:
         """Ends the requests for states that are wanted no more."""
+        if not self._wanted:
+            return []
         reached = [source for source, wanted in self._wanted.items() if dominates(self._known, wanted.needed)]
         for source in reached:
             del self._wanted[source]

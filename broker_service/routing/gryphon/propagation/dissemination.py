@@ -135,7 +135,7 @@ class Dissemination:
             if request.requester == neighbour:
                 request.requester = ""
         actions: list[Action] = []
-        for party in self._exchanges:
+        for party in list(self._exchanges):
             exchange = self._exchanges[party]
             if party.member == neighbour:
                 self._exchanges.forget(party)
@@ -154,7 +154,7 @@ class Dissemination:
 
     def forget(self, node: NodeNumber) -> None:
         """The only broker of a node, or of a leaf, has lost its state."""
-        for party in self._exchanges:
+        for party in list(self._exchanges):
             if party.node == node:
                 self._exchanges.forget(party)
 

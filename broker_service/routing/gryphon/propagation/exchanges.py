@@ -8,7 +8,6 @@ time that the party took lately; each further one is twice as long as the one be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from broker_service.messages import BrokerId
@@ -35,22 +34,17 @@ class Exchange:
     """Mean time in seconds that the party took to acknowledge."""
 
 
-class Exchanges:
-    """The exchanges with all parties."""
+class Exchanges(dict[Party, Exchange]):
+    """The exchanges with all parties; looking up one that has not begun makes it."""
 
     def __init__(self, again: float, last: float) -> None:
+        super().__init__()
         self._again = again
         self._last = last
-        self._exchanges: dict[Party, Exchange] = {}
 
-    def __getitem__(self, party: Party) -> Exchange:
-        return self._exchanges.setdefault(party, Exchange())
-
-    def __contains__(self, party: Party) -> bool:
-        return party in self._exchanges
-
-    def __iter__(self) -> Iterator[Party]:
-        return iter(list(self._exchanges))
+    def __missing__(self, party: Party) -> Exchange:
+        exchange = self[party] = Exchange()
+        return exchange
 
     def has(self, party: Party, needed: Vector) -> bool:
         """True when a party has acknowledged all of a vector."""
@@ -59,10 +53,10 @@ class Exchanges:
     def is_owed(self, party: Party, needed: Vector) -> bool:
         """True when what a party has not acknowledged of a vector is on the way."""
         exchange = self[party]
-        return all(
-            exchange.acknowledged.get(leaf, 0) >= time or exchange.owed.get(leaf, 0) >= time
-            for leaf, time in needed.items()
-        )
+        for leaf, time in needed.items():
+            if exchange.acknowledged.get(leaf, 0) < time and exchange.owed.get(leaf, 0) < time:
+                return False
+        return True
 
     def owe(self, party: Party, needed: Vector, now: float) -> float:
         """Notes that a vector is on the way to a party; returns the seconds after which to repeat it."""
@@ -92,7 +86,7 @@ class Exchanges:
 
     def forget(self, party: Party) -> None:
         """Ends the exchange with a party that has lost its state, or that is not a party any more."""
-        self._exchanges.pop(party, None)
+        self.pop(party, None)
 
     def suspend(self, party: Party) -> None:
         """Ends an exchange because no broker of the party can be reached."""

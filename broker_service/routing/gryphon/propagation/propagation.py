@@ -102,9 +102,10 @@ class Propagation:
         self._is_up = is_up
         self._round_trip = round_trip
         self._observe = observe
-        self._dissemination = Dissemination(
+        self.dissemination = Dissemination(
             view, self.known, exchanges, is_up=is_up, now=now, lost_after=self._lost_after
         )
+        """News that came through this broker and have not been acknowledged by all around it."""
         self._asking = Asking(view, self.known, ask_after=ask_after, is_up=is_up, round_trip=round_trip)
         self._incarnations: dict[BrokerId, int] = {}
 
@@ -125,10 +126,10 @@ class Propagation:
             news = Change(view.leaf, view.leaf, change.time, added, removed, encode_vector(base), fingerprint)
         else:
             news = Addition(view.leaf, view.leaf, change.time, added)
-        parties = self._dissemination.others("")
+        parties = self.dissemination.others("")
         actions = self._apply(news, change.added, change.removed, parties)
-        self._dissemination.request(Request("", {view.leaf: change.time}, parties))
-        return [*actions, *self._dissemination.evaluate()]
+        self.dissemination.request(Request("", {view.leaf: change.time}, parties))
+        return [*actions, *self.dissemination.evaluate()]
 
     def receive(self, neighbour: BrokerId, control: Control) -> Actions:
         """Handles a message. Raises `MalformedMessageError` for one that no correct neighbour sends."""
@@ -151,23 +152,9 @@ class Propagation:
         if isinstance(key, AskAgain):
             return self._asking.again(key.source)
         if isinstance(key, GiveUp):
-            return self._dissemination.give_up(key.neighbour)
+            return self.dissemination.give_up(key.neighbour)
         assert isinstance(key, Party)
-        return self._dissemination.repeat(key)
-
-    @property
-    def is_settled(self) -> bool:
-        """True when all that can be reached has acknowledged all news that came through this broker."""
-        return self._dissemination.is_settled
-
-    def await_again(self, times: Iterable[VirtualTime]) -> Actions:
-        """Awaits that every broker which can be reached has those of these times that were announced before."""
-        return self._dissemination.await_again(times)
-
-    def take_settled_time(self) -> VirtualTime:
-        """The greatest time of the own leaf that has been found with every broker which can be reached since this was
-        asked last; 0 when there is none."""
-        return self._dissemination.take_settled_time()
+        return self.dissemination.repeat(key)
 
     def want(self, source: NodeNumber, needed: Vector) -> Actions:
         """Asks for the state of a source after a moment, unless news come that reach a vector before."""
@@ -179,12 +166,12 @@ class Propagation:
         self._incarnations[neighbour] = incarnation
         node = self._node_of(neighbour)
         if former != incarnation and len(self._view.members.get(node, ("",))) == 1:
-            self._dissemination.forget(node)
-        return self._dissemination.link_up(neighbour, node)
+            self.dissemination.forget(node)
+        return self.dissemination.link_up(neighbour, node)
 
     def link_down(self, neighbour: BrokerId) -> Actions:
         """Sends elsewhere what was on the way to a neighbour."""
-        return self._dissemination.link_down(neighbour)
+        return self.dissemination.link_down(neighbour)
 
     # Messages
 
@@ -196,22 +183,22 @@ class Propagation:
         removed = [decode_conjunction(body) for body in news.removed] if isinstance(news, Change) else []
         base = self._base(news)
         needed = {news.leaf: news.time}
-        parties = self._dissemination.receivers(neighbour)
+        parties = self.dissemination.receivers(neighbour)
         actions: list[Action] = []
         if not dominates(self.known, needed):
             if self._applies(news, base):
                 actions += self._apply(news, added, removed, parties)
             else:
                 actions += self._asking.ask(news.source, needed, neighbour)
-        self._dissemination.request(Request(neighbour, needed, parties))
-        return [*actions, *self._dissemination.evaluate()]
+        self.dissemination.request(Request(neighbour, needed, parties))
+        return [*actions, *self.dissemination.evaluate()]
 
     def _receive_offer(self, neighbour: BrokerId, offer: Offer) -> Actions:
         self._require_source(neighbour, offer.source)
         needed = self._vector(offer.source, offer.known)
         actions = () if dominates(self.known, needed) else self._asking.ask(offer.source, needed, neighbour)
-        self._dissemination.request(Request(neighbour, needed, self._dissemination.receivers(neighbour)))
-        return [*actions, *self._dissemination.evaluate()]
+        self.dissemination.request(Request(neighbour, needed, self.dissemination.receivers(neighbour)))
+        return [*actions, *self.dissemination.evaluate()]
 
     def _receive_ask(self, neighbour: BrokerId, ask: Ask) -> Actions:
         view = self._view
@@ -236,7 +223,7 @@ class Propagation:
             refused = self._asking.refuse(state.source)
             return self._remind(neighbour, state.source) if refused >= _ASKED_IN_VAIN else ()
         self._replace(state.source, known, roots)
-        return [*self._asking.end(), *self._dissemination.evaluate()]
+        return [*self._asking.end(), *self.dissemination.evaluate()]
 
     def _receive_reminder(self, neighbour: BrokerId, reminder: Reminder) -> Actions:
         view = self._view
@@ -249,14 +236,14 @@ class Propagation:
         for source in dict.fromkeys(view.source_of[leaf] for leaf in missed):
             self._update(source, roots, ())
         self._raise(part_of(known, missed))
-        return [*self._asking.end(), *self._dissemination.evaluate()]
+        return [*self._asking.end(), *self.dissemination.evaluate()]
 
     def _receive_settled(self, neighbour: BrokerId, settled: Settled) -> Actions:
         node = self._node_of(neighbour)
         known = decode_vector(settled.known)
         if not known.keys() <= self._view.source_of.keys():
             raise MalformedMessageError("a vector has leaves that are not in the tree")
-        return self._dissemination.acknowledged(neighbour, node, known)
+        return self.dissemination.acknowledged(neighbour, node, known)
 
     # State
 
@@ -291,7 +278,7 @@ class Propagation:
                 passed = self._own_change(news, differences[party.node], base, fingerprints[party.node])
             else:
                 passed = news
-            actions += self._dissemination.pass_on(party, passed)
+            actions += self.dissemination.pass_on(party, passed)
         return [*actions, *self._asking.end()]
 
     def _own_change(self, news: News, difference: Difference, base: Vector, fingerprint: int) -> News:

@@ -46,9 +46,7 @@ class AwaitedStarts(Generic[Subscriber]):
 
     def take(self, reached: VirtualTime) -> list[Subscriber]:
         """Removes and returns the subscriptions that start at this time or before, in the order in which they were
-        made; none at time 0."""
-        if not reached:
-            return []
+        made."""
         found = [subscriber for subscriber, time in self._times.items() if time <= reached]
         for subscriber in found:
             del self._times[subscriber]

@@ -89,7 +89,7 @@ def test_many_old_starts_of_one_batch_are_awaited_by_the_greatest_of_them() -> N
     for number in numbers:
         overlay.subscribe(f"S{number}", "d", f"[class,eq,'E'],[n,=,{number}]")
     overlay.pass_time(0.05)
-    assert len(overlay.brokers["d"].router._propagation._dissemination._requests) == 1
+    assert len(overlay.brokers["d"].router._propagation.dissemination._requests) == 1
     assert not any(client.startswith("S") for client in overlay.starts)
     overlay.join("c1", "d")
     overlay.settle()

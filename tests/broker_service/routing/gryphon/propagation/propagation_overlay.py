@@ -185,7 +185,7 @@ class PropagationOverlay:
             for name, broker in self.brokers.items()
         }
         for name, broker in self.brokers.items():
-            if broker.timers or not broker.propagation.is_settled:
+            if broker.timers or not broker.propagation.dissemination.is_settled:
                 raise StuckError(f"{name} still waits: {broker.timers}")
             lacking = {leaf for leaf, time in announced.items() if broker.propagation.known.get(leaf, 0) != time}
             if lacking:

@@ -155,7 +155,7 @@ class TakesTheConstraintForALowerBound(Propagation):
 class PassesOnNoEmptyChanges(Propagation):
     def __init__(self, *parts: Any, **services: Any) -> None:
         super().__init__(*parts, **services)
-        self._dissemination = OfNoEmptyChanges(
+        self.dissemination = OfNoEmptyChanges(
             self._view, self.known, parts[2], is_up=services["is_up"], now=services["now"], lost_after=lambda: 0.4
         )
 
@@ -244,7 +244,7 @@ def test_hostile_messages_are_refused_and_change_nothing(sender: str, control: C
     propagation = overlay.brokers["c1"].propagation
     with pytest.raises(MalformedMessageError):
         propagation.receive(sender, control)
-    assert propagation.is_settled
+    assert propagation.dissemination.is_settled
     assert propagation.known == {}
 
 
