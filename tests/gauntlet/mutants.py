@@ -117,7 +117,7 @@ TARGETS: Sequence[Target] = (
         (
             *_of("broker_service.matching", "index", "bucket", "block", "bounds", "conditions", "access", "tree"),
             *_of("broker_service.language", "evaluation", "relations", "number_sets", "string_sets"),
-            f"{_ROUTING}.matcher",
+            f"{_ROUTING}.interface.matcher",
         ),
         (scenarios.LANGUAGE_CBF, scenarios.LANGUAGE_TID, *_ANY_ROUTING),
     ),
