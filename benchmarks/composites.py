@@ -53,6 +53,8 @@ THROUGHPUT = Target(
     Bound.AT_LEAST,
     70,
     "%",
+    defect="it was set for a detector that was compiled to C; it was 62 to 68% without, when a plain publication, to "
+    "which it is compared, took a tenth longer",
 )
 DETECTIONS = Target(
     "detections that a broker notifies a client of", Bound.AT_LEAST, 20_000, "/s", Reference.INTERPRETER
