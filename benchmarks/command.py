@@ -55,7 +55,7 @@ BENCHMARKS = (
     Benchmark("startup", seconds=95, quick_seconds=35),
     Benchmark("capacity", seconds=780),
     Benchmark("simulation", seconds=225, quick_seconds=15),
-    Benchmark("side_by_side", seconds=80),
+    Benchmark("side_by_side", seconds=65),
     Benchmark("motion", seconds=45),
     Benchmark("mesh", seconds=16),
     Benchmark("multicast", seconds=8, quick_seconds=4),
