@@ -15,7 +15,7 @@ from broker_service.language import Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.common.recognition import RecognisedPublications
-from broker_service.routing.interface import Action, Actions, Deliver, Matcher, RouterContext, Send
+from broker_service.routing.interface import Actions, Deliver, Matcher, RouterContext, Send
 from broker_service.routing.medym import MedymOptions, MedymRouter, router
 from broker_service.routing.medym.announcements.relay import Neighbours, Relay
 from broker_service.routing.medym.announcements.server_states import Applied, ServerStates
@@ -87,9 +87,9 @@ def sends_to_each(right: Function) -> Function:
 class RemembersNothing(MedymRouter):
     """Notifies clients of every copy."""
 
-    def _receive_publication(self, neighbour: BrokerId, message: Message) -> Actions:
-        self._received = RecognisedPublications(1, 1, 0)
-        return super()._receive_publication(neighbour, message)
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        self._publications._received = RecognisedPublications(1, 1, 0)
+        return super().receive(neighbour, message)
 
 
 class LosesWhatIsHandedBack(MedymRouter):
@@ -109,19 +109,15 @@ class LeavesListsToTheQueue(MedymRouter):
 class ForgetsTheRestOfTheList(MedymRouter):
     """Sends what is handed back to the failed neighbour alone, without the rest of its list."""
 
-    def _sends_again(self, neighbour: BrokerId, message: Message) -> Iterator[Action]:
-        for action in super()._sends_again(neighbour, message):
-            if isinstance(action, Send) and action.neighbour == neighbour:
-                yield action
+    def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
+        return [send for send in super().returned(neighbour, messages) if send.neighbour == neighbour]
 
 
 class ForgetsTheNeighbour(MedymRouter):
     """Sends what is handed back to the rest of the list, and never to the neighbour whose link failed."""
 
-    def _sends_again(self, neighbour: BrokerId, message: Message) -> Iterator[Action]:
-        for action in super()._sends_again(neighbour, message):
-            if isinstance(action, Send) and (action.neighbour != neighbour or message.kind is not Kind.PUBLISH):
-                yield action
+    def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
+        return [send for send in super().returned(neighbour, messages) if send.neighbour != neighbour]
 
 
 class SendsToTheDead(MedymRouter):
@@ -213,13 +209,15 @@ class NotifiesAllClients(MedymRouter):
     def __init__(self, context: RouterContext[MedymOptions]) -> None:
         super().__init__(context)
         self._ever: dict[ClientId, None] = {}
+        self._notify = self._publications._notification
+        self._publications._notification = self._notification
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         self._ever[client] = None
         return super().subscribe(client, id, subscription)
 
-    def _notification(self, message: Message) -> Action:
-        super()._notification(message)
+    def _notification(self, message: Message) -> Deliver:
+        self._notify(message)
         return Deliver(tuple(self._ever), message)
 
 
