@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ import uvloop
 from grpc import aio
 
 from broker_service.grpc_shell.listening import bind
-from broker_service.links.pacing import Pace
 from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.duplex import Duplex
 from broker_service.transport.methods import LINK, UNIX
@@ -31,7 +29,6 @@ class _Echo(Duplex):
     def __init__(self, stream: Stream) -> None:
         super().__init__(stream, DueWrites())
         self._frames: list[bytes] = []
-        self._pace = Pace(time.monotonic_ns())
 
     def on_frame(self, data: bytes) -> None:
         self._frames.append(data)
@@ -39,8 +36,6 @@ class _Echo(Duplex):
 
     def next_frames(self) -> Sequence[bytes]:
         frames, self._frames = self._frames, []
-        if frames:
-            self.write_at = self._pace.take(time.monotonic_ns())
         return frames
 
 

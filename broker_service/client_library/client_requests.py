@@ -13,7 +13,7 @@ simulator in virtual time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,7 +21,6 @@ import msgspec
 
 from broker_service.core.progress import REPEATABLE
 from broker_service.language.model import shortened
-from broker_service.links.pacing import Pace
 from broker_service.messages import (
     MOST_IN_DOUBT,
     SUBSCRIBING,
@@ -36,9 +35,6 @@ from broker_service.messages import (
 )
 from broker_service.transport.wire import LONGEST_NAME
 from record.callbacks import do_nothing
-
-FRAMES_AT_ONCE: Final = 16
-"""Frames that are made together; further requests wait, because the broker may not read."""
 
 _REQUEST_OVERHEAD: Final = 64
 """Bytes that a request's frame adds to body and names at most."""
@@ -121,9 +117,6 @@ class ClientRequests:
         self._unanswered: dict[int, ClientRequest] = {}
         self._declared: dict[ClientId, _Declared] = {}
         self._number = 0
-        self.write_at = 0
-        """The time in nanoseconds from which the next write is allowed."""
-        self._pace = Pace(0)
 
     @property
     def waiting(self) -> int:
@@ -159,41 +152,26 @@ class ClientRequests:
         queue.append(request)
         return request.number
 
-    def next_frames(self, now: int) -> Sequence[list[ClientRequest]]:
-        """The operations of each frame that may be written now; `now` is in nanoseconds."""
-        frames: list[list[ClientRequest]] = []
-        if now < self.write_at:
-            return frames
-        queue, unacknowledged, limits = self._queue, self._unacknowledged, self._limits
+    def take(self) -> list[ClientRequest]:
+        """The next operations for one frame."""
+        queue, unacknowledged = self._queue, self._unacknowledged
+        if unacknowledged and queue and queue[0].number - unacknowledged[0].number >= self._limits.unacknowledged:
+            return []
+        taken: list[ClientRequest] = []
         room = self._window - len(unacknowledged)
-        while queue and len(frames) < FRAMES_AT_ONCE:
-            if unacknowledged and queue[0].number - unacknowledged[0].number >= limits.unacknowledged:
-                break
-            taken: list[ClientRequest] = []
-            for _ in range(min(len(queue), limits.batch)):
-                if queue[0].operation is _PUBLISH:
-                    if not room:
-                        break
-                    room -= 1
-                    unacknowledged.append(queue[0])
-                taken.append(queue.popleft())
-            if not taken:
-                break
-            frames.append(taken)
-        if frames:
-            self.write_at = self._pace.take(now)
-        return frames
+        for _ in range(min(len(queue), self._limits.batch)):
+            if queue[0].operation is _PUBLISH:
+                if not room:
+                    break
+                room -= 1
+                unacknowledged.append(queue[0])
+            taken.append(queue.popleft())
+        return taken
 
     def receive(self, frame: BrokerFrame) -> None:
-        """A frame of the broker has come, other than its welcome. Its events are passed on, unless one only repeats an
-        earlier confirmation, or announces the start of a subscription that has been replaced or withdrawn."""
+        """A frame of the broker has come, other than its welcome."""
         for event in frame.events:
-            if event.outcome is _NOTIFIED or event.outcome is Outcome.LOST:
-                self._on_event(event)
-            elif event.outcome is not _STARTED:
-                self._answered(event)
-            elif self._stands(event.clients[0], event.id):
-                self._on_event(event)
+            self.answer(event)
         if frame.acknowledged:
             self.acknowledge(frame.acknowledged)
 
@@ -203,9 +181,19 @@ class ClientRequests:
         while unacknowledged and unacknowledged[0].number <= number:
             on_acknowledged(unacknowledged.popleft())
 
+    def answer(self, event: ClientEvent) -> None:
+        """Passes an event of the broker on, unless it only repeats an earlier confirmation, or announces the start of a
+        subscription that has been replaced or withdrawn."""
+        if event.outcome is _NOTIFIED or event.outcome is Outcome.LOST:
+            self._on_event(event)
+        elif event.outcome is _STARTED:
+            if self._stands(event.clients[0], event.id):
+                self._on_event(event)
+        else:
+            self._answered(event)
+
     def begin(self, welcome: Welcome) -> None:
         """A stream is open. Every one but the first begins with what a former one left."""
-        self.write_at, self._pace = 0, Pace(0)
         former, self._incarnation = self._incarnation, welcome.incarnation
         self._window = MOST_IN_DOUBT if welcome.recognises_repeats else REPEATABLE
         if not former:

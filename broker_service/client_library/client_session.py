@@ -9,10 +9,9 @@ import asyncio
 import contextlib
 import logging
 import secrets
-import time
 from collections.abc import Callable, Sequence
 
-from broker_service.client_library.client_requests import FRAMES_AT_ONCE, ClientRequests, SessionLimits
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.links.backoff import BackOff
 from broker_service.messages import BrokerFrame, ClientEvent, ClientId, ClientRequest, Operation, Welcome
 from broker_service.transport.channel import Call, dial
@@ -26,6 +25,9 @@ from record.callbacks import do_nothing
 
 _LARGEST_BROKER_FRAME = 1 << 26
 """Bytes; brokers split what they send at their own, much smaller, `Limits.message_bytes`."""
+
+_FRAMES_AT_ONCE = 16
+"""Frames that are encoded together; further requests wait, because the broker may not read."""
 
 _CLOSE_WITHIN = 2.0
 """Seconds that closing a session may take to send the requests that wait."""
@@ -121,13 +123,15 @@ class ClientSession:
 
     def take(self) -> Sequence[bytes]:
         """The next frames, for the stream."""
-        made = self._requests.next_frames(time.monotonic_ns())
+        frames: list[bytes] = []
+        while len(frames) < _FRAMES_AT_ONCE:
+            if requests := self._requests.take():
+                frames += encode_client_frames(requests, self._limits.message_bytes)
+            if len(requests) < self._limits.batch:
+                return frames
         if self._stream is not None:
-            self._stream.write_at = self._requests.write_at
-            if len(made) == FRAMES_AT_ONCE:
-                self._stream.wake()
-        largest = self._limits.message_bytes
-        return [frame for requests in made for frame in encode_client_frames(requests, largest)]
+            self._stream.wake()
+        return frames
 
     def begin(self, welcome: Welcome) -> bytes:
         """The broker has accepted the stream. Returns the first frame to send."""

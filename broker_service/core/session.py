@@ -11,7 +11,6 @@ from broker_service.core.progress import Progress
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.language.composite_subscription import CompositeSubscription, parts_of
 from broker_service.language.relations import conforms
-from broker_service.links.pacing import Pace
 from broker_service.messages import (
     ACKNOWLEDGE_WITHIN,
     ACKNOWLEDGED_AT_ONCE,
@@ -64,10 +63,7 @@ class Session:
         """Greatest number up to which the client was told that publications were handled."""
         self.wake_at: int | None = None
         """The time in nanoseconds of the next call of `wake`, by which a late acknowledgement is written."""
-        self.write_at = 0
-        """The time in nanoseconds from which the next write is allowed."""
         self.dropped = 0
-        self._pace = Pace(0)
         self._acknowledging = False
         """True when the next frame behind all events acknowledges."""
         self._limit = limit
@@ -95,12 +91,10 @@ class Session:
         if self.wake_at is not None and now >= self.wake_at:
             self._acknowledge_soon()
 
-    def next_frames(self, now: int, batch: int, largest: int) -> Sequence[BrokerFrame]:
+    def next_frames(self, batch: int, largest: int) -> Sequence[BrokerFrame]:
         """Frames that may be written now, of at most `batch` events and about `largest` bytes each. An acknowledgement
         comes behind all events, because rejections must not come after it."""
         frames: list[BrokerFrame] = []
-        if now < self.write_at:
-            return frames
         while self._events and len(frames) < FRAMES_AT_ONCE:
             frames.append(BrokerFrame(self.take(batch, largest)))
         if self._events:
@@ -109,8 +103,6 @@ class Session:
             self._acknowledging = False
             self.acknowledged = self.handled
             frames.append(BrokerFrame(acknowledged=self.acknowledged))
-        if frames:
-            self.write_at = self._pace.take(now)
         return frames
 
     def put(self, event: ClientEvent) -> bool:

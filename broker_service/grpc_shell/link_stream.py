@@ -98,12 +98,15 @@ class LinkStream(Duplex):
         frames: list[bytes] = []
         for frame in self._session.next_frames(time.monotonic_ns()):
             frames += encode_link_frame(frame, self._largest)
-        self.write_at = self._session.write_at
         if self._session.sent_at is not None:
             if self._sent is None:
                 self._sent = PreciseTimer(self.wake)
             self._sent.set(self._session.sent_at)
         return frames
+
+    def charge(self) -> int:
+        """Returns the time from which the next write is allowed, because the session charges its own pace."""
+        return self._session.write_at
 
     def end(self) -> None:
         """The stream has ended."""

@@ -98,9 +98,8 @@ class SessionStream(Duplex):
     def next_frames(self) -> Sequence[bytes]:
         welcome, self._welcome = self._welcome, ()
         frames: list[bytes] = []
-        for frame in (*welcome, *self.session.next_frames(time.monotonic_ns(), self._batch, self._largest)):
+        for frame in (*welcome, *self.session.next_frames(self._batch, self._largest)):
             frames += encode_broker_frame(frame, self._largest)
-        self.write_at = self.session.write_at
         return frames
 
     def stop_handling(self) -> None:

@@ -2,7 +2,7 @@
 
 Frames that came in are handled within the call that brought them, up to a bound (`_FRAMES_A_TURN`, `SLICE_TIME`) after
 which the event loop serves others before the next ones. Frames are written at the end of the callback in
-which they became due (`due_writes`), as far as the stream has room, and not before their time (`write_at`).
+which they became due (`due_writes`), as far as the stream has room, and paced (`links.pacing`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+from broker_service.links.pacing import Pace
 from broker_service.service.turns import SLICE_TIME
 from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.stream import Stream
@@ -56,8 +57,9 @@ class Duplex:
         """True while the stream runs and has room."""
         self._unwritten: Sequence[bytes] = ()
         """Frames that the stream had no room for."""
-        self.write_at = 0
-        """Time, in nanoseconds of the monotonic clock, from which the next write is allowed; `next_frames` sets it."""
+        self._pace = Pace(time.monotonic_ns())
+        self._write_at = 0
+        """Time, in nanoseconds of the monotonic clock, from which the next write is allowed."""
         self._pausing: asyncio.TimerHandle | None = None
         """Timer of a write that waits for the time from which it is allowed."""
         self._rested = asyncio.Event()
@@ -77,6 +79,10 @@ class Duplex:
 
     async def ready(self) -> None:
         """Returns once a further frame may be read."""
+
+    def charge(self) -> int:
+        """Charges the pace for a write. Returns the time from which the next one is allowed."""
+        return self._pace.take(time.monotonic_ns())
 
     @property
     def idle(self) -> bool:
@@ -184,8 +190,8 @@ class Duplex:
         """Writes the next frames, when it is time and the stream has room; otherwise this is called again then."""
         if not self._writable or self._pausing is not None or self._end.done():
             return
-        if time.monotonic_ns() < self.write_at:
-            self._pausing = self._loop.call_later(seconds_until(self.write_at), self._end_pause)
+        if time.monotonic_ns() < self._write_at:
+            self._pausing = self._loop.call_later(seconds_until(self._write_at), self._end_pause)
             return
         self._woken = False
         try:
@@ -203,6 +209,7 @@ class Duplex:
             if not send(frame):
                 self._writable, self._unwritten = False, frames[number:]
                 return
+        self._write_at = self.charge()
 
     def _write_rest(self) -> None:
         """Writes the frames that the stream had no room for."""

@@ -56,7 +56,6 @@ class OpenSessions:
         session = SimulatedSession(
             broker, self._events, on_event, submit, notify, name=name, limits=limits, on_acknowledged=on_acknowledged
         )
-        session.on_unread = partial(self._try_again, session, broker)
         self._sessions.append((broker, session))
         self._connect(session, broker)
         return session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from broker_service.client_library.client_requests import FRAMES_AT_ONCE, ClientRequests, SessionLimits
+from broker_service.client_library.client_requests import ClientRequests, SessionLimits
 from broker_service.core.session import Session
 from broker_service.links.backoff import BackOff
 from broker_service.messages import BrokerFrame, ClientEvent, ClientId, ClientRequest, Operation
@@ -39,8 +39,6 @@ class SimulatedSession:
         """Called whenever a stream has been opened."""
         self.on_down: Callable[[], None] = do_nothing
         """Called whenever a stream has ended."""
-        self.on_unread: Callable[[], None] = do_nothing
-        """Called when the broker has ended the stream, because its answers were not read."""
         self.connections = 0
         """Streams opened so far."""
         self._events = events
@@ -55,8 +53,6 @@ class SimulatedSession:
         """Requests that the broker holds back."""
         self._broker: SimulatedBroker | None = None
         self._session: Session | None = None
-        self._unread: Session | None = None
-        """The session of a stream that the broker has ended, because its answers were not read."""
         self._sending = False
         self._writing = False
         """True while a call of `_write` is yet to come."""
@@ -86,7 +82,6 @@ class SimulatedSession:
         self._session = broker.core.sessions.open()
         broker.core.sessions.name(self._session, self._name)
         self._session.on_waiting = self._wake
-        self._session.on_unread = partial(self._end_unread, broker, self._session)
         self._session.on_released = partial(self._events.soon, partial(self._resume, broker, self._session))
         self.on_up()
         self._send()
@@ -98,15 +93,6 @@ class SimulatedSession:
             self._down_since = self._events.now
             self._count_held(0)
             self.on_down()
-
-    def _end_unread(self, broker: SimulatedBroker, session: Session) -> None:
-        """The broker ends the stream of a client that does not read its answers; it repeats its requests on the next
-        one."""
-        if session is self._session:
-            self._unread = session
-            self._events.soon(partial(broker.core.sessions.close, session))
-            self.lose()
-            self.on_unread()
 
     def next_attempt(self) -> int:
         """The time, from now on, at which the session tries to open a stream, with the back-off of a real one.
@@ -142,18 +128,16 @@ class SimulatedSession:
             self._events.soon(partial(self._flush, self._session))
 
     def _flush(self, session: Session) -> None:
-        """Sends all requests that were submitted at this moment, in frames, as soon as the pace allows it."""
+        """Sends all requests that were submitted at this moment, in frames."""
         if session is not self._session or self._broker is None:
             return
+        self._sending = False
         events = self._events
-        frames = self._requests.next_frames(events.now)
-        for requests in frames:
+        while requests := self._requests.take():
             self._arrival = arrival = max(self._arrival, events.now + self._submit_latency())
             events.at(arrival, partial(self._submit, self._broker, session, requests))
-        write_at = self._requests.write_at
-        self._sending = write_at > events.now or len(frames) == FRAMES_AT_ONCE
-        if self._sending:
-            events.at(max(write_at, events.now), partial(self._flush, session))
+            if len(requests) < self._limits.batch:
+                break
 
     def _submit(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
         if broker.held is not None:
@@ -162,14 +146,13 @@ class SimulatedSession:
             broker.server.submit(partial(self._handle, broker, session), requests)
 
     def _handle(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest]) -> None:
-        if session is not self._unread:
-            broker.core.sessions.handle(session, requests)
-            self._after_handling(session)
+        broker.core.sessions.handle(session, requests)
+        self._after_handling(session)
 
     def _resume(self, broker: SimulatedBroker, session: Session) -> None:
         if broker.held is not None:
             broker.held.append(partial(self._resume, broker, session))
-        elif broker.alive and session is not self._unread:
+        elif broker.alive:
             broker.core.sessions.resume(session)
             self._after_handling(session)
 
@@ -204,12 +187,9 @@ class SimulatedSession:
             return
         limits, events = broker.config.limits, self._events
         self._writing = False
-        for frame in session.next_frames(events.now, limits.batch, limits.message_bytes):
+        for frame in session.next_frames(limits.batch, limits.message_bytes):
             self._return = max(self._return, events.now + self._notify_latency())
             events.at(self._return, partial(self._receive, session, frame))
-        if session.write_at > events.now and not self._writing:
-            self._writing = True
-            events.at(session.write_at, partial(self._write, session))
 
     def _receive(self, session: Session, frame: BrokerFrame) -> None:
         if session is self._session:

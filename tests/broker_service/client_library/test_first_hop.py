@@ -14,7 +14,6 @@ from broker_service.core.broker import Broker
 from broker_service.core.progress import REASON_FORGOTTEN, REASONS_KEPT, REPEATABLE
 from broker_service.core.session import Session
 from broker_service.language.wire import encode_predicates, encode_publication
-from broker_service.links.pacing import BURST
 from broker_service.messages import (
     ACKNOWLEDGED_AT_ONCE,
     MOST_IN_DOUBT,
@@ -52,7 +51,7 @@ class FirstHop:
         self.routed: list[str] = []
         self.acknowledged: list[str] = []
         self.requests = ClientRequests("B1", self.events.append, SessionLimits(batch=batch), self.note_acknowledged)
-        self.published = self.now = 0
+        self.published = 0
         self.broken: list[Stream] = []
         """Streams that the client has left and the broker has not: what was sent on them may still come."""
         self.start_broker()
@@ -84,15 +83,15 @@ class FirstHop:
         self.requests.submit("P", Operation.PUBLISH, f"p{self.published}{'' if body == GOOD else ' bad'}", body)
 
     def send(self) -> None:
-        self.now += SECOND
-        self.stream.to_broker += self.requests.next_frames(self.now)
+        if requests := self.requests.take():
+            self.stream.to_broker.append(requests)
 
     def handle(self, stream: Stream) -> None:
         if stream.to_broker:
             self.broker.sessions.handle(stream.session, stream.to_broker.popleft())
             stream.session.plan_acknowledgement(0)
             stream.session.wake(SECOND)
-            stream.to_client += stream.session.next_frames(0, 10_000, 1 << 20)
+            stream.to_client += stream.session.next_frames(10_000, 1 << 20)
 
     def read(self) -> None:
         if self.stream.to_client:
@@ -227,21 +226,9 @@ def test_no_more_is_in_doubt_than_a_router_that_recognises_repeats_recognises() 
     requests.begin(Welcome(1, recognises_repeats=True))
     for number in range(2 * MOST_IN_DOUBT):
         requests.submit("P", Operation.PUBLISH, f"p{number}")
-    assert sum(map(len, requests.next_frames(0))) == MOST_IN_DOUBT
+    assert sum(len(requests.take()) for _ in range(6)) == MOST_IN_DOUBT
     requests.acknowledge(ACKNOWLEDGED_AT_ONCE)
-    assert sum(map(len, requests.next_frames(0))) == ACKNOWLEDGED_AT_ONCE
-
-
-def test_frames_of_requests_are_paced() -> None:
-    requests = ClientRequests("B1", [].append, SessionLimits())
-    requests.begin(Welcome(1, recognises_repeats=True))
-    written, now = 0, 0
-    while now == requests.write_at and written < 2 * BURST:
-        requests.submit("P", Operation.PUBLISH, f"p{written}")
-        written += len(requests.next_frames(now))
-    requests.submit("P", Operation.PUBLISH, "last")
-    assert (written, requests.next_frames(requests.write_at - 1)) == (BURST + 1, [])
-    assert len(requests.next_frames(requests.write_at)) == 1
+    assert sum(len(requests.take()) for _ in range(6)) == ACKNOWLEDGED_AT_ONCE
 
 
 def test_the_client_keeps_no_more_than_the_broker_recognises() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from broker_service.core.session import FRAMES_AT_ONCE, Session
-from broker_service.links.pacing import BURST
 from broker_service.messages import ACKNOWLEDGE_WITHIN, ACKNOWLEDGED_AT_ONCE, BrokerFrame, ClientEvent, Outcome
 from record.time_units import SECOND
 
@@ -29,19 +28,19 @@ def test_a_few_publications_are_acknowledged_late() -> None:
     session.plan_acknowledgement(100)
     assert session.wake_at == 5 + LATE
     session.wake(4 + LATE)
-    assert not session.next_frames(0, 64, LARGEST)
+    assert not session.next_frames(64, LARGEST)
     session.handled = 4
     session.wake(5 + LATE)
-    assert session.next_frames(0, 64, LARGEST) == [BrokerFrame(acknowledged=4)]
+    assert session.next_frames(64, LARGEST) == [BrokerFrame(acknowledged=4)]
     session.plan_acknowledgement(6 + LATE)
-    assert not session.next_frames(0, 64, LARGEST)
+    assert not session.next_frames(64, LARGEST)
 
 
 def test_many_publications_are_acknowledged_at_once() -> None:
-    assert not handled(ACKNOWLEDGED_AT_ONCE - 1).next_frames(0, 64, LARGEST)
+    assert not handled(ACKNOWLEDGED_AT_ONCE - 1).next_frames(64, LARGEST)
     session = handled(ACKNOWLEDGED_AT_ONCE)
     assert session.wake_at is None
-    assert session.next_frames(0, 64, LARGEST) == [BrokerFrame(acknowledged=ACKNOWLEDGED_AT_ONCE)]
+    assert session.next_frames(64, LARGEST) == [BrokerFrame(acknowledged=ACKNOWLEDGED_AT_ONCE)]
 
 
 def test_an_acknowledgement_comes_behind_all_events_that_wait() -> None:
@@ -51,22 +50,9 @@ def test_an_acknowledgement_comes_behind_all_events_that_wait() -> None:
         session.put(event)
     asked = list[None]()
     session.on_waiting = lambda: asked.append(None)
-    assert session.next_frames(0, 1, LARGEST) == [BrokerFrame([event]) for event in events[:-1]]
+    assert session.next_frames(1, LARGEST) == [BrokerFrame([event]) for event in events[:-1]]
     assert len(asked) == 1
-    assert session.next_frames(0, 1, LARGEST) == [
-        BrokerFrame(events[-1:]),
-        BrokerFrame(acknowledged=ACKNOWLEDGED_AT_ONCE),
-    ]
-
-
-def test_frames_are_paced() -> None:
-    session, written = Session(100, LARGEST), 0
-    while not session.write_at and written < 2 * BURST:
-        session.put(rejection(written))
-        written += len(session.next_frames(0, 64, LARGEST))
-    session.put(rejection(written))
-    assert (written, session.next_frames(session.write_at - 1, 64, LARGEST)) == (BURST + 1, [])
-    assert session.next_frames(session.write_at, 64, LARGEST) == [BrokerFrame([rejection(written)])]
+    assert session.next_frames(1, LARGEST) == [BrokerFrame(events[-1:]), BrokerFrame(acknowledged=ACKNOWLEDGED_AT_ONCE)]
 
 
 def test_an_acknowledgement_asks_for_a_frame() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from broker_service.links.pacing import BURST, FRAME_INTERVAL, Pace
+from broker_service.links.pacing import BURST, FRAME_INTERVAL
 from broker_service.service.turns import SLICE_TIME
 from broker_service.transport import duplex
 from broker_service.transport.due_writes import DueWrites
@@ -63,7 +63,6 @@ class Echo(Duplex):
         """Bytes in a frame."""
         self.all_in = asyncio.Event()
         """Set when a frame "9" came in."""
-        self._pace = Pace(time.monotonic_ns())
 
     def on_frame(self, data: bytes) -> None:
         if data == b"bad":
@@ -75,7 +74,6 @@ class Echo(Duplex):
 
     def next_frames(self) -> Sequence[bytes]:
         data, self.waiting = self.waiting, b""
-        self.write_at = self._pace.take(time.monotonic_ns())
         return [data[begin : begin + self.most] for begin in range(0, len(data), self.most)]
 
 

@@ -9,7 +9,7 @@ from broker_service.core.actions import ActionExecutor
 from broker_service.core.client_sessions import ClientSessions
 from broker_service.core.declaring import Declarations
 from broker_service.core.session import Session
-from broker_service.messages import BrokerFrame, Operation, Outcome
+from broker_service.messages import Operation, Outcome
 from broker_service.routing.cbf.router import CbfRouter
 from broker_service.routing.interface import RejectedError
 from broker_service.routing.tid.router import TidRouter
@@ -265,37 +265,32 @@ def _break_sessions(every: float) -> None:
 def clients_forget_publications() -> None:
     skip = EveryNth(6)
 
-    def next_frames(original, self, now):
-        frames = original(self, now)
-        return [[one for one in frame if not (one.operation is Operation.PUBLISH and skip())] for frame in frames]
+    def take(original, self):
+        return [one for one in original(self) if not (one.operation is Operation.PUBLISH and skip())]
 
-    around(ClientRequests, "next_frames", next_frames)
+    around(ClientRequests, "take", take)
 
 
 @CLIENT_LIBRARY.row(scenarios.CBF, LOST)
 def clients_ignore_notifications() -> None:
     skip = EveryNth(9)
-
-    def receive(original, self, frame):
-        events = [event for event in frame.events if not (event.outcome is Outcome.NOTIFIED and skip())]
-        original(self, BrokerFrame(events, acknowledged=frame.acknowledged))
-
-    around(ClientRequests, "receive", receive)
+    around(
+        ClientRequests,
+        "answer",
+        lambda original, self, event: None if event.outcome is Outcome.NOTIFIED and skip() else original(self, event),
+    )
 
 
 @CLIENT_LIBRARY.row(scenarios.OCTOPIA, DUPLICATED)
 def clients_are_told_twice() -> None:
     again = EveryNth(9)
 
-    def receive(original, self, frame):
-        events = [
-            told
-            for event in frame.events
-            for told in [event] * (2 if event.outcome is Outcome.NOTIFIED and again() else 1)
-        ]
-        original(self, BrokerFrame(events, acknowledged=frame.acknowledged))
+    def answer(original, self, event):
+        original(self, event)
+        if event.outcome is Outcome.NOTIFIED and again():
+            original(self, event)
 
-    around(ClientRequests, "receive", receive)
+    around(ClientRequests, "answer", answer)
 
 
 @CLIENT_LIBRARY.row(scenarios.CBF, DUPLICATED)
@@ -335,14 +330,14 @@ def clients_ignore_announced_starts() -> None:
 def clients_send_publications_in_reverse() -> None:
     held: dict[int, list[object]] = {}
 
-    def next_frames(original, self, now):
-        taken = [one for frame in original(self, now) for one in frame]
+    def take(original, self):
+        taken = original(self)
         rest = [one for one in taken if one.operation is not Operation.PUBLISH]
         waiting = held.setdefault(id(self), [])
         waiting += [one for one in taken if one.operation is Operation.PUBLISH]
-        reversed_: list[object] = []
-        if len(waiting) >= 6:
-            reversed_, waiting[:] = list(reversed(waiting)), []
-        return [frame] if (frame := [*rest, *reversed_]) else []
+        if len(waiting) < 6:
+            return rest
+        reversed_, waiting[:] = list(reversed(waiting)), []
+        return [*rest, *reversed_]
 
-    around(ClientRequests, "next_frames", next_frames)
+    around(ClientRequests, "take", take)
