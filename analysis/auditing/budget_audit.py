@@ -4,7 +4,7 @@
 2. The parts of all delays together are the delays, as the log of the ways has them and as the stage that measures
    delays does.
 3. Links took what they may take as asked, so that nothing else is booked as theirs, and contention is no more than
-   the kernel's waits of nodes on the ways. In a simulated run, nobody waits, and nobody publishes late.
+   the kernel's waits of nodes on the ways. In a simulated run, nobody waits, and clients' messages take as charged.
 4. The replay without contention is quicker than the run by what was contention, unless messages then wait elsewhere.
 5. Costs at rest are those of the calibration on the host of each broker, by reference loops (`cost_audit`).
 
@@ -29,6 +29,8 @@ from record.time_units import MILLISECOND
 NAME = "budget of delays, by its tables"
 _LATE = 0.1
 """Milliseconds of the mean delay by which a simulated driver must not be late."""
+_DRAWN = 0.5
+"""Milliseconds by which one latency that is drawn may differ from the mean."""
 _REPLAYED = 0.02
 """Share of the mean delay by which a replay may miss it."""
 _ROUNDING = 1e-6
@@ -50,7 +52,7 @@ def budget_audit(evidence: Evidence) -> Iterable[Check]:
             *_replay(rows, budget),
             *_bounds(rows, budget),
             *_tables(rows, budget),
-            *_late(rows, evidence),
+            *_late(rows, budget, evidence),
             *costs_at_rest(evidence, rows, budget),
         ],
         meaning="so the parts of the delays are not those of this run",
@@ -109,12 +111,19 @@ def _unlike(table: str, part: str, found: float, budget: DelayBudget) -> Iterato
         yield f"{table} have {_ms(found, budget)} of {name}, all together {_ms(whole, budget)}"
 
 
-def _late(rows: BudgetRows, evidence: Evidence) -> Iterator[str]:
-    """Drivers that publish late in virtual time, in which nothing can hold them up."""
+def _late(rows: BudgetRows, budget: DelayBudget, evidence: Evidence) -> Iterator[str]:
+    """Drivers that publish late in virtual time, in which nothing can hold them up, and whose notifications come at
+    other times than they can."""
+    if not evidence.modelled:
+        return
     brokers = {broker.id for broker in evidence.overlay.brokers}
-    for row in rows.at_nodes if evidence.modelled else ():
-        if row.node not in brokers and row.node != SUBSCRIBERS and row.unexplained_ms > _LATE:
-            yield f"{row.node} published late, by {row.unexplained_ms:.3f} ms of the mean delay, in virtual time"
+    drawn = _LATE + _DRAWN / budget.notifications**0.5
+    for row in rows.at_nodes:
+        late = row.unexplained_ms
+        if row.node == SUBSCRIBERS and abs(late) > drawn:
+            yield f"notifications came {late:+.3f} ms beside what they take to clients, in virtual time"
+        elif row.node not in brokers and row.node != SUBSCRIBERS and late > _LATE:
+            yield f"{row.node} published late, by {late:.3f} ms of the mean delay, in virtual time"
 
 
 def _replay(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
