@@ -67,6 +67,11 @@ def run_variants(context: RunContext, turns: Iterable[Turn], deploy: Deploy) -> 
             context.cut_short(number)
             context.announce("interrupted: whatever ran has been ended in order")
             break
+        if context.interrupt.asked:  # too late to end this variant early, which is whole; it is the last one
+            context.manifest.interrupted = True
+            context.cut_short(number + 1)
+            context.announce("interrupted: the variant that ran was already ending, and is whole")
+            break
         # A simulated network refers to itself, so that the networks of all variants would fill the memory one by one.
         gc.collect()
     return measurements

@@ -206,6 +206,27 @@ def test_a_run_can_be_ended_while_its_clients_leave(
     assert manifest.read(outcome.directory).variants[0].interrupted
 
 
+class _AskedTooLate(Interrupt):
+    """An interrupt that comes when nothing looks at it any more."""
+
+    asked = True
+
+    def check(self) -> None:
+        """The user asks later."""
+
+
+def test_an_interrupt_in_the_end_of_a_variant_leaves_it_whole_and_begins_no_other(
+    scenario: Path, tmp_path: Path
+) -> None:
+    plan = make_plan(load(scenario, {"vary": "{routing.publications: [fixed, dynamic]}"}))
+    outcome = simulate(plan, tmp_path, calibration=Calibration.free(), interrupt=_AskedTooLate())
+    assert outcome.interrupted
+    record = manifest.read(outcome.directory)
+    assert record.interrupted
+    (only,) = record.variants
+    assert (only.interrupted, [phase.name for phase in only.phases][-1]) == (False, "stop")
+
+
 def test_brokers_withdraw_at_the_end_only_where_that_is_looked_at(scenario: Path, run: Path, tmp_path: Path) -> None:
     plan = make_plan(load(scenario, {"timeline.withdraw": "10s"}))
     looked_at = simulate(plan, tmp_path, calibration=Calibration.free()).directory
