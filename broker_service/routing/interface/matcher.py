@@ -110,13 +110,18 @@ class Matcher(Generic[Key]):
             publication = comparisons.decode(message.body)
         except ContentError as error:
             raise MalformedMessageError(str(error)) from None
-        comparisons.decoding += comparisons.stopwatch() - began
-        return self.match_decoded(message.id, publication)
+        decoded = comparisons.stopwatch()
+        comparisons.decoding += decoded - began
+        return self.match_decoded(message.id, publication, decoded)
 
-    def match_decoded(self, id: str, publication: Publication) -> list[Key]:
-        """Keys of the subscriptions that a publication matches, which has been decoded already."""
+    def match_decoded(self, id: str, publication: Publication, began: int | None = None) -> list[Key]:
+        """Keys of the subscriptions that a publication matches, which has been decoded already.
+
+        The comparison `began` now, unless the stopwatch was just read for something else: that takes time, too.
+        """
         comparisons, attributes = self._comparisons, publication.attributes
-        began = comparisons.stopwatch()
+        if began is None:
+            began = comparisons.stopwatch()
         matches = self._index.match(attributes)
         if self.shared is not None:
             removed = self._removed
