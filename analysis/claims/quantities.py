@@ -107,11 +107,11 @@ def _delivery(run: MeasuredRun, _: Sequence[float]) -> Iterable[Curve]:
 
 
 def _sent(*kinds: Kind) -> Callable[[MeasuredVariant], float | None]:
-    """Messages of some kinds that brokers sent each other; of all kinds where none is named."""
+    """Messages of some kinds that brokers sent each other."""
     words = {kind.word for kind in kinds}
 
     def count(variant: MeasuredVariant) -> float | None:
-        return float(sum(row.sent for row in variant.messages if not words or row.kind in words))
+        return float(sum(row.sent for row in variant.messages if row.kind in words))
 
     return count
 

@@ -65,7 +65,7 @@ def normalized_usages(run: MeasuredRun) -> Mapping[str, Usages]:
 
 def normalized_resource_usage(run: MeasuredRun, recipe: Recipe) -> Measurement:
     """Margins of the statements about figure 7: see `usage_margins`."""
-    return Measurement(values=usage_margins(normalized_usages(run)))
+    return Measurement(values=usage_margins(run.once(normalized_usages)))
 
 
 def usage_margins(usages: Mapping[str, Usages]) -> tuple[float, ...]:

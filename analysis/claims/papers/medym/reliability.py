@@ -33,10 +33,18 @@ def lost(run: MeasuredRun, recipe: Recipe) -> Measurement:
 def lost_of(run: MeasuredRun, variant: MeasuredVariant) -> float | None:
     """Share of the deliveries of a variant that did not happen; None without a delivery."""
     return lost_share(
-        [row for row in read_table(run.directory / RESULTS, Fault) if row.variant == variant.name],
-        [row for row in read_table(run.directory / RESULTS, Expectation) if row.variant == variant.name],
+        [row for row in run.once(_faults) if row.variant == variant.name],
+        [row for row in run.once(_expectations) if row.variant == variant.name],
         run.once(_servers_of_clients)[variant.name],
     )
+
+
+def _faults(run: MeasuredRun) -> Sequence[Fault]:
+    return read_table(run.directory / RESULTS, Fault)
+
+
+def _expectations(run: MeasuredRun) -> Sequence[Expectation]:
+    return read_table(run.directory / RESULTS, Expectation)
 
 
 def lost_share(
