@@ -40,6 +40,7 @@ SPARED = 2
 QUICK = ["timeline.join=1s", "timeline.run=4s", "timeline.drain=1s"]
 FOREIGN = "foreign-0"
 PATIENCE = 120.0
+RIGHT = "0 lost, 0 duplicate, 0 spurious"
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -139,8 +140,11 @@ def test_killed_at_any_moment_a_run_leaves_nothing_that_cleaning_does_not_remove
             assert survivors.isdisjoint(cleaned.runs)
             assert [line for line in host_state() if victim.run_id and victim.run_id in line] == [], victim.last_words
         for spared in under_way:
-            # 3 (INVALID): several at once may be more than the host bears; what they deliver is right all the same.
-            assert spared.process.wait() in {0, 3}, spared.out.with_suffix(".out").read_text()
+            # Several at once may be more than the host bears: 3 (INVALID), or 1 where subscriptions settled so late that
+            # nothing was owed any more. What they deliver is right all the same.
+            code, said = spared.process.wait(), spared.out.with_suffix(".out").read_text()
+            assert code in {0, 1, 3}, said
+            assert RIGHT in said, said
             assert [line for line in host_state() if spared.run_id and spared.run_id in line] == []
     finally:
         for emulator in under_way:
