@@ -23,7 +23,10 @@ def this_host(proc: Path = Path("/proc"), container: Path = Path("/sys/fs/cgroup
     memory = int(facts["MemAvailable"].split()[0]) << 10
     if (inside := _memory_in(container)) is not None:
         memory = min(memory, inside)
-    return Host(len(os.sched_getaffinity(0)), memory)
+    processors = len(os.sched_getaffinity(0))
+    if (quota := _processors_in(container)) is not None:
+        processors = min(processors, max(1, quota))
+    return Host(processors, memory)
 
 
 def shared_by(hosts: Sequence[Host]) -> Host:
@@ -41,4 +44,13 @@ def _memory_in(container: Path) -> int | None:
         files = dict(line.split() for line in facts.splitlines())["inactive_file"]  # given up when memory is short
         return int(limit) - int(used) + int(files)
     except (OSError, KeyError, ValueError):
+        return None
+
+
+def _processors_in(container: Path) -> int | None:
+    """The whole processors that the quota of a control group (version 2) amounts to; None where there is no quota."""
+    try:
+        quota, period = (container / "cpu.max").read_text().split()
+        return int(quota) // int(period)
+    except (OSError, ValueError, ZeroDivisionError):
         return None
