@@ -2,9 +2,9 @@
 
 Each scenario is predicted as `brokerlab check` does it, then run in containers and analysed; the run phase is cut to
 `SECONDS`, which changes neither. A prediction holds within 30% of the measured value, or within 2% of the figure that
-it is a share of: all processors, or the mean delay. To be run on a host that does nothing else: the share of processors
-is of the run alone, and contention and memory are not, so they are not compared where other programs took much of the
-processors meanwhile.
+it is a share of: all processors, or the mean delay of the notifications whose ways are logged. To be run on a host that
+does nothing else: the share of processors is of the run alone, and contention and memory are not, so they are not
+compared where other programs took much of the processors meanwhile.
 
     python -m benchmarks.planning                          about 8 minutes
     python -m benchmarks.planning --scenarios smoke --seconds 8
@@ -40,6 +40,7 @@ from record.errors import HostError
 from record.fidelity import VariantFidelity
 from record.slower_run import others_took_much
 from scenario.loading import load
+from studies.rehearsal import contention_share
 
 SCENARIOS = ("smoke", "quickstart", "cyclic-30", "semi-30", "composite")
 SECONDS = 15.0
@@ -76,9 +77,7 @@ def compared(predicted: VariantPrediction, judged: VariantFidelity, summary: Var
     """The figures of one variant."""
     busy = None if judged.processors is None else judged.processors.share
     yield Compared("processors", predicted.load.processors, busy)
-    budget, delay, alone = summary.delay.budget, summary.delay.mean_ms, not others_took_much(judged.processors)
-    contention = budget.parts.contention_ms if budget and alone else None
-    share = contention / delay if contention is not None and delay else None
+    share = None if others_took_much(judged.processors) else contention_share(summary)
     yield Compared("contention's share of the delay", predicted.load.share, share)
 
 

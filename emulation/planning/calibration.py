@@ -19,7 +19,7 @@ import msgspec
 from broker_service.messages import KIND_WORDS
 from record.errors import BadInputError
 from record.files import replace_file
-from record.host_speed import LoopTimes, scale_between
+from record.host_speed import CostScale, LoopTimes, scale_between
 from record.manifest import ChargedCosts
 
 DEFAULT_FILE = "default-calibration.json"
@@ -103,7 +103,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 class HostCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Cost of a run on real brokers besides the work that `Calibration` charges. Plans alone use it.
 
-    Processor time in nanoseconds; that of a second is taken without messages.
+    Processor time in nanoseconds, unless a field says otherwise; that of a second is taken without messages.
     """
 
     turn: int = 0
@@ -120,10 +120,22 @@ class HostCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Time of emulator, relay, drivers, sampler and kernel in a second."""
     link_second: int = 0
     """Time of the relay for a link in a second: heartbeats and probes."""
+    waking: int = 0
+    """Waiting for a processor, as the kernel counts it, of a broker that a frame wakes up on a host at rest: idle
+    processors take time to begin, and busy ones are the relay's first. Measured latencies hold it."""
+    waking_beyond: int = 0
+    """The part of `waking` that latencies no longer hold, once they were made shorter for a faster host; 0 as
+    measured."""
 
-    def times(self, factor: float) -> HostCosts:
-        """These costs, each so many times as high."""
-        return HostCosts(**{name: round(getattr(self, name) * factor) for name in self.__struct_fields__})
+    def on(self, scale: CostScale) -> HostCosts:
+        """These costs on a host of another speed.
+
+        Processor time has the factor of work. Waiting stays as it is, because neither the kernel's choice of a
+        processor nor the hypervisor that wakes it up is any faster where loops are.
+        """
+        held = (self.waking - self.waking_beyond) * scale.platform
+        times = {name: round(getattr(self, name) * scale.work) for name in self.__struct_fields__}
+        return HostCosts(**(times | {"waking": self.waking, "waking_beyond": max(0, round(self.waking - held))}))
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -171,7 +183,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             notify=self.notify.times(scale.platform),
             frame=round(self.frame * scale.work),
             work={kind: round(time * scale.work) for kind, time in self.work.items()},
-            host=self.host.times(scale.work),
+            host=self.host.on(scale),
             loops=here,
             origin=self.origin,
         )

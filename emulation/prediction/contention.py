@@ -3,7 +3,8 @@
 1. A node is one thread: its turns follow one another.
 2. The turn that has waited longest gets the next processor that is free, and keeps it to its end.
 3. A turn whose node sleeps begins with waking it up. One that the node comes to when it has ended another does not. So
-   a burst that one wake-up carries costs less, and all that it wakes up in turn want processors at once.
+   a burst that one wake-up carries costs less, and all that it wakes up in turn want processors at once. A node that is
+   woken up also waits where a processor is free, for a time that passes while it waits for others, too.
 4. A turn is *late* by the time from the moment at which it was ready in the rehearsal. A turn that it causes is late by
    as much before it waits itself. Contention is the lateness beyond that with a processor for each node.
 
@@ -31,6 +32,8 @@ class Work(NamedTuple):
     """Time of a turn that wakes its node up."""
     awake: int
     """Time of one that follows another."""
+    waking: int = 0
+    """Nanoseconds that pass before a node that sleeps has its turn on a free processor."""
 
 
 class Schedule(NamedTuple):
@@ -64,7 +67,10 @@ def scheduled(turns: Sequence[Turn], works: Sequence[Work], processors: int, dil
         if busy_until > begin:
             heapq.heappush(due, (busy_until, place))  # others come first while the node is busy
             continue
-        work = works[place].awake if busy_until == begin else works[place].asleep
+        if busy_until == begin:
+            work = works[place].awake
+        else:
+            work, begin = works[place].asleep, max(begin, moment + works[place].waking)
         late[place] = begin - moments[place]
         node_free[turn.node] = end = begin + work
         worked += work
@@ -91,7 +97,8 @@ def at_rest(turns: Sequence[Turn], ways: Sequence[Way], calibration: Calibration
     """Nanoseconds of contention of a notification that no schedule shows, on average; 0 without any.
 
     A broker that is woken up waits for a processor that the node which woke it, the kernel or the emulator still has.
-    The calibrated latencies hold such waits. Their mean is platform; what a message takes beyond that is contention.
+    The calibrated latencies hold such waits. Their mean is platform; what a message takes beyond that is contention. So
+    is what latencies do not hold of the waits of its last broker, which the client's process interrupts.
     """
     if not ways:
         return 0.0
@@ -100,7 +107,8 @@ def at_rest(turns: Sequence[Turn], ways: Sequence[Way], calibration: Calibration
         before = passages[turn.cause] if turn.cause >= 0 else 0
         passages.append(before + (turn.node == RELAY))
     over_links = sum(passages[way.turn] for way in ways) / len(ways)
-    return calibration.submit.excess + over_links * calibration.link.excess + calibration.notify.excess
+    excess = calibration.submit.excess + over_links * calibration.link.excess + calibration.notify.excess
+    return excess + calibration.host.waking_beyond
 
 
 def mean_lateness(ways: Sequence[Way], late: Sequence[int], dilation: float = 1.0) -> float:

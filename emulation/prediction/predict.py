@@ -135,9 +135,11 @@ def load_of(
     seconds = rehearsal.seconds * dilation
     ticks = list(_ticks(list(brokers), costs, seconds, dilation))
     steady = costs.second + costs.link_second * len(variant.overlay.links)
-    works = [_of_broker(turn, costs.turn) if turn.node in brokers else _of_carrier(turn) for turn in rehearsal.turns]
+    works = [_of_broker(turn, costs) if turn.node in brokers else _of_carrier(turn) for turn in rehearsal.turns]
     turns, works = [*rehearsal.turns, *ticks], [*works, *(Work(tick.work, tick.work) for tick in ticks)]
-    shared, alone = (scheduled(turns, works, number, dilation) for number in (processors, len(brokers) + _OTHER_NODES))
+    shared = scheduled(turns, works, processors, dilation)
+    never_waiting = [work._replace(waking=0) for work in works]
+    alone = scheduled(turns, never_waiting, len(brokers) + _OTHER_NODES, dilation)
     late, late_alone = (mean_lateness(rehearsal.ways, found.late, dilation) for found in (shared, alone))
     woken = at_rest(rehearsal.turns, rehearsal.ways, calibration) / dilation / SECOND
     return Load(
@@ -148,9 +150,10 @@ def load_of(
     )
 
 
-def _of_broker(turn: Turn, beyond: int) -> Work:
-    """The work of a broker's turn, which takes so much beyond its charge."""
-    return Work(turn.work + beyond, turn.work + beyond)
+def _of_broker(turn: Turn, costs: HostCosts) -> Work:
+    """The work of a broker's turn, which takes more than its charge."""
+    work = turn.work + costs.turn
+    return Work(work, work, costs.waking_beyond)
 
 
 def _of_carrier(turn: Turn) -> Work:

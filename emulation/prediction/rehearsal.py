@@ -1,7 +1,8 @@
 """The rehearsal of a variant: its overlay and its clients in virtual time, for a few seconds of the run phase.
 
-Nothing is written. Faults and changes of the overlay are left out, so the load is that of calm weather, and the time
-dilation, too. The same scenario always gives the same rehearsal.
+Nothing is written. Links appear and vanish as they do in a run, because more or fewer neighbours are more or fewer
+messages. Faults are left out, so the load is that of calm weather, and the time dilation, too. The same scenario always
+gives the same rehearsal.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from emulation.drivers.driver_operations import SharedPredicates, ready
 from emulation.live_overlay import UnsettledError
+from emulation.motion import OverlayMotion
 from emulation.planning.calibration import Calibration
 from emulation.planning.plan import VariantPlan
 from emulation.prediction.turns import Turn, TurnNotes, Way
@@ -18,6 +20,7 @@ from emulation.simulation.clients import ClientNodes
 from emulation.simulation.memory import rare_collections
 from emulation.simulation.overlay import SimulatedOverlay
 from record.errors import BadInputError
+from record.log import EMULATOR
 from record.time_units import SECOND
 from scenario.workload.workload import Workload
 
@@ -64,7 +67,9 @@ def rehearse(variant: VariantPlan, calibration: Calibration) -> Rehearsal:
         except UnsettledError as error:
             raise BadInputError(f"topology.link: {error}; less `loss` or `delay` lets links come up") from None
         clients.open()
-        stage = _Stage(variant.workload, overlay, clients)
+        changes = () if variant.evolution is None else variant.evolution.changes
+        motion = OverlayMotion(changes, overlay.links, notes.of(EMULATOR), overlay.events.clock)
+        stage = _Stage(variant.workload, overlay, clients, motion)
         stage.play(scenario.timeline.join)
         notes.begin(overlay.events.now)
         seconds, longest = 0.0, min(MOST_SECONDS, scenario.timeline.run)
@@ -81,11 +86,14 @@ def rehearse(variant: VariantPlan, calibration: Calibration) -> Rehearsal:
 
 
 class _Stage:
-    """Has clients do what is due, in virtual time."""
+    """Has clients and the overlay do what is due, in virtual time."""
 
-    def __init__(self, workload: Workload, overlay: SimulatedOverlay, clients: ClientNodes) -> None:
-        self._overlay, self._clients = overlay, clients
+    def __init__(
+        self, workload: Workload, overlay: SimulatedOverlay, clients: ClientNodes, motion: OverlayMotion
+    ) -> None:
+        self._overlay, self._clients, self._motion = overlay, clients, motion
         self._begin = overlay.events.now
+        motion.begin(self._begin)
         self._predicates = SharedPredicates()
         self._operations = workload.operations()
         self._next = next(self._operations, None)
@@ -94,8 +102,16 @@ class _Stage:
         """Lets time pass until so many seconds after the workload began."""
         end = self._begin + round(seconds * SECOND)
         while self._next is not None and (due := self._begin + self._next.at) <= end:
-            self._overlay.run_until(due)
+            self._pass_time(due)
             encoded = ready(self._next, self._overlay.contents.encode, self._predicates.encode)
             self._clients.issue(encoded, due)
             self._next = next(self._operations, None)
+        self._pass_time(end)
+
+    def _pass_time(self, end: int) -> None:
+        """Lets time pass, in which links appear and vanish."""
+        while (due := self._motion.next_time) is not None and due <= end:
+            self._overlay.run_until(due)
+            for change in self._motion.due():
+                self._motion.carry_out(change)
         self._overlay.run_until(end)

@@ -1,4 +1,4 @@
-"""Processor time of a run on real brokers besides the work that is charged to them, read off two runs.
+"""Processor time of a run on real brokers besides the work that is charged to them, and waits, read off two runs.
 
 In one hardly anything moves, which shows the cost of rest. The excess of the other one over it is divided by the turns
 of a rehearsal of the same plan.
@@ -40,6 +40,15 @@ class LoadedRun:
     rungs: Rungs
 
 
+@dataclass(frozen=True, slots=True)
+class UsedProcessors:
+    """Processors that brokers together, drivers and relay used in a run, on average."""
+
+    ran: Counter[str]
+    waited: Counter[str]
+    """Nodes that waited for a processor, on average."""
+
+
 def host_costs(loaded: LoadedRun, rest: Path, charged: Calibration) -> HostCosts:
     """The costs. `rest` is the directory of a run of the same overlay at rest.
 
@@ -51,7 +60,9 @@ def host_costs(loaded: LoadedRun, rest: Path, charged: Calibration) -> HostCosts
     return costs_of(rehearsal, used, idle, taken, loaded.variant.overlay)
 
 
-def costs_of(rehearsal: Rehearsal, used: Counter[str], idle: Counter[str], taken: float, overlay: Overlay) -> HostCosts:
+def costs_of(
+    rehearsal: Rehearsal, used: UsedProcessors, at_rest: UsedProcessors, taken: float, overlay: Overlay
+) -> HostCosts:
     """The costs, from the processors that a rehearsed run used and those that one at rest used.
 
     `taken` is the number of processors that the first run took in all, without other programs.
@@ -61,26 +72,28 @@ def costs_of(rehearsal: Rehearsal, used: Counter[str], idle: Counter[str], taken
         turns[turn.node if turn.node in _OTHERS else _BROKERS] += 1
         work += turn.work
 
-    def each(node: str, known: float = 0.0) -> int:
+    def each(node: str, loaded: Counter[str], idle: Counter[str], known: float = 0.0) -> int:
         """Nanoseconds of a turn, beyond seconds that are known of all turns together."""
-        excess = (used[node] - idle[node]) * rehearsal.seconds - known
+        excess = (loaded[node] - idle[node]) * rehearsal.seconds - known
         return max(0, round(excess / max(1, turns[node]) * SECOND))
 
-    at_rest = max(0.0, taken - used.total()) + sum(idle[node] for node in _OTHERS)
+    ran, idle = used.ran, at_rest.ran
+    of_others = max(0.0, taken - ran.total()) + sum(idle[node] for node in _OTHERS)
     of_links = LINK_PART * idle[RELAY]
     return HostCosts(
-        turn=each(_BROKERS, work / SECOND),
-        relayed_frame=each(RELAY),
-        operation=each(PUBLISHERS),
-        notification=each(SUBSCRIBERS),
+        turn=each(_BROKERS, ran, idle, work / SECOND),
+        relayed_frame=each(RELAY, ran, idle),
+        operation=each(PUBLISHERS, ran, idle),
+        notification=each(SUBSCRIBERS, ran, idle),
         broker_second=round(idle[_BROKERS] / len(overlay.brokers) * SECOND),
-        second=round((at_rest - of_links) * SECOND),
+        second=round((of_others - of_links) * SECOND),
         link_second=round(of_links / max(1, len(overlay.links)) * SECOND),
+        waking=each(_BROKERS, used.waited, at_rest.waited),
     )
 
 
-def used_processors(run: Path) -> Counter[str]:
-    """Processors that brokers together, drivers and relay used in the run phase of a run's only variant.
+def used_processors(run: Path) -> UsedProcessors:
+    """Processors that were used in the run phase of a run's only variant.
 
     Raises `HostError` where nobody sampled them.
     """
@@ -88,17 +101,23 @@ def used_processors(run: Path) -> Counter[str]:
     if phase is None or not (run / PROCESSORS).exists():
         raise HostError("the processor time of drivers and relay is not known, because nobody sampled the processors")
     decoder = msgspec.json.Decoder(ProcessorLine)
-    used = Counter[str]()
+    used = UsedProcessors(Counter(), Counter())
     for line in (run / PROCESSORS).read_bytes().splitlines():
         block = decoder.decode(line)
         if isinstance(block, ProcessorBlock):
             for place in range(0, len(block.intervals), INTERVAL):
-                number, since, _, _, running = block.intervals[place : place + INTERVAL]
+                number, since, _, waiting, running = block.intervals[place : place + INTERVAL]
                 if phase.start <= block.start + since * 1_000 < phase.end:
                     node = block.nodes[number]
-                    used[node if node in _OTHERS else _BROKERS] += running
-    seconds = (phase.end - phase.start) / SECOND
-    return Counter({node: time / 1e6 / seconds for node, time in used.items()})
+                    node = node if node in _OTHERS else _BROKERS
+                    used.ran[node] += running
+                    used.waited[node] += waiting
+    microseconds = (phase.end - phase.start) / 1_000
+    return UsedProcessors(*(_shares(times, microseconds) for times in (used.ran, used.waited)))
+
+
+def _shares(times: Counter[str], whole: float) -> Counter[str]:
+    return Counter({node: time / whole for node, time in times.items()})
 
 
 def _taken(outcome: RunOutcome) -> float:

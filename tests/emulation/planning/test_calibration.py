@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_service.messages import ClientRequest, Kind, Message, Operation
-from emulation.planning.calibration import GROUPS, Calibration, Latency, load_calibration, save_calibration
+from emulation.planning.calibration import (
+    GROUPS,
+    Calibration,
+    HostCosts,
+    Latency,
+    load_calibration,
+    save_calibration,
+)
 from emulation.simulation.charging import sampler, work_cost
 from record.errors import BadInputError
 from record.host_speed import LoopTimes
@@ -125,6 +132,18 @@ def test_costs_on_another_host_are_scaled_by_its_loops_and_on_the_same_host_are_
     assert found.link.mean == pytest.approx(shipped.link.mean / 4, rel=1e-4)
     assert found.submit.mean == pytest.approx(shipped.submit.mean / 4, rel=1e-4)
     assert found.loops == faster
+
+
+def test_waiting_to_be_woken_up_is_not_shorter_where_loops_are() -> None:
+    stated = Calibration(
+        host=HostCosts(turn=100, waking=80), loops=LoopTimes(interpreter=100, system_calls=100, loopback=100)
+    )
+    faster = stated.on(LoopTimes(interpreter=50, system_calls=25, loopback=25))
+    assert faster.host == HostCosts(turn=50, waking=80, waking_beyond=60), "latencies of a quarter hold a quarter of it"
+    again = faster.on(LoopTimes(interpreter=50, system_calls=50, loopback=50))
+    assert again.host.waking_beyond == 40, "and latencies of a half hold a half"
+    slower = stated.on(LoopTimes(interpreter=100, system_calls=200, loopback=200))
+    assert slower.host.waking_beyond == 0
 
 
 def test_costs_of_a_host_of_unknown_speed_hold_anywhere() -> None:

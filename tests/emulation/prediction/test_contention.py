@@ -71,6 +71,18 @@ def test_a_node_that_slept_is_woken_up_again() -> None:
     assert scheduled(turns, [Work(10, 2)] * 3, 1) == ([0, 5, 0], 22)
 
 
+def test_a_node_that_is_woken_up_waits_where_a_processor_is_free() -> None:
+    turns = [Turn("B1", 0, 10), Turn("B1", 5, 10), Turn("B2", 40, 10), Turn("S", 50, 1, cause=2)]
+    works = [Work(10, 10, 7)] * 3 + [Work(1, 1)]
+    assert scheduled(turns, works, 2).late == [7, 12, 7, 7], "B1 is awake when it comes to its second turn"
+
+
+def test_the_wait_to_be_woken_up_passes_while_others_have_the_processors() -> None:
+    turns = [Turn("relay", 0, 30), Turn("B1", 0, 10), Turn("B2", 25, 10)]
+    works = [Work(30, 30), Work(10, 10, 7), Work(10, 10, 7)]
+    assert scheduled(turns, works, 1).late == [0, 30, 15]
+
+
 def test_the_mean_is_over_ways_and_in_the_scenarios_time() -> None:
     ways = [Way(1_000, 0), Way(1_000, 2)]
     assert mean_lateness(ways, [10, 20, 30]) == pytest.approx(20e-9)

@@ -96,6 +96,13 @@ def test_what_latencies_at_rest_are_beyond_their_mean_is_contention() -> None:
     assert slower.load.contention == pytest.approx(found.load.contention / 4, abs=1e-6)
 
 
+def test_waits_that_latencies_do_not_hold_are_contention_at_each_broker_and_at_the_last_one_twice() -> None:
+    waits = HostCosts(waking=300_000, waking_beyond=200_000)
+    found = predicted(0, 16, "", waits).load
+    assert found.contention == pytest.approx(3 * 200e-6, abs=2e-6), "at two brokers, and behind the client's process"
+    assert predicted(0, 16, "time_dilation: 4", waits).load.contention == pytest.approx(3 * 50e-6, abs=2e-6)
+
+
 def test_memory_records_and_time_are_of_the_whole_variant() -> None:
     found = predicted(0, 1)
     assert found.memory == memory_of(9)
@@ -112,5 +119,6 @@ def test_variants_that_differ_in_dilation_alone_are_rehearsed_once() -> None:
 
 def test_the_shipped_costs_are_complete() -> None:
     costs = load_calibration().host
-    assert all(getattr(costs, name) > 0 for name in costs.__struct_fields__)
+    assert all(getattr(costs, name) > 0 for name in costs.__struct_fields__ if name != "waking_beyond")
+    assert costs.waking_beyond == 0, "the latencies are as measured"
     assert 0 < MOST_CONTENTION < 0.1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from emulation.prediction.rehearsal import rehearse
 from emulation.prediction.turns import Turn
 from record.processors import RELAY
 from scenario.loading import load_text
+from topology.evolutions.evolution import Appears, Evolution, Vanishes
+from topology.link_properties import Link
 
 LINE = """
 name: line
@@ -37,6 +40,13 @@ def planned(text: str = LINE) -> VariantPlan:
     return variant
 
 
+RING = (
+    LINE.replace("kind: line", "kind: ring")
+    .replace("protocol: tid", "protocol: semi-probabilistic, threshold: 1")
+    .replace("name: line", "name: ring")
+)
+
+
 def causes(turns: Sequence[Turn], place: int) -> list[Turn]:
     """A turn and all that it follows from, the first one first."""
     chain: list[Turn] = []
@@ -55,6 +65,25 @@ def test_one_publication_makes_a_turn_at_each_node_on_its_way() -> None:
     assert found.seconds == 3.0
     assert way.delay == 20_000_000 + 3 * 120_000
     assert turns[0].ready + turns[0].work == 1_000_000_000, "seconds count from the start of the run phase"
+
+
+@pytest.mark.parametrize(("vanishes", "brokers"), [(2.5, ["B1", "B2", "B3"]), (3.5, ["B1", "B3"])])
+def test_links_vanish_at_their_times(vanishes: float, brokers: list[str]) -> None:
+    variant = planned(RING)
+    moving = replace(variant, evolution=Evolution(variant.overlay, (Vanishes(vanishes, "B1", "B3"),)))
+    found = rehearse(moving, COSTS)
+    (way,) = found.ways
+    assert [turn.node for turn in causes(found.turns, way.turn) if turn.node.startswith("B")] == brokers
+    assert rehearse(moving, COSTS) == found
+
+
+def test_links_that_appear_carry_messages() -> None:
+    variant = planned(LINE.replace("protocol: tid", "protocol: semi-probabilistic, threshold: 0"))
+    link = Link("B1", "B3")
+    moving = replace(variant, evolution=Evolution(variant.overlay, (Appears(2.5, link),)))
+    assert not rehearse(variant, COSTS).ways, "the publisher's broker knows no subscriber next to it"
+    (way,) = rehearse(moving, COSTS).ways
+    assert way.delay < 10_000_000, "the new link has no delay"
 
 
 def test_rehearsals_are_equal_and_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,8 +140,8 @@ def test_killed_at_any_moment_a_run_leaves_nothing_that_cleaning_does_not_remove
             assert survivors.isdisjoint(cleaned.runs)
             assert [line for line in host_state() if victim.run_id and victim.run_id in line] == [], victim.last_words
         for spared in under_way:
-            # Several at once may be more than the host bears: 3 (INVALID), or 1 where subscriptions settled so late that
-            # nothing was owed any more. What they deliver is right all the same.
+            # Several at once may be more than the host bears: 3 (INVALID), or 1 where subscriptions settled so late
+            # that nothing was owed any more. What they deliver is right all the same.
             code, said = spared.process.wait(), spared.out.with_suffix(".out").read_text()
             assert code in {0, 1, 3}, said
             assert RIGHT in said, said
