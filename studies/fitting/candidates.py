@@ -96,7 +96,7 @@ IN_USE = Candidate(
     selectivity=15.0,
     rate=1700.0,
 )
-"""The assumptions of `scenarios/tid`, with which every other candidate is compared."""
+"""The assumptions of Table 3 (`scenarios/tid/tid-t3.yaml`), with which every other candidate is compared."""
 RANGES: Mapping[str, tuple[float, float]] = {
     "send_time": (0.3, 9.0),
     "use": (0.16, 0.29),
