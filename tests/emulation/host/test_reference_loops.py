@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -23,3 +25,19 @@ def test_the_quickest_round_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference_loops, "ROUNDS", 3)
     monkeypatch.setattr(reference_loops, "thread_time_ns", lambda: next(rounds))
     assert time_of(Reference.INTERPRETER) == 300
+
+
+def test_rounds_are_on_all_processors_and_the_thread_goes_where_it_was_allowed_to_be() -> None:
+    allowed = os.sched_getaffinity(0)
+    with mock.patch.object(os, "sched_setaffinity", wraps=os.sched_setaffinity) as moved:
+        time_of(Reference.SYSCALLS)
+    assert {processor for call in moved.call_args_list[:-1] for processor in call.args[1]} == allowed
+    assert os.sched_getaffinity(0) == allowed
+
+
+def test_a_slow_processor_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = [0]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, processors: here.append(min(processors)))
+    monkeypatch.setattr(reference_loops, "_timed", lambda _: 700 if here[-1] == 0 else 350)
+    assert time_of(Reference.INTERPRETER) == 350
