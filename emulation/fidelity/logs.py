@@ -39,7 +39,13 @@ class _Record(msgspec.Struct, gc=False):
     text: str = ""
 
 
-_decoder = msgspec.json.Decoder(_Record)
+class _Kind(msgspec.Struct, gc=False):
+    """The field of a record that tells whether the others are of interest: of most records they are not."""
+
+    event: str
+
+
+_decoder, _kinds = msgspec.json.Decoder(_Record), msgspec.json.Decoder(_Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,7 @@ def scan(files: Iterable[Path], spans: Mapping[str, Span]) -> dict[str, LogFindi
         for records, damaged in _blocks(path):
             unreadable += damaged
             for record in records:
-                if record.event not in _EVENTS_OF_INTEREST or record.variant not in findings:
+                if record.variant not in findings:
                     continue
                 if record.event == Event.LAG:
                     lags.append(record)
@@ -110,7 +116,7 @@ def scan(files: Iterable[Path], spans: Mapping[str, Span]) -> dict[str, LogFindi
 
 
 def _blocks(path: Path) -> Iterator[tuple[Sequence[_Record], int]]:
-    """The records of a log, some at a time, and the number of lines among them that are none.
+    """The records of a log that are of interest, some at a time, and the number of lines among them that are none.
 
     Logs are read as JSON, because blanks or another order of fields do not change a record. A log that is no file, as
     only a hostile node can leave it, counts as a line that cannot be read; the analysis refuses it by name.
@@ -128,15 +134,22 @@ def _blocks(path: Path) -> Iterator[tuple[Sequence[_Record], int]]:
 
 
 def _decode(lines: bytes) -> tuple[Sequence[_Record], int]:
-    try:
-        return _decoder.decode_lines(lines), 0
-    except msgspec.DecodeError:
-        records: list[_Record] = []
-        parts = lines.removesuffix(b"\n").split(b"\n")
-        for line in parts:
-            with contextlib.suppress(msgspec.DecodeError):
+    parts = lines.removesuffix(b"\n").split(b"\n")
+    with contextlib.suppress(msgspec.DecodeError):
+        kinds = _kinds.decode_lines(lines)
+        if len(kinds) < len(parts):
+            parts = [line for line in parts if line.strip()]  # because blank lines are no records
+        told = zip(parts, kinds, strict=True)
+        return [_decoder.decode(line) for line, kind in told if kind.event in _EVENTS_OF_INTEREST], 0
+    records: list[_Record] = []
+    unreadable = 0
+    for line in parts:
+        try:
+            if _kinds.decode(line).event in _EVENTS_OF_INTEREST:
                 records.append(_decoder.decode(line))
-        return records, len(parts) - len(records)
+        except msgspec.DecodeError:
+            unreadable += 1
+    return records, unreadable
 
 
 def _note(found: LogFindings, record: _Record, span: Span) -> None:

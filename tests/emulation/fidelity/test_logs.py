@@ -58,6 +58,14 @@ def test_torn_lines_are_counted(tmp_path: Path) -> None:
     assert found["fixed"].worst_lag == {2: 0.002}
 
 
+def test_a_blank_line_is_neither_a_record_nor_torn(tmp_path: Path) -> None:
+    log = tmp_path / "B1.jsonl"
+    log.write_bytes(b"\n".join([line("B1", Event.LAG, 12 * SECOND, duration=2_000_000), b" ", b""]))
+    found = scan([log], {"fixed": RUN})["fixed"]
+    assert found.worst_lag == {2: 0.002}
+    assert found.torn == 0
+
+
 def test_an_event_is_a_field_of_a_record_and_not_a_word_in_a_text(tmp_path: Path) -> None:
     log = tmp_path / "B1.jsonl"
     log.write_bytes(line("B1", Event.DROPPED, 12 * SECOND, text='"event":"lag","duration":5') + b'{"event":"lag",\n')
