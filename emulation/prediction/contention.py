@@ -6,7 +6,10 @@
    a burst that one wake-up carries costs less, and all that it wakes up in turn want processors at once. A node that is
    woken up also waits where a processor is free, for a time that passes while it waits for others, too.
 4. A turn is *late* by the time from the moment at which it was ready in the rehearsal. A turn that it causes is late by
-   as much before it waits itself. Contention is the lateness beyond that with a processor for each node.
+   as much before it waits itself.
+5. A turn *waits* from the moment at which it is ready now, less what its node worked meanwhile. Contention is the
+   waiting of all turns on a notification's way. What it waits behind earlier work of a node is backlog, also where
+   waits made it longer, as in the budget of a run.
 
 Where processors have more work than time, turns are later the longer the load lasts.
 """
@@ -15,7 +18,9 @@ from __future__ import annotations
 
 import heapq
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from emulation.planning.calibration import Calibration
@@ -41,8 +46,33 @@ class Schedule(NamedTuple):
 
     late: list[int]
     """Nanoseconds of the host by which each turn is late."""
+    waited: list[int]
+    """Nanoseconds of the host for which each turn and all that it follows from waited for a processor."""
     worked: int
     """Nanoseconds of processor time of all turns."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node, after some turns."""
+
+    busy_until: int = _NEVER
+    """End of the last turn, which may be still to come."""
+    worked: int = 0
+    """Nanoseconds of all turns, the last one to its end."""
+    _latest: list[tuple[int, int]] = field(default_factory=list)
+    """Begin and end of turns that had not ended at the last moment that was asked about."""
+
+    def take(self, begin: int, work: int) -> None:
+        """Takes a turn, which begins then."""
+        self.busy_until = begin + work
+        self.worked += work
+        self._latest.append((begin, self.busy_until))
+
+    def idle_until(self, moment: int) -> int:
+        """The time until then in which it did not work, from a begin that is the same for all moments, which ascend."""
+        self._latest = [(begin, end) for begin, end in self._latest if end > moment]
+        return moment - self.worked + sum(end - max(begin, moment) for begin, end in self._latest)
 
 
 def scheduled(turns: Sequence[Turn], works: Sequence[Work], processors: int, dilation: float = 1.0) -> Schedule:
@@ -57,27 +87,30 @@ def scheduled(turns: Sequence[Turn], works: Sequence[Work], processors: int, dil
     due = [(moments[place], place) for place in caused.get(-1, ())]
     heapq.heapify(due)
     free = [_NEVER] * processors
-    node_free: dict[str, int] = {}
-    late, worked = [0] * len(turns), 0
+    nodes: defaultdict[str, _Node] = defaultdict(_Node)
+    idle: dict[int, int] = {}
+    late, waited, worked = [0] * len(turns), [0] * len(turns), 0
     while due:
         moment, place = heapq.heappop(due)
-        turn = turns[place]
+        turn, work = turns[place], works[place]
+        node = nodes[turn.node]
+        idle.setdefault(place, node.idle_until(moment))
         begin = max(moment, free[0])
-        busy_until = node_free.get(turn.node, _NEVER)
-        if busy_until > begin:
-            heapq.heappush(due, (busy_until, place))  # others come first while the node is busy
+        if node.busy_until > begin:
+            heapq.heappush(due, (node.busy_until, place))  # others come first while the node is busy
             continue
-        if busy_until == begin:
-            work = works[place].awake
-        else:
-            work, begin = works[place].asleep, max(begin, moment + works[place].waking)
+        takes = work.awake
+        if node.busy_until != begin:
+            takes, begin = work.asleep, max(begin, moment + work.waking)
         late[place] = begin - moments[place]
-        node_free[turn.node] = end = begin + work
-        worked += work
-        heapq.heapreplace(free, end)
+        before = waited[turn.cause] if turn.cause >= 0 else 0
+        waited[place] = before + begin - node.worked - idle.pop(place)
+        node.take(begin, takes)
+        worked += takes
+        heapq.heapreplace(free, begin + takes)
         for follower in caused.get(place, ()):
-            heapq.heappush(due, (moments[follower] + late[place] + work - works[place].asleep, follower))
-    return Schedule(late, worked)
+            heapq.heappush(due, (moments[follower] + late[place] + takes - work.asleep, follower))
+    return Schedule(late, waited, worked)
 
 
 def _moments(turns: Sequence[Turn], works: Sequence[Work], dilation: float) -> list[int]:
@@ -111,6 +144,6 @@ def at_rest(turns: Sequence[Turn], ways: Sequence[Way], calibration: Calibration
     return excess + calibration.host.waking_beyond
 
 
-def mean_lateness(ways: Sequence[Way], late: Sequence[int], dilation: float = 1.0) -> float:
-    """Seconds of the scenario's time by which notifications are late on average; 0 without any."""
-    return sum(late[way.turn] for way in ways) / len(ways) / dilation / 1e9 if ways else 0.0
+def mean_of(ways: Sequence[Way], times: Sequence[int], dilation: float = 1.0) -> float:
+    """The mean over ways of the times of their last turns, in seconds of the scenario; 0 without any."""
+    return sum(times[way.turn] for way in ways) / len(ways) / dilation / 1e9 if ways else 0.0

@@ -17,7 +17,7 @@ from emulation.host.room import Host
 from emulation.planning.calibration import Calibration, HostCosts
 from emulation.planning.carrying import memory_of
 from emulation.planning.plan import Plan, VariantPlan
-from emulation.prediction.contention import Work, at_rest, mean_lateness, scheduled
+from emulation.prediction.contention import Work, at_rest, mean_of, scheduled
 from emulation.prediction.rehearsal import Rehearsal, rehearse
 from emulation.prediction.turns import Turn
 from record.slower_run import AIM
@@ -38,8 +38,6 @@ WAKING = 0.6
 """Share of the cost of a turn of relay or drivers that is for waking up."""
 _TICKS = 10
 """Turns in a second of a broker that has no messages, as its event loop's look at the clock."""
-_OTHER_NODES = 3
-"""Relay and drivers, which have processors of their own where there is no contention."""
 _GOLDEN = (math.sqrt(5) - 1) / 2
 """Multiples of it spread ticks of brokers evenly over their interval."""
 
@@ -137,16 +135,13 @@ def load_of(
     steady = costs.second + costs.link_second * len(variant.overlay.links)
     works = [_of_broker(turn, costs) if turn.node in brokers else _of_carrier(turn) for turn in rehearsal.turns]
     turns, works = [*rehearsal.turns, *ticks], [*works, *(Work(tick.work, tick.work) for tick in ticks)]
-    shared = scheduled(turns, works, processors, dilation)
-    never_waiting = [work._replace(waking=0) for work in works]
-    alone = scheduled(turns, never_waiting, len(brokers) + _OTHER_NODES, dilation)
-    late, late_alone = (mean_lateness(rehearsal.ways, found.late, dilation) for found in (shared, alone))
+    found = scheduled(turns, works, processors, dilation)
     woken = at_rest(rehearsal.turns, rehearsal.ways, calibration) / dilation / SECOND
     return Load(
         dilation=dilation,
-        processors=(shared.worked / seconds + steady) / processors / SECOND,
-        contention=late - late_alone + woken,
-        delay=rehearsal.delay + late,
+        processors=(found.worked / seconds + steady) / processors / SECOND,
+        contention=mean_of(rehearsal.ways, found.waited, dilation) + woken,
+        delay=rehearsal.delay + mean_of(rehearsal.ways, found.late, dilation),
     )
 
 

@@ -1,4 +1,4 @@
-"""Turns over a few processors: their lateness by hand."""
+"""Turns over a few processors: their lateness and their waits by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from emulation.prediction.contention import Work, mean_lateness, scheduled
+from emulation.prediction.contention import Work, mean_of, scheduled
 from emulation.prediction.turns import Turn, Way
 
 
@@ -68,7 +68,34 @@ def test_a_burst_that_one_wake_up_carries_wakes_many_at_once() -> None:
 
 def test_a_node_that_slept_is_woken_up_again() -> None:
     turns = [Turn("relay", 0, 10), Turn("relay", 5, 10), Turn("relay", 40, 10)]
-    assert scheduled(turns, [Work(10, 2)] * 3, 1) == ([0, 5, 0], 22)
+    assert scheduled(turns, [Work(10, 2)] * 3, 1) == ([0, 5, 0], [0, 0, 0], 22)
+
+
+def waits(turns: Sequence[Turn], processors: int) -> list[int]:
+    return scheduled(turns, [Work(turn.work, turn.work) for turn in turns], processors).waited
+
+
+def test_waits_are_those_of_all_turns_on_the_way() -> None:
+    way = [Turn("B1", 0, 10), Turn("B2", 20, 10, cause=0), Turn("B3", 40, 10, cause=1)]
+    others = [Turn("B4", -1, 5), Turn("B5", 23, 5)]
+    assert waits([*way, *others], 1) == [4, 8, 8, 0, 0], (
+        "behind B4; B2 is ready at 24, and B5 has the processor until 28"
+    )
+    assert lateness([*way, *others], 1)[:3] == [4, 8, 8]
+
+
+def test_what_a_node_works_meanwhile_is_backlog_and_no_wait() -> None:
+    turns = [Turn("B1", 0, 10), Turn("B1", 4, 10), Turn("B1", 8, 10)]
+    assert (lateness(turns, 1), waits(turns, 1)) == ([0, 6, 12], [0, 0, 0])
+    behind = [Turn("B2", 0, 7), *(turn._replace(ready=turn.ready + 1) for turn in turns)]
+    assert lateness(behind, 1) == [0, 6, 12, 18]
+    assert waits(behind, 1) == [0, 6, 2, 0], "B2 has the processor until 7, and then B1 works without a break"
+
+
+def test_a_turn_waits_where_others_come_between_it_and_the_one_before() -> None:
+    turns = [Turn("B1", 0, 10), Turn("B1", 4, 10), Turn("B2", 3, 10)]
+    assert waits(turns, 1) == [0, 10, 7], "B2 was ready first"
+    assert waits(turns, 2) == [0, 0, 0]
 
 
 def test_a_node_that_is_woken_up_waits_where_a_processor_is_free() -> None:
@@ -85,6 +112,6 @@ def test_the_wait_to_be_woken_up_passes_while_others_have_the_processors() -> No
 
 def test_the_mean_is_over_ways_and_in_the_scenarios_time() -> None:
     ways = [Way(1_000, 0), Way(1_000, 2)]
-    assert mean_lateness(ways, [10, 20, 30]) == pytest.approx(20e-9)
-    assert mean_lateness(ways, [10, 20, 30], 2.0) == pytest.approx(10e-9)
-    assert mean_lateness([], []) == 0
+    assert mean_of(ways, [10, 20, 30]) == pytest.approx(20e-9)
+    assert mean_of(ways, [10, 20, 30], 2.0) == pytest.approx(10e-9)
+    assert mean_of([], []) == 0
