@@ -23,8 +23,8 @@ class LatencyAtNodes:
     @property
     def bounds(self) -> tuple[Numbers, Numbers, Numbers]:
         """The shortest time of each span's host, the mean and the longest."""
-        least, mean, most = np.array([latency.bounds for latency in self.latencies], dtype=np.int64)[self.host].T
-        return least, mean, most
+        least, mean, most = zip(*(latency.bounds for latency in self.latencies), strict=True)
+        return of_hosts(least, self.host), of_hosts(mean, self.host), of_hosts(most, self.host)
 
     def plausible(self, times: Numbers) -> Numbers:
         """See `Latency.plausible`."""
@@ -71,16 +71,20 @@ class NodesAtRest:
 
     def handling(self, brokers: Numbers) -> Numbers:
         """Work for a publication that comes alone."""
-        return self._of([rest.handling for rest in self._rests], brokers)
+        return of_hosts([rest.handling for rest in self._rests], self._host[brokers])
 
     def frame(self, brokers: Numbers) -> Numbers:
         """Work for a frame."""
-        return self._of([rest.frame for rest in self._rests], brokers)
+        return of_hosts([rest.frame for rest in self._rests], self._host[brokers])
 
     def work(self, brokers: Numbers, kind: Numbers, kinds: Sequence[str]) -> Numbers:
         """Work for messages, whose kinds are numbers of `kinds`."""
         works = [[rest.work.get(name, 0) for name in kinds] for rest in self._rests]
         return np.asarray(np.array(works, dtype=np.int64)[self._host[brokers], kind])
 
-    def _of(self, of_hosts: Sequence[int], brokers: Numbers) -> Numbers:
-        return np.asarray(np.array(of_hosts, dtype=np.int64)[self._host[brokers]])
+
+def of_hosts(costs: Sequence[int], hosts: Numbers) -> Numbers:
+    """The cost of each host, given the numbers of hosts. Nobody may change it afterwards."""
+    if len(costs) == 1:
+        return np.broadcast_to(np.int64(costs[0]), len(hosts))
+    return np.asarray(np.array(costs, dtype=np.int64)[hosts])

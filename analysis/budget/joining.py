@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.auditing.hops.table import Numbers
+from analysis.budget.order import order_of
 from analysis.budget.parts import PASSAGE, PassageColumn
 from analysis.engines.arrays import elements_of, lengths_of, numbers_of
 from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, PublishingColumn
@@ -27,7 +28,9 @@ class JoinedWays:
     arrivals: Numbers
     notices: Numbers
     passages: Numbers
-    """One for each arrival; any where it is not known."""
+    """The passages of all variants."""
+    passage: Numbers
+    """The row of the passage of each arrival; any where it is not known."""
     known: Truths
     """True for each arrival whose passage is known."""
 
@@ -56,16 +59,15 @@ class Bucket:
             rows[named, column] = places[rows[named, column]]
         passages = np.flatnonzero(self.passages[:, PassageColumn.VARIANT] == variant)
         if not len(passages):
-            nothing = np.zeros((len(arrivals), PASSAGE), dtype=np.int64)
-            unknown = np.zeros(len(arrivals), dtype=np.bool_)
-            return JoinedWays(self.publishings, arrivals, notices, nothing, unknown)
+            nothing = np.zeros(len(arrivals), dtype=np.int64)
+            return JoinedWays(self.publishings, arrivals, notices, self.passages, nothing, nothing != 0)
         columns = (PassageColumn.MESSAGE, PassageColumn.BROKER, PassageColumn.TIME)
         ended = turn_keys(*(self.passages[passages, column] for column in columns))
         messages = self.publishings[arrivals[:, ArrivalColumn.PUBLISHING], PublishingColumn.MESSAGE]
         asked = turn_keys(messages, arrivals[:, ArrivalColumn.BROKER], arrivals[:, ArrivalColumn.TIME])
         found = places_of(asked, ended)
-        passed = self.passages[passages[found]]
-        return JoinedWays(self.publishings, arrivals, notices, passed, ended[found] == asked)
+        known = ended[found] == asked
+        return JoinedWays(self.publishings, arrivals, notices, self.passages, passages[found], known)
 
 
 def joined(parts: pa.Table) -> Bucket:
@@ -89,7 +91,8 @@ def joined(parts: pa.Table) -> Bucket:
         (notices, of_notices, NoticeColumn.ARRIVAL, first_arrival),
     ):
         rows[:, column] += np.where(rows[:, column] == NO_ARRIVAL, 0, np.repeat(first, counts))
-    return Bucket(publishings, arrivals, notices, _rows(parts, "passages", PASSAGE))
+    passages = np.asfortranarray(_rows(parts, "passages", PASSAGE))  # of which most columns are read one by one
+    return Bucket(publishings, arrivals, notices, passages)
 
 
 def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
@@ -99,7 +102,7 @@ def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
 def places_of(asked: Numbers, keys: Numbers) -> Numbers:
     """The place of each asked key among keys, or any where it is not there. Both are sorted, because a search in order
     is several times as fast as one here and there."""
-    order, in_order = np.argsort(keys, kind="stable"), np.argsort(asked)
+    order, in_order = order_of(keys), np.argsort(asked)
     found = np.empty(len(asked), dtype=np.int64)
     found[in_order] = order.take(np.searchsorted(keys[order], asked[in_order]), mode="clip")
     return found

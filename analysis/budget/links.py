@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from math import inf, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.auditing.hops.links import Frames
 from analysis.auditing.hops.table import Hops, Numbers
-from analysis.budget.records import Records
+from analysis.budget.records import Direction, Records
 from analysis.budget.variant import BudgetedVariant
 from analysis.reading.event_table import Truths
 from analysis.reading.publication_events import UNKNOWN
@@ -52,9 +53,9 @@ class Range:
     through: NDArray[np.float64]
     """The part that the link's rate takes."""
     serialised: NDArray[np.float64]
-    """The part of that for the message itself."""
+    """The part of that for the message itself; 0 where the variant is not replayed."""
     behind: NDArray[np.float64]
-    """The part for those that are behind it in its frame."""
+    """The part for those that are behind it in its frame; 0 where the variant is not replayed."""
 
     def take(self, chosen: Numbers) -> Range:
         return Range(*(getattr(self, column.name)[chosen] for column in fields(self)))
@@ -89,37 +90,64 @@ def _whole(times: NDArray[np.float64]) -> Numbers:
     return np.asarray(np.rint(times), dtype=np.int64)
 
 
-def ranges_of(sent: Records, variant: BudgetedVariant, nodes: Sequence[str]) -> tuple[Range, Truths]:
+class _Bounds(NamedTuple):
+    """The numbers of `Range` that all messages of a direction have in common."""
+
+    known: bool = False
+    shortest: float = 0.0
+    longest: float = 0.0
+    share: float = 0.0
+    delay: float = 0.0
+    send_time: int = 0
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        return self.shortest, self.longest, self.share, self.delay
+
+
+def ranges_of(sent: Records, directions: Sequence[Direction], variant: BudgetedVariant) -> tuple[Range, Truths]:
     """The times of all messages, in the order of directions and times, and True for those over links that the overlay
     had at the start: of others it is not known what was asked for."""
-    asked = variant.asked
-    known = np.zeros(len(sent), dtype=np.bool_)
-    shortest, longest, share = (np.zeros(len(sent)) for _ in range(3))
-    delays, through, serialised, behind = (np.zeros(len(sent)) for _ in range(4))
-    send_time = np.zeros(len(sent), dtype=np.int64)
-    for source, target, places in sent.directions(nodes):
-        properties = asked.links.get((source, target))
-        if properties is None:
+    lengths = [direction.end - direction.begin for direction in directions]
+    bounds = [_bounds(direction, variant) for direction in directions]
+    known = np.repeat(np.array([one.known for one in bounds], dtype=np.bool_), lengths)
+    send_time = np.repeat(np.array([one.send_time for one in bounds], dtype=np.int64), lengths)
+    numbers = np.array([one.numbers for one in bounds], dtype=np.float64).reshape(-1, 4)
+    shortest, longest, share, delay = (np.repeat(column, lengths) for column in numbers.T)
+    through, serialised, behind = (np.zeros(len(sent)) for _ in range(3))
+    for direction in directions:
+        properties, places = variant.asked.links.get(direction[:2]), direction.places
+        if properties is None or properties.rate is None:
             continue
-        opposite, latency = asked.links.get((target, source), properties), variant.before_arrival(target)
-        _, mean, slowest = latency.bounds
-        least, most = (bound * properties.jitter * SECOND for bound in _FURTHEST[properties.distribution])
-        delay = properties.delay * SECOND
-        known[places] = True
-        delays[places] = delay
-        shortest[places] = max(delay + least, 0.0)
-        loses = bool(properties.loss or opposite.loss)
-        longest[places] = inf if loses else delay + most + slowest - mean
-        jitter = (_DEVIATION[properties.distribution] * properties.jitter * SECOND) ** 2
-        share[places] = 1.0 if loses or not latency.variance else jitter / (jitter + latency.variance)
-        drawn = properties.send_time.distribution is not Distribution.CONSTANT
-        send_time[places] = UNKNOWN if drawn else round(properties.send_time.mean * SECOND)
-        if properties.rate is not None:
-            own = sent.take(places)
-            hops = Hops(own.time, own.link_time, own.link_time, own.bytes)
-            frames = Frames(hops, np.ones(len(own), dtype=np.bool_), properties, asked.costs.longest)
-            through[places] = frames.through()
+        written = sent.link_time[places]
+        hops = Hops(sent.time[places], written, written, sent.bytes[places])
+        frames = Frames(hops, np.ones(len(written), dtype=np.bool_), properties, variant.asked.costs.longest)
+        through[places] = frames.through()
+        if variant.replayed:
             serialised[places], behind[places] = frames.shares()
-            shortest[places] += through[places]
-            longest[places] += through[places] + _ACKNOWLEDGEMENTS * frames.acknowledgement
-    return Range(shortest, longest, share, send_time, delays, through, serialised, behind), known
+        shortest[places] += through[places]
+        longest[places] += through[places] + _ACKNOWLEDGEMENTS * frames.acknowledgement
+    return Range(shortest, longest, share, send_time, delay, through, serialised, behind), known
+
+
+def _bounds(direction: Direction, variant: BudgetedVariant) -> _Bounds:
+    """The numbers of one direction, without what the link's rate takes."""
+    asked = variant.asked
+    properties = asked.links.get((direction.source, direction.target))
+    if properties is None:
+        return _Bounds()
+    opposite = asked.links.get((direction.target, direction.source), properties)
+    latency = variant.before_arrival(direction.target)
+    _, mean, slowest = latency.bounds
+    least, most = (bound * properties.jitter * SECOND for bound in _FURTHEST[properties.distribution])
+    delay, loses = properties.delay * SECOND, bool(properties.loss or opposite.loss)
+    jitter = (_DEVIATION[properties.distribution] * properties.jitter * SECOND) ** 2
+    drawn = properties.send_time.distribution is not Distribution.CONSTANT
+    return _Bounds(
+        known=True,
+        shortest=max(delay + least, 0.0),
+        longest=inf if loses else delay + most + slowest - mean,
+        share=1.0 if loses or not latency.variance else jitter / (jitter + latency.variance),
+        delay=delay,
+        send_time=UNKNOWN if drawn else round(properties.send_time.mean * SECOND),
+    )

@@ -27,7 +27,6 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from analysis.auditing.hops.asked import Times, untouched
 from analysis.auditing.hops.table import HopTable, Numbers
@@ -35,14 +34,23 @@ from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.links import Range, ranges_of
 from analysis.budget.numbered_nodes import NumberedNodes
 from analysis.budget.parts import PASSAGE, Part, PassageColumn
-from analysis.budget.records import Records, costs_of, earlier_turns, facts_of, keys_over_links, matched
+from analysis.budget.records import (
+    Direction,
+    Records,
+    costs_of,
+    earlier_turns,
+    facts_of,
+    keys_over_links,
+    matched,
+    sent_and_received,
+)
 from analysis.budget.replay.hops import Passed, without_passage
 from analysis.budget.replay.rows import REPLAY, HopColumn
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits, at_most, likely
 from analysis.engines.arrays import gathered_lists, keyed_lists
 from analysis.judging.journeys.notified_ways import WAYS
-from analysis.reading.event_table import NOBODY
+from analysis.reading.event_table import NOBODY, Truths
 from analysis.reading.message_keys import bucket_of_key
 from analysis.reading.publication_events import UNKNOWN
 from broker_service.messages import Kind
@@ -76,7 +84,7 @@ class PassageStage:
         for number, rows in table.pieces(_ROWS_AT_ONCE):
             variant = self.variants[number]
             if variant.asked.whole_log:
-                own, of_replay = _rows_of(variants[number], Records.of(rows, facts))
+                own, of_replay = _rows_of(variants[number], *sent_and_received(rows, facts))
                 for piece in own:
                     piece[:, PassageColumn.VARIANT] = number
                 passages += own
@@ -105,12 +113,10 @@ class _Variant:
         return cls(variant, numbered, NodesAtRest(variant, nodes), waits, nodes, kinds)
 
 
-def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Numbers]]:
+def _rows_of(of: _Variant, sent: Records, received: Records) -> tuple[list[Numbers], list[Numbers]]:
     """The passages of publications to some brokers in one variant, and the hops of all messages for its replay, both in
     pieces."""
     variant, nodes, kinds = of.budgeted, of.nodes, of.kinds
-    received = records.take(~records.sent)
-    received = received.take(np.lexsort((received.peer, received.time, received.node)))
     before, cost = earlier_turns(received), costs_of(received, variant, of.rest, kinds)
     publications = received.is_kind(_PUBLISH, kinds)
     from_clients = publications & (received.peer == NOBODY)
@@ -121,10 +127,8 @@ def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Number
     clients[:, PassageColumn.BEGIN] = before[from_clients]
     clients[:, PassageColumn.SENDER] = NOBODY
     clients[:, PassageColumn.COST] = cost[from_clients]
-    sent = records.take(records.sent)
-    del records
-    sent = sent.take(np.lexsort((sent.time, sent.peer, sent.node)))
-    ranges, known = ranges_of(sent, variant, nodes)
+    directions = [*sent.directions(nodes)]
+    ranges, known = ranges_of(sent, directions, variant)
     wanted = np.ones(len(received), dtype=np.bool_) if variant.replayed else publications
     choice = known if variant.replayed else sent.is_kind(_PUBLISH, kinds) & known
     over_links = np.flatnonzero(wanted & (received.peer != NOBODY))
@@ -134,17 +138,27 @@ def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Number
         keys_over_links(received.message[over_links], received.peer[over_links], received.node[over_links], len(nodes)),
     )
     departed, arrived = chosen[departures], over_links[arrivals]
-    struck_on_link = _Struck.of(sent, variant.asked.struck_on_link, nodes)
-    struck_itself = _Struck.of(sent, variant.asked.struck_direction, nodes)
+    spans = _Spans(departed, sent.time[departed], received.time[arrived])
+    struck, quicker = (
+        spans.struck(directions, times) for times in (variant.asked.struck_on_link, variant.asked.struck_direction)
+    )
     free, rows, hops = sent.free_before(), [], []
     for begin in range(0, len(departed), _CUT_AT_ONCE):
-        here, there = departed[begin : begin + _CUT_AT_ONCE], arrived[begin : begin + _CUT_AT_ONCE]
+        together = slice(begin, begin + _CUT_AT_ONCE)
+        here, there = departed[together], arrived[together]
         left, came = sent.take(here), received.take(there)
-        struck = struck_on_link.during(left, came.time)
-        times = ranges.take(here).quicker(struck_itself.during(left, came.time))
-        relays = of.numbered.relays(left.node, came.node)
         cut = _Cut(
-            variant, of.rest, of.waits, relays, left, free[here], times, came, before[there], cost[there], struck
+            variant,
+            of.rest,
+            of.waits,
+            of.numbered.relays(left.node, came.node),
+            left,
+            free[here],
+            ranges.take(here).quicker(quicker[together]),
+            came,
+            before[there],
+            cost[there],
+            struck[together],
         )
         passed, of_replay = cut.rows()
         rows.append(passed[publications[there]] if variant.replayed else passed)
@@ -156,23 +170,21 @@ def _rows_of(of: _Variant, records: Records) -> tuple[list[Numbers], list[Number
 
 
 @dataclass(frozen=True, slots=True)
-class _Struck:
-    """The directions, by the numbers of their ends, that faults were on, and when."""
+class _Spans:
+    """The times of messages on their ways over links, in the order of directions."""
 
-    directions: Sequence[tuple[int, int, Times]]
+    places: Numbers
+    """The places of their sending, among all."""
+    begin: Numbers
+    end: Numbers
 
-    @classmethod
-    def of(cls, sent: Records, times_of: Callable[[str, str], Times], nodes: Sequence[str]) -> _Struck:
-        """The directions of all messages, of which `times_of` gives the times of faults."""
-        found = ((places[0], times_of(source, target)) for source, target, places in sent.directions(nodes))
-        return cls([(int(sent.node[first]), int(sent.peer[first]), times) for first, times in found if times])
-
-    def during(self, sent: Records, until: Numbers) -> NDArray[np.bool_]:
-        """True for each message during whose passage a fault was on its direction."""
-        struck = np.zeros(len(sent), dtype=np.bool_)
-        for source, target, times in self.directions:
-            chosen = np.flatnonzero((sent.node == source) & (sent.peer == target))
-            struck[chosen] = ~untouched(sent.time[chosen], until[chosen], times)
+    def struck(self, directions: Sequence[Direction], times_of: Callable[[str, str], Times]) -> Truths:
+        """True for each during which a fault was on its direction, whose times `times_of` gives."""
+        struck = np.zeros(len(self.places), dtype=np.bool_)
+        firsts = np.searchsorted(self.places, [direction.begin for direction in directions]).tolist()
+        for direction, first, end in zip(directions, firsts, [*firsts[1:], len(self.places)], strict=True):
+            if first < end and (times := times_of(direction.source, direction.target)):
+                struck[first:end] = ~untouched(self.begin[first:end], self.end[first:end], times)
         return struck
 
 
@@ -193,12 +205,12 @@ class _Cut:
     before: Numbers
     """The receiver's turn before."""
     cost: Numbers
-    struck: NDArray[np.bool_]
+    struck: Truths
 
     def rows(self) -> tuple[Numbers, Numbers]:
         """The rows, without the variant's number, and the hops for a replay."""
         sent, received, waits = self.sent, self.received, self.waits
-        rows = np.zeros((len(sent), PASSAGE), dtype=np.int64)
+        rows = np.zeros((len(sent), PASSAGE), dtype=np.int64, order="F")
         parts = rows[:, PassageColumn.PARTS :]
         begin, written, turn = sent.entered, sent.link_time, received.time
         # 1 and 2: with the sender

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.auditing.hops.table import Numbers
 from analysis.budget.at_rest import NodesAtRest
+from analysis.budget.order import order_of
 from analysis.budget.variant import BudgetedVariant
 from analysis.reading.event_table import NOBODY, Truths
 from analysis.reading.hop_events import HopColumn, HopPlace
@@ -21,12 +22,23 @@ _MIXED = 0x5DEECE66D
 """An odd number, by which the numbers of directions differ in all bits of a key."""
 
 
+class Direction(NamedTuple):
+    """A direction of a link, and the places of its records among those that are in the order of directions."""
+
+    source: str
+    target: str
+    begin: int
+    end: int
+
+    @property
+    def places(self) -> slice:
+        return slice(self.begin, self.end)
+
+
 @dataclass(frozen=True, slots=True)
 class Records:
     """Records by column. Nodes and kinds are numbers; times in nanoseconds."""
 
-    sent: Truths
-    """True for those of a sender."""
     node: Numbers
     peer: Numbers
     kind: Numbers
@@ -39,20 +51,19 @@ class Records:
     bytes: Numbers
 
     @classmethod
-    def of(cls, rows: Numbers, facts: Numbers) -> Self:
-        """The records of some rows of `hop_events`. `facts` are those of their places."""
-        sent, node, peer, kind = facts[rows[:, HopColumn.PLACE]].T
-        time, link_time, duration = (rows[:, column] for column in _TIMES)
+    def of(cls, rows: Numbers, chosen: Numbers, facts: Numbers) -> Self:
+        """The records of the chosen rows of `hop_events`, in the order chosen. `facts` are those of all places."""
+        place, message, time, link_time, duration, size = (rows[chosen, column] for column in HopColumn)
+        _, node, peer, kind = (column[place] for column in np.ascontiguousarray(facts.T))
         return cls(
-            sent == 1,
             node,
             peer,
             kind,
-            rows[:, HopColumn.MESSAGE],
+            message,
             time,
             np.where(link_time == UNKNOWN, time, link_time),
             np.where(duration == UNKNOWN, 0, duration),
-            rows[:, HopColumn.BYTES],
+            size,
         )
 
     def __len__(self) -> int:
@@ -72,22 +83,45 @@ class Records:
         """The time at which each message that was sent came into the output queue."""
         return self.time - self.duration
 
-    def directions(self, nodes: Sequence[str]) -> Iterator[tuple[str, str, Numbers]]:
-        """Source and target of each direction of what was sent, and the places of its records."""
+    def directions(self, nodes: Sequence[str]) -> Iterator[Direction]:
+        """The directions of what was sent, of records in their order."""
         if not len(self):
             return
-        code = self.node * len(nodes) + self.peer
-        order = np.argsort(code, kind="stable")
-        found, first = np.unique(code[order], return_index=True)
-        for number, places in zip(found.tolist(), np.split(order, first[1:]), strict=True):
-            source, target = divmod(number, len(nodes))
-            yield nodes[source], nodes[target], places
+        first = np.flatnonzero((np.diff(self.node, prepend=UNKNOWN) != 0) | (np.diff(self.peer, prepend=UNKNOWN) != 0))
+        ends = np.append(first[1:], len(self))
+        for source, target, begin, end in np.column_stack((self.node[first], self.peer[first], first, ends)).tolist():
+            yield Direction(nodes[source], nodes[target], begin, end)
 
     def free_before(self) -> Numbers:
         """The time at which the message ahead on the same link had been written, of records in the order of directions
         and times; `UNKNOWN` where there was none. Messages that left together have the same one ahead."""
         same = (np.diff(self.node) == 0) & (np.diff(self.peer) == 0)
         return _last_of_former_group(same, self.time, self.link_time)
+
+
+def sent_and_received(rows: Numbers, facts: Numbers) -> tuple[Records, Records]:
+    """The records of what was sent, in the order of directions and times, and of what was received, in the order of
+    receivers, turns and sources. `rows` are of `hop_events`, and `facts` those of all places."""
+    sent, node, peer, _ = facts.T
+    direction = node * (node.max(initial=0) + peer.max(initial=0) + 2) + peer
+    place, time = rows[:, HopColumn.PLACE], rows[:, HopColumn.TIME]
+    leaves = (sent == 1)[place]
+    left, came = np.flatnonzero(leaves), np.flatnonzero(~leaves)
+    left = left[_by_time(direction[place[left]], time[left])]
+    came = came[np.argsort(peer[place[came]], kind="stable")]
+    came = came[_by_time(node[place[came]], time[came])]
+    return Records.of(rows, left, facts), Records.of(rows, came, facts)
+
+
+def _by_time(groups: Numbers, times: Numbers) -> Numbers:
+    """The places of records in the order of their groups, those of one group in the order of time."""
+    if not len(groups):
+        return groups
+    least = int(times.min())
+    span = int(times.max()) - least + 1
+    if (int(groups.max()) + 1) * span >= 1 << 62:
+        return np.lexsort((times, groups))
+    return np.argsort(groups * span + (times - least), kind="stable")  # one key sorts in half of the time of two
 
 
 def facts_of(places: Sequence[HopPlace], nodes: Sequence[str], kinds: Sequence[str]) -> Numbers:
@@ -104,9 +138,6 @@ def facts_of(places: Sequence[HopPlace], nodes: Sequence[str], kinds: Sequence[s
         for place in places
     ]
     return np.array(facts, dtype=np.int64).reshape(-1, 4)
-
-
-_TIMES = (HopColumn.TIME, HopColumn.LINK_TIME, HopColumn.DURATION)
 
 
 def earlier_turns(received: Records) -> Numbers:
@@ -138,15 +169,21 @@ def keys_over_links(message: Numbers, source: Numbers, target: Numbers, nodes: i
 
 
 def matched(left: Numbers, came: Numbers) -> tuple[Numbers, Numbers]:
-    """The places of messages that left and came once each or equally often, in the order of time, by their keys."""
-    keys = np.concatenate((left, came))
-    order = np.argsort(keys, kind="stable")
+    """The places of messages that left and came once each or equally often, in the order of time, by their keys. They
+    are in the order of those that left."""
+    by_key = np.concatenate((order_of(left), order_of(came) + len(left)))
+    keys = np.concatenate((left, came))[by_key]
+    merged = np.argsort(keys, kind="stable")  # of two that are in order, which takes little time
+    keys, order = keys[merged], by_key[merged]
     arrived = order >= len(left)
-    group = np.cumsum(np.diff(keys[order], prepend=keys[order[:1]]) != 0)
-    of_group = np.bincount(group, minlength=1), np.bincount(group, arrived, minlength=1).astype(np.int64)
+    group = np.cumsum(np.diff(keys, prepend=keys[:1]) != 0)
+    of_group = np.bincount(group, minlength=1), np.bincount(group[arrived], minlength=len(group))
     often = of_group[1][group]
     places = np.flatnonzero(arrived & (of_group[0][group] == 2 * often))
-    return order[places - often[places]], order[places] - len(left)
+    partner = np.full(len(left), NOBODY)
+    partner[order[places - often[places]]] = order[places] - len(left)
+    departed = np.flatnonzero(partner != NOBODY)
+    return departed, partner[departed]
 
 
 def _last_of_former_group(same: NDArray[np.bool_], time: Numbers, value: Numbers) -> Numbers:

@@ -30,7 +30,7 @@ class Cut:
 
     @classmethod
     def of(cls, length: int) -> Cut:
-        return cls(np.zeros((length, PARTS), dtype=np.int64))
+        return cls(np.zeros((length, PARTS), dtype=np.int64, order="F"))
 
 
 class NodeTotals:
@@ -41,7 +41,16 @@ class NodeTotals:
 
     def add(self, cut: Cut, weights: Numbers) -> None:
         """Adds intervals, each as often as there are notifications that it is on the way of."""
+        contention, unexplained, absolute = self.sums.T
         for share in cut.shares:
-            for column, numbers in enumerate((share.contention, share.unexplained, np.abs(share.unexplained))):
-                some = np.flatnonzero(numbers)
-                np.add.at(self.sums[:, column], share.node[some], numbers[some] * weights[some])
+            nodes, sums = _weighted(share.node, share.contention, weights)
+            np.add.at(contention, nodes, sums)
+            nodes, sums = _weighted(share.node, share.unexplained, weights)
+            np.add.at(unexplained, nodes, sums)
+            np.add.at(absolute, nodes, np.abs(sums))
+
+
+def _weighted(nodes: Numbers, numbers: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
+    """The numbers that are not 0, most of which are, as often as each weighs, and their nodes."""
+    some = np.flatnonzero(numbers)
+    return nodes[some], numbers[some] * weights[some]

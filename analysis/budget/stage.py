@@ -23,10 +23,10 @@ from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.ends import Publishings, Stays, Tellings, from_publisher, inside_of_brokers, to_client
 from analysis.budget.joining import JoinedWays, joined
 from analysis.budget.numbered_nodes import NumberedNodes
-from analysis.budget.parts import PARTS, Part, PassageColumn
+from analysis.budget.parts import Part, PassageColumn
 from analysis.budget.replay.rows import REPLAY
 from analysis.budget.shares import Cut, NodeShare, NodeTotals
-from analysis.budget.tally import BudgetTally, Grouping, Stolen, Unknown, add_nodes, add_sums
+from analysis.budget.tally import BudgetTally, Grouping, Stolen, Unknown, add_nodes, add_sums, summands
 from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits
 from analysis.engines.arrays import keyed_lists, row_of
@@ -59,10 +59,10 @@ class BudgetStage:
     def __call__(self, parts: pa.Table) -> pa.Table:
         tally = BudgetTally()
         ways = joined(parts)
-        replayed: dict[int, _Parts] = {}
+        replayed: dict[int, _Replayed] = {}
         for number, variant in enumerate(self.variants):
             found = self._add(number, variant, ways.of_variant(number), tally)
-            if found is not None and variant.replayed:
+            if found is not None:
                 replayed[number] = found
         rows = keyed_lists(
             REPLAY,
@@ -72,8 +72,8 @@ class BudgetStage:
         )
         return pa.table([*tally.table().columns, row_of(rows)], schema=BUDGETED)
 
-    def _add(self, number: int, variant: BudgetedVariant, ways: JoinedWays, tally: BudgetTally) -> _Parts | None:
-        """Adds the parts of one variant's delays, and returns them; None where no way is known."""
+    def _add(self, number: int, variant: BudgetedVariant, ways: JoinedWays, tally: BudgetTally) -> _Replayed | None:
+        """Adds the parts of one variant's delays. Returns what its replay takes; None where no way is known, too."""
         levels = _levels(ways.arrivals[:, ArrivalColumn.BEFORE])
         known = _known(ways, levels)
         if unknown := int(np.count_nonzero(~known)):
@@ -83,29 +83,28 @@ class BudgetStage:
         numbered = NumberedNodes(self.nodes, variant.asked)
         names = (*numbered.names, CLIENTS)
         totals = NodeTotals(len(names))
-        cut = _Budget(variant, ways, levels, ways.notices[known], numbered, totals).parts()
-        found = cut.parts
+        notices = ways.notices[known]
+        found, replayed = _Budget(variant, ways, levels, notices, numbered, totals).parts()
         add_nodes(tally, number, names, totals.sums)
-        intended = ways.made(ways.notices[known], PublishingColumn.INTENDED)
+        intended = ways.made(notices, PublishingColumn.INTENDED)
         delay = np.maximum(found.sum(axis=1) / MILLISECOND, SMALLEST_MS)
-        add_sums(tally, number, Grouping.ALL, np.zeros_like(intended), found)
-        add_sums(tally, number, Grouping.DELAY, np.floor(np.log10(delay) * CLASSES_PER_DECADE).astype(np.int64), found)
+        rows = summands(found)
+        add_sums(tally, number, Grouping.ALL, np.zeros_like(intended), rows)
+        add_sums(tally, number, Grouping.DELAY, np.floor(np.log10(delay) * CLASSES_PER_DECADE).astype(np.int64), rows)
         if (stolen := variant.asked.stolen) is not None:
-            most = stolen.waited_at_most(intended, np.maximum(intended, ways.notices[known, NoticeColumn.NOTIFIED]))
+            most = stolen.waited_at_most(intended, np.maximum(intended, notices[:, NoticeColumn.NOTIFIED]))
             may_be = np.maximum(found[:, [Part.CONTENTION, Part.UNEXPLAINED]], 0).sum(axis=1)
             tally.stolen.add(Stolen(number, int(np.minimum(most, may_be).sum())))
         if variant.run_start is not None:
             second = (intended - variant.run_start) // SECOND
-            add_sums(tally, number, Grouping.SECOND, np.where(second == -1, 0, second), found)
-        return cut
+            add_sums(tally, number, Grouping.SECOND, np.where(second == -1, 0, second), rows)
+        return replayed
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
-    """The delays of one variant's notifications, cut."""
+class _Replayed:
+    """The beginnings and ends of one variant's ways, for its replay."""
 
-    parts: Numbers
-    """A row for each notification, in the order of `Part`."""
     publishings: Numbers
     """Rows of `PublishingColumn`."""
     ended: Numbers
@@ -124,8 +123,8 @@ class _Budget:
     totals: NodeTotals
     """Filled by `parts`."""
 
-    def parts(self) -> _Parts:
-        """The parts of each notification."""
+    def parts(self) -> tuple[Numbers, _Replayed | None]:
+        """The parts of each notification, one row each; and what a replay takes, of variants that are replayed."""
         arrivals, before = self.ways.arrivals, self.ways.arrivals[:, ArrivalColumn.BEFORE]
         asked = self.variant.asked
         waits = Waits(asked.processors, self.nodes.names, asked.time_dilation)
@@ -134,26 +133,27 @@ class _Budget:
         weights = np.bincount(ended, minlength=len(arrivals))
         for level in reversed(self.levels[1:]):
             np.add.at(weights, before[level], weights[level])
-        sums = np.zeros((len(arrivals), PARTS), dtype=np.int64)
         first = self.levels[0][self.ways.known[self.levels[0]]]
         made, come = self._from_publishers(first, rest, waits)
-        sums[first] = made.parts
         self.totals.add(made, weights[first])
-        onward = np.flatnonzero((before != NO_ARRIVAL) & (weights > 0))
-        passed = self._passed(self.ways.passages[onward])
-        stays = self._stays(before[onward], self.ways.passages[onward, PassageColumn.BEGIN])
+        levels = [first, *(level[weights[level] > 0] for level in self.levels[1:])]
+        onward = np.concatenate([levels[0][:0], *levels[1:]])
+        passages = self.ways.passages.T.take(self.ways.passage[onward], axis=1).T
+        passed = self._passed(passages)
+        stays = self._stays(before[onward], passages[:, PassageColumn.BEGIN])
         struck = self._struck(stays.broker, stays.turn, stays.end)
         stayed = inside_of_brokers(stays, struck, self.variant, rest, waits)
         for cut in (passed, stayed):
-            sums[onward] += cut.parts
             self.totals.add(cut, weights[onward])
-        for level in self.levels[1:]:
-            sums[level] += sums[before[level]]
+        parts = np.concatenate((made.parts, passed.parts + stayed.parts))
+        sums, places = _summed(np.ascontiguousarray(parts), levels, before)
         told, remaining = to_client(self._tellings(), rest, waits)
         self.totals.add(told, np.ones(len(ended), dtype=np.int64))
+        parts = sums.take(places[ended], axis=0) + told.parts
+        if not self.variant.replayed:
+            return parts, None
         intended = self.ways.made(self.notices, PublishingColumn.INTENDED)
-        return _Parts(
-            sums[ended] + told.parts,
+        return parts, _Replayed(
             np.column_stack((*self._turns(first), come)),
             np.column_stack((*self._turns(ended), remaining, intended)),
         )
@@ -176,7 +176,7 @@ class _Budget:
 
     def _from_publishers(self, first: Numbers, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
         """The ways to the publishers' brokers."""
-        arrivals, passages = self.ways.arrivals[first], self.ways.passages[first]
+        arrivals, passage = self.ways.arrivals[first], self.ways.passage[first]
         made = self.ways.publishings[arrivals[:, ArrivalColumn.PUBLISHING]]
         broker, turn = arrivals[:, ArrivalColumn.BROKER], arrivals[:, ArrivalColumn.TIME]
         published = made[:, PublishingColumn.PUBLISHED]
@@ -187,8 +187,8 @@ class _Budget:
                 published,
                 broker,
                 turn,
-                passages[:, PassageColumn.BEGIN],
-                passages[:, PassageColumn.COST],
+                self.ways.passages[passage, PassageColumn.BEGIN],
+                self.ways.passages[passage, PassageColumn.COST],
                 self._struck(broker, published, turn),
             ),
             self.variant,
@@ -230,11 +230,23 @@ def _known(ways: JoinedWays, levels: Sequence[Numbers]) -> Truths:
     return np.asarray(found)
 
 
+def _summed(rows: Numbers, levels: Sequence[Numbers], before: Numbers) -> tuple[Numbers, Numbers]:
+    """The sums of rows along the ways, each added to that of the arrival before it; and the place of each arrival in
+    them. Rows are those of the arrivals in levels, one level after another."""
+    places = np.zeros(len(before), dtype=np.int64)
+    places[np.concatenate(levels)] = np.arange(len(rows))
+    end = len(levels[0])
+    for level in levels[1:]:
+        begin, end = end, end + len(level)
+        rows[begin:end] += rows.take(places[before[level]], axis=0)
+    return rows, places
+
+
 def _levels(before: Numbers) -> list[Numbers]:
     """The arrivals by the number of those before them on the way."""
-    depth = np.zeros(len(before), dtype=np.int64)
-    at = before
-    while (deeper := at != NO_ARRIVAL).any():
-        depth += deeper
-        at = np.where(deeper, before[at], NO_ARRIVAL)
-    return [np.flatnonzero(depth == number) for number in range(int(depth.max(initial=0)) + 1)]
+    depth = np.zeros(len(before), dtype=np.int16)
+    deeper, ahead = np.arange(len(before)), before
+    while len(deeper := deeper[ahead != NO_ARRIVAL]):
+        depth[deeper] += 1
+        ahead = before[ahead[ahead != NO_ARRIVAL]]
+    return np.split(np.argsort(depth, kind="stable"), np.cumsum(np.bincount(depth))[:-1])

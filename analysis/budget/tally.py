@@ -89,15 +89,21 @@ class BudgetTally(Tally):
     unknown: Rows[Unknown] = field(default_factory=partial(Rows, Unknown))
 
 
-def add_sums(tally: BudgetTally, variant: int, grouping: Grouping, numbers: Numbers, parts: Numbers) -> None:
-    """Adds notifications with a number of their group and their parts, one row each."""
+def summands(parts: Numbers) -> Numbers:
+    """The numbers of which `add_sums` makes sums: the parts of notifications, one row each, and one more column."""
+    return np.column_stack((parts, np.abs(parts[:, Part.UNEXPLAINED])))
+
+
+def add_sums(tally: BudgetTally, variant: int, grouping: Grouping, numbers: Numbers, rows: Numbers) -> None:
+    """Adds notifications with a number of their group, and their `summands`."""
     if not len(numbers):
         return
-    order = np.argsort(numbers, kind="stable")
-    found, first, counts = np.unique(numbers[order], return_index=True, return_counts=True)
-    unexplained = np.abs(parts[:, Part.UNEXPLAINED])
-    sums = np.add.reduceat(np.column_stack((parts, unexplained))[order], first)
-    for number, count, row in zip(found.tolist(), counts.tolist(), sums.tolist(), strict=True):
+    order = np.argsort(numbers)
+    ordered = numbers[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1))
+    counts = np.diff(first, append=len(ordered))
+    sums = np.add.reduceat(rows[order], first)
+    for number, count, row in zip(ordered[first].tolist(), counts.tolist(), sums.tolist(), strict=True):
         tally.sums.add(Sums(variant, grouping, number, count, *row))
 
 

@@ -83,6 +83,10 @@ class AskedVariant:
 def untouched(begin: Numbers, end: Numbers, times: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
     """True for each interval that lies outside of all these times."""
     free = np.ones(len(begin), dtype=np.bool_)
+    if not len(begin):
+        return free
+    first, last = begin.min(), end.max()
     for struck, over in times:
-        free &= (end < struck) | (begin > over)
+        if over >= first and struck <= last:  # most are before or after all of the intervals
+            free &= (end < struck) | (begin > over)
     return free

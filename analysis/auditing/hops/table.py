@@ -68,7 +68,7 @@ class HopTable:
         places, lengths = lengths_of(blocks.column("places")), lengths_of(blocks.column("place"))
         place = numbers_of(elements_of(blocks.column("place"))) + np.repeat(np.cumsum(places) - places, lengths)
         order = np.argsort(place, kind="stable")
-        self._rows = np.empty((len(place), len(HopColumn)), dtype=np.int64)
+        self._rows = np.empty((len(place), len(HopColumn)), dtype=np.int64, order="F")
         """In the order of their places."""
         for column in HopColumn:
             numbers = (
@@ -90,12 +90,13 @@ class HopTable:
         for number, place in enumerate(self.places):
             of_receiver.setdefault((place.variant, place.receiver), []).append(number)
         for variant, receivers in groupby(sorted(of_receiver.items()), lambda item: item[0][0]):
-            piece: list[int] = []
+            piece, length = list[int](), 0
             for _, places in receivers:
                 piece += places
-                if sum(len(self._of(place)) for place in piece) >= rows:
+                length += sum(len(self._of(place)) for place in places)
+                if length >= rows:
                     yield variant, self._together(piece)
-                    piece = []
+                    piece, length = [], 0
             if piece:
                 yield variant, self._together(piece)
 
@@ -114,7 +115,7 @@ class HopTable:
 
     def _together(self, places: Sequence[int]) -> Numbers:
         """The rows of places, one place after another."""
-        return np.concatenate([np.empty((0, len(HopColumn)), dtype=np.int64), *map(self._of, places)])
+        return np.concatenate([self._rows[:0], *map(self._of, places)])
 
     def _by_direction(self) -> tuple[Mapping[Direction, Sequence[int]], Mapping[Direction, Sequence[int]]]:
         """The places of sending and of arrivals in each direction."""
