@@ -26,6 +26,7 @@ class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbi
     """The scenario's `routing` section for this protocol."""
 
     neighbours_change: ClassVar = True
+    times: ClassVar = ("noticed_after",)
 
     horizon: Hops = 1
     """Subscription horizon phi: hops that a subscription travels from its subscriber's broker."""
@@ -46,6 +47,12 @@ class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbi
     preference: Literal["nearest", "none"] = "nearest"
     """Order in which links to matching subscribers two or more hops away are used: `nearest` takes nearer subscribers
     first, `none` draws the order at random."""
+    withdrawals: Literal["exact", "naive"] = "exact"
+    """Effect of a withdrawal and of a lost link on the tables of others: `exact` keeps every distance right, `naive`
+    passes each withdrawal on as far as the subscription came, also where another link still leads to the subscriber."""
+    noticed_after: Annotated[float, Meta(ge=0)] = 0.0
+    """Seconds from the moment at which a link works, or ceases to, until a broker at its end notices; a message that
+    comes over a new link is noticed at once."""
     recognition_bytes: Annotated[int, Meta(gt=0)] = 16 << 20
     """Memory, about, in which a broker remembers events, to recognise them when they come again; older ones it drops
     then."""
@@ -70,10 +77,20 @@ class SemiProbabilisticOptions(ProtocolOptions, frozen=True, kw_only=True, forbi
         return self.spare_leaves and self.horizon > 0
 
     @property
+    def reconciles_within(self) -> float:
+        return self.noticed_after
+
+    @property
+    def settles_within(self) -> float:
+        """The time in which the two ends of a new link do not know of it."""
+        return self.noticed_after
+
+    @property
     def promises(self) -> Promises:
         """Delivery with some probability; every publication where events flood the overlay.
 
-        Adjacent subscribers get what a broker passes on, whatever the threshold.
+        Adjacent subscribers get what a broker passes on, whatever the threshold: a broker never withdraws a
+        subscription of its own clients that stands, so naive withdrawals take no entry of an adjacent subscriber away.
         """
         survives = dict(_DOWN_LINKS_CARRY_NOTHING)
         if self.floods and not self.spares_leaves:

@@ -21,6 +21,8 @@ Paolo Costa, Gian Pietro Picco: "Semi-probabilistic content-based publish-subscr
 The paper does not treat links that fail and come back. Such a link is treated as one that vanishes and appears: the
 tables at both ends begin anew. Subscriptions that waited for it are out of date and are taken back. Events that waited
 for it are put back, because brokers recognise those that come twice.
+
+Two options leave the exact tables for what the text says, or leaves open: `naive_withdrawals` and `late_notice`.
 """
 
 from __future__ import annotations
@@ -39,14 +41,17 @@ from broker_service.routing.common.recognition import FORGOTTEN, RecognisedPubli
 from broker_service.routing.interface import (
     Action,
     Actions,
+    CancelTimer,
     Deliver,
     MalformedMessageError,
     Matcher,
     Recall,
     RouterContext,
     Send,
+    TimerKey,
 )
 from broker_service.routing.semi_probabilistic.choice import choose, fanout
+from broker_service.routing.semi_probabilistic.late_notice import LateNotice, Notice
 from broker_service.routing.semi_probabilistic.messages import (
     EventHeader,
     decode_distance,
@@ -55,6 +60,7 @@ from broker_service.routing.semi_probabilistic.messages import (
     event_decoder,
     published,
 )
+from broker_service.routing.semi_probabilistic.naive_withdrawals import NaiveSubscriptionTable
 from broker_service.routing.semi_probabilistic.options import SemiProbabilisticOptions
 from broker_service.routing.semi_probabilistic.subscriptions import Change, Pattern, SubscriptionTable
 
@@ -84,7 +90,11 @@ class SemiProbabilisticRouter(DispatchingRouter):
         self._decode_event = event_decoder(context.options)
         self._is_limited = context.options.limit == "threshold"
         self._patterns: Matcher[Pattern] = context.matcher()
-        self._table = SubscriptionTable(context.options.horizon, self._patterns)
+        table = SubscriptionTable if context.options.withdrawals == "exact" else NaiveSubscriptionTable
+        self._table = table(context.options.horizon, self._patterns)
+        after = context.options.noticed_after
+        self._late = LateNotice(after, context.links, context.report_dropped) if after else None
+        """Changes of links yet to be noticed; None where brokers notice them at once."""
         self._publisher = f"{context.broker}.{context.incarnation}"
         self._published = 0
         self._seen: RecognisedPublications[tuple[str, int], bool] = RecognisedPublications(
@@ -100,10 +110,10 @@ class SemiProbabilisticRouter(DispatchingRouter):
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         body = encode_predicates(subscription.predicates)
-        return _sends(self._table.subscribe(client, id, body, subscription))
+        return self._sends(self._table.subscribe(client, id, body, subscription))
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
-        return _sends(self._table.unsubscribe(id))
+        return self._sends(self._table.unsubscribe(id))
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         self._published += 1
@@ -135,7 +145,7 @@ class SemiProbabilisticRouter(DispatchingRouter):
             actions.append(Deliver(interest.clients, message))
         if not (self._limits_hops and header.spent):
             actions += self._forwarded(message, header, interest.distances, source)
-        return actions
+        return actions if self._late is None else self._late.reaching(actions)
 
     def _forwarded(
         self, message: Message, header: EventHeader, distances: Mapping[BrokerId, int], source: BrokerId | None
@@ -178,31 +188,66 @@ class SemiProbabilisticRouter(DispatchingRouter):
         known = self._table.knows(message.id)
         if known is None:
             subscription = decode_subscription(message.body)
-            return _sends(self._table.learn_new(neighbour, message.id, message.body, subscription, distance))
+            return self._sends(self._table.learn_new(neighbour, message.id, message.body, subscription, distance))
         if known != message.body:
             raise MalformedMessageError(f"subscription {message.id} has another content here")
-        return _sends(self._table.learn(neighbour, message.id, distance))
+        return self._sends(self._table.learn(neighbour, message.id, distance))
 
     def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
         if self._ignores(neighbour, message.id):
             return ()
-        return _sends(self._table.unlearn(neighbour, message.id))
+        return self._sends(self._table.unlearn(neighbour, message.id))
 
     def _ignores(self, neighbour: BrokerId, id: str) -> bool:
         """True for subscriptions of this broker, and for messages that were held back until their link was down."""
         home, _ = split_id(id)
-        return home.broker == self._context.broker or neighbour not in self._table.neighbours
+        return home.broker == self._context.broker or not self._is_linked(neighbour)
+
+    def _is_linked(self, neighbour: BrokerId) -> bool:
+        """True for a neighbour whose link is up, or is noticed by the message at hand."""
+        return neighbour in self._table.neighbours or (self._late is not None and self._late.awaits(neighbour))
+
+    def _sends(self, changes: Iterable[Change]) -> Sequence[Action]:
+        sends = [
+            Send(neighbour, Message(Kind.UNSUBSCRIBE, id, hops=1))
+            if distance is None
+            else Send(neighbour, Message(Kind.SUBSCRIBE, id, body, encode(distance), hops=distance))
+            for neighbour, id, body, distance in changes
+        ]
+        return sends if self._late is None else self._late.reaching(sends)
 
     # Links
 
+    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
+        actions = super().receive(neighbour, message)
+        if self._late is None or not self._late.heard(neighbour):
+            return actions
+        return [*actions, CancelTimer(neighbour), *self._notice_up(neighbour)]
+
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        self._candidates.clear()
-        return [*_sends(self._table.link(neighbour)), *self._leaf_changes()]
+        if self._late is None:
+            return self._notice_up(neighbour)
+        lost = self._notice_down(neighbour) if neighbour in self._table.neighbours else []
+        return [*lost, self._late.came(neighbour)]
 
     def link_down(self, neighbour: BrokerId) -> Actions:
+        return self._notice_down(neighbour) if self._late is None else [self._late.went(neighbour)]
+
+    def timer(self, key: TimerKey) -> Actions:
+        if self._late is None:
+            return ()
+        neighbour, notice = self._late.ran_out(key)
+        return self._notice_up(neighbour) if notice is Notice.CAME else self._notice_down(neighbour)
+
+    def _notice_up(self, neighbour: BrokerId) -> list[Action]:
+        self._candidates.clear()
+        return [*self._sends(self._table.link(neighbour)), *self._leaf_changes()]
+
+    def _notice_down(self, neighbour: BrokerId) -> list[Action]:
         self._candidates.clear()
         self._leaves.discard(neighbour)
-        return [Recall(neighbour), *_sends(self._table.unlink(neighbour)), *self._leaf_changes()]
+        waiting = [Recall(neighbour)] if self._late is None or neighbour in self._context.links else []
+        return [*waiting, *self._sends(self._table.unlink(neighbour)), *self._leaf_changes()]
 
     def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
         return [Send(neighbour, message) for message in messages if message.kind is Kind.PUBLISH]
@@ -217,12 +262,13 @@ class SemiProbabilisticRouter(DispatchingRouter):
             return []
         self._is_leaf = is_leaf
         message = Message(Kind.CONTROL, self._context.broker, header=encode(is_leaf), hops=1, label="leaf")
-        return [Send(neighbour, message) for neighbour in neighbours]
+        sends: list[Action] = [Send(neighbour, message) for neighbour in neighbours]
+        return sends if self._late is None else self._late.reaching(sends)
 
     def _receive_leaf(self, neighbour: BrokerId, message: Message) -> Actions:
         if not self._options.spares_leaves:
             raise MalformedMessageError("brokers that do not spare leaves send no control messages")
-        if decode_leaf(message.header) and neighbour in self._table.neighbours:
+        if decode_leaf(message.header) and self._is_linked(neighbour):
             self._leaves.add(neighbour)
         else:
             self._leaves.discard(neighbour)
@@ -240,12 +286,3 @@ def _onward(message: Message, header: EventHeader, onward: EventHeader, label: s
     stays as it is where no limit counts hops."""
     encoded = message.header if onward is header and message.header else encode(onward)
     return Message(_PUBLISH, message.id, message.body, encoded, message.hops + 1, label, message.published)
-
-
-def _sends(changes: Iterable[Change]) -> list[Action]:
-    return [
-        Send(neighbour, Message(Kind.UNSUBSCRIBE, id, hops=1))
-        if distance is None
-        else Send(neighbour, Message(Kind.SUBSCRIBE, id, body, encode(distance), hops=distance))
-        for neighbour, id, body, distance in changes
-    ]

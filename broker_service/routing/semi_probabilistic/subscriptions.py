@@ -130,13 +130,13 @@ class SubscriptionTable:
 
     def subscribe(self, client: ClientId, id: str, body: bytes, subscription: Subscription) -> list[Change]:
         """A client of this broker subscribes."""
-        return self._changes(self._add(id, body, subscription, client))
+        return self._gained(self._add(id, body, subscription, client), None, 0)
 
     def unsubscribe(self, id: str) -> list[Change]:
         """A client of this broker withdraws a subscription."""
         row = self._rows[id]
         row.client = None
-        return self._changes(row)
+        return self._lost(row, None, 0)
 
     def declared(self) -> Iterator[int]:
         """Bytes of each subscription that neighbours have announced."""
@@ -151,7 +151,7 @@ class SubscriptionTable:
         """A neighbour announces the distance of a subscription that is in the table."""
         row = self._rows[id]
         row.distances[neighbour] = distance
-        return self._changes(row)
+        return self._gained(row, neighbour, distance)
 
     def learn_new(
         self, neighbour: BrokerId, id: str, body: bytes, subscription: Subscription, distance: int
@@ -159,14 +159,13 @@ class SubscriptionTable:
         """A neighbour announces a subscription that is not in the table."""
         row = self._add(id, body, subscription, None)
         row.distances[neighbour] = distance
-        return self._changes(row)
+        return self._gained(row, neighbour, distance)
 
     def unlearn(self, neighbour: BrokerId, id: str) -> list[Change]:
         """A neighbour withdraws a subscription; has no effect for one that it has not announced."""
         row = self._rows.get(id)
-        if row is None or row.distances.pop(neighbour, None) is None:
-            return []
-        return self._changes(row)
+        distance = None if row is None else row.distances.pop(neighbour, None)
+        return [] if row is None or distance is None else self._lost(row, neighbour, distance)
 
     def link(self, neighbour: BrokerId) -> list[Change]:
         """The link to a neighbour has come up; the neighbour knows nothing from here."""
@@ -181,8 +180,7 @@ class SubscriptionTable:
         self._announced.pop(neighbour, None)
         changes: list[Change] = []
         for row in [row for row in self._rows.values() if neighbour in row.distances]:
-            del row.distances[neighbour]
-            changes += self._changes(row)
+            changes += self._lost(row, neighbour, row.distances.pop(neighbour))
         return changes
 
     @property
@@ -217,9 +215,16 @@ class SubscriptionTable:
         row = self._rows[id] = pattern.rows[id] = Row(id, pattern, client)
         return row
 
-    def _changes(self, row: Row) -> list[Change]:
-        """Brings neighbours in line with a row that has changed; a row that nothing stands for any more is removed."""
-        changes = self._changes_for(self._announced, row)
+    def _gained(self, row: Row, neighbour: BrokerId | None, distance: int) -> list[Change]:
+        """Messages due after a neighbour, or with None a client, has announced a subscription with this distance."""
+        return self._in_line(row, self._changes_for(self._announced, row))
+
+    def _lost(self, row: Row, neighbour: BrokerId | None, distance: int) -> list[Change]:
+        """Messages due after what a neighbour or a client had announced with this distance has gone from the row."""
+        return self._in_line(row, self._changes_for(self._announced, row))
+
+    def _in_line(self, row: Row, changes: list[Change]) -> list[Change]:
+        """Notes that a row has changed, and removes one that nothing stands for any more; returns the messages due."""
         pattern = row.pattern
         if row.client is None and not row.distances:
             del self._rows[row.id], pattern.rows[row.id]

@@ -5,7 +5,7 @@ Delivery is best effort, so a lower ratio is no defect. These routers break what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,14 @@ def verdicts(plan: Plan, directory: Path) -> Sequence[str]:
 
 def test_the_right_router_keeps_what_it_promises(plan: Plan, tmp_path: Path) -> None:
     assert verdicts(plan, tmp_path) == ["correct"]
+
+
+@pytest.mark.parametrize("options", [{"routing.withdrawals": "naive"}, {"routing.noticed_after": "1s"}])
+def test_it_keeps_that_with_other_withdrawals_and_late_notice(options: Mapping[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "verdicts.yaml"
+    file.write_text(SCENARIO)
+    plan = make_plan(load(file, options))
+    assert verdicts(plan, tmp_path / "run") == ["correct"]
 
 
 @pytest.mark.parametrize("variant", drawn(BROKEN))

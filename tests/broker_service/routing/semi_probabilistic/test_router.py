@@ -36,15 +36,25 @@ CONTENT = parse_publication("[class,'E']")
 class Alone:
     """The router of broker A, whose links to its neighbours are up."""
 
-    def __init__(self, neighbours: str = "BCDE", incarnation: int = 1, started_at: int = 0, **options: Any) -> None:
+    def __init__(
+        self,
+        neighbours: str = "BCDE",
+        incarnation: int = 1,
+        started_at: int = 0,
+        dropped: list[tuple[str, str]] | None = None,
+        **options: Any,
+    ) -> None:
+        """`dropped` gets the messages that end here, with the reasons."""
         read = read_options("semi-probabilistic", {"threshold": 0.25, "horizon": 3, **options})
         assert isinstance(read, SemiProbabilisticOptions)
         comparisons = Comparisons(lambda: 0, decode_publication, Recorder(ListTrace("A"), lambda: 0))
+        ended: list[tuple[str, str]] = [] if dropped is None else dropped
+        self._links = {name: SimpleNamespace(up=True) for name in neighbours}
         context = RouterContext(
             broker="A",
             incarnation=incarnation,
             attributes={},
-            links={name: SimpleNamespace(up=True) for name in neighbours},
+            links=self._links,
             options=read,
             started_at=started_at,
             now=lambda: 0.0,
@@ -55,11 +65,21 @@ class Alone:
             detection_lateness=1.0,
             random=random.Random(1),
             matcher=lambda: Matcher(comparisons),
-            report_dropped=lambda message, reason: None,
+            report_dropped=lambda message, reason: ended.append((message.id, reason)),
         )
         self.router = SemiProbabilisticRouter(context)
         for neighbour in neighbours:
             self.router.link_up(neighbour, 1)
+
+    def arrive(self, neighbour: str) -> Sequence[Action]:
+        """A broker becomes a neighbour, and its link comes up."""
+        self._links[neighbour] = SimpleNamespace(up=True)
+        return self.router.link_up(neighbour, 1)
+
+    def leave(self, neighbour: str) -> None:
+        """A broker is a neighbour no more."""
+        del self._links[neighbour]
+        self.router.link_down(neighbour)
 
     def announce(self, neighbour: str, id: str, distance: int) -> Sequence[Action]:
         return self.router.receive(neighbour, Message(Kind.SUBSCRIBE, id, BODY, encode(distance)))
@@ -303,6 +323,8 @@ def test_one_subscription_has_one_content() -> None:
         {"recognition_bytes": 0},
         {"limit": "some"},
         {"preference": "farthest"},
+        {"withdrawals": "none"},
+        {"noticed_after": -0.1},
     ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
