@@ -29,14 +29,14 @@ class NaiveSubscriptionTable(SubscriptionTable):
     """A subscription table whose withdrawals are passed on naively; `_announced` has what each link has carried."""
 
     def _gained(self, row: Row, neighbour: BrokerId | None, distance: int) -> list[Change]:
-        if distance >= self._horizon:
-            return self._in_line(row, [])
         changes: list[Change] = []
-        for other, announced in self._announced.items():
-            if other != neighbour and row.id not in announced:
-                announced[row.id] = distance + 1
-                changes.append(Change(other, row.id, row.pattern.body, distance + 1))
-        return self._in_line(row, changes)
+        if distance < self._horizon:
+            for other, announced in self._announced.items():
+                if other != neighbour and row.id not in announced:
+                    announced[row.id] = distance + 1
+                    changes.append(Change(other, row.id, row.pattern.body, distance + 1))
+        row.pattern.note_change()
+        return changes
 
     def _lost(self, row: Row, neighbour: BrokerId | None, distance: int) -> list[Change]:
         changes: list[Change] = []
@@ -44,4 +44,5 @@ class NaiveSubscriptionTable(SubscriptionTable):
             for other, announced in self._announced.items():
                 if other != neighbour and announced.pop(row.id, None) is not None:
                     changes.append(Change(other, row.id, row.pattern.body, None))
-        return self._in_line(row, changes)
+        self._note_loss(row)
+        return changes

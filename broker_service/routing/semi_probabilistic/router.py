@@ -27,21 +27,21 @@ Two options leave the exact tables for what the text says, or leaves open: `naiv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from broker_service.language import Publication, Subscription
 from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import decode_subscription
-from broker_service.routing.common.dispatch import DispatchingRouter
+from broker_service.routing.common.dispatch import DispatchingRouter, Receiver
 from broker_service.routing.common.identifiers import split_id
 from broker_service.routing.common.recognition import FORGOTTEN, RecognisedPublications
 from broker_service.routing.interface import (
     Action,
     Actions,
-    CancelTimer,
     Deliver,
     MalformedMessageError,
     Matcher,
@@ -51,7 +51,7 @@ from broker_service.routing.interface import (
     TimerKey,
 )
 from broker_service.routing.semi_probabilistic.choice import choose, fanout
-from broker_service.routing.semi_probabilistic.late_notice import LateNotice, Notice
+from broker_service.routing.semi_probabilistic.late_notice import LateNotice
 from broker_service.routing.semi_probabilistic.messages import (
     EventHeader,
     decode_distance,
@@ -74,14 +74,16 @@ class SemiProbabilisticRouter(DispatchingRouter):
     """The router of semi-probabilistic routing: one broker."""
 
     def __init__(self, context: RouterContext[SemiProbabilisticOptions]) -> None:
-        super().__init__(
-            {
-                Kind.PUBLISH: self._receive_publication,
-                Kind.SUBSCRIBE: self._receive_subscription,
-                Kind.UNSUBSCRIBE: self._receive_unsubscription,
-                Kind.CONTROL: self._receive_leaf,
-            }
-        )
+        receivers: Mapping[Kind, Receiver] = {
+            Kind.PUBLISH: self._receive_publication,
+            Kind.SUBSCRIBE: self._receive_subscription,
+            Kind.UNSUBSCRIBE: self._receive_unsubscription,
+            Kind.CONTROL: self._receive_leaf,
+        }
+        after = context.options.noticed_after
+        if after:
+            receivers = {kind: partial(self._receive_and_notice, receiver) for kind, receiver in receivers.items()}
+        super().__init__(receivers)
         self._context = context
         self._options = context.options
         self._threshold = Fraction(str(context.options.threshold))
@@ -92,9 +94,11 @@ class SemiProbabilisticRouter(DispatchingRouter):
         self._patterns: Matcher[Pattern] = context.matcher()
         table = SubscriptionTable if context.options.withdrawals == "exact" else NaiveSubscriptionTable
         self._table = table(context.options.horizon, self._patterns)
-        after = context.options.noticed_after
-        self._late = LateNotice(after, context.links, context.report_dropped) if after else None
+        known = self._table.neighbours
+        self._late = LateNotice(after, known, context.links, context.report_dropped) if after else None
         """Changes of links yet to be noticed; None where brokers notice them at once."""
+        self._linked: Container[BrokerId] = known if self._late is None else self._late
+        """Neighbours whose messages count, because their links are up."""
         self._publisher = f"{context.broker}.{context.incarnation}"
         self._published = 0
         self._seen: RecognisedPublications[tuple[str, int], bool] = RecognisedPublications(
@@ -110,10 +114,10 @@ class SemiProbabilisticRouter(DispatchingRouter):
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         body = encode_predicates(subscription.predicates)
-        return self._sends(self._table.subscribe(client, id, body, subscription))
+        return _sends(self._late, self._table.subscribe(client, id, body, subscription))
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
-        return self._sends(self._table.unsubscribe(id))
+        return _sends(self._late, self._table.unsubscribe(id))
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         self._published += 1
@@ -188,66 +192,55 @@ class SemiProbabilisticRouter(DispatchingRouter):
         known = self._table.knows(message.id)
         if known is None:
             subscription = decode_subscription(message.body)
-            return self._sends(self._table.learn_new(neighbour, message.id, message.body, subscription, distance))
+            return _sends(
+                self._late, self._table.learn_new(neighbour, message.id, message.body, subscription, distance)
+            )
         if known != message.body:
             raise MalformedMessageError(f"subscription {message.id} has another content here")
-        return self._sends(self._table.learn(neighbour, message.id, distance))
+        return _sends(self._late, self._table.learn(neighbour, message.id, distance))
 
     def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
         if self._ignores(neighbour, message.id):
             return ()
-        return self._sends(self._table.unlearn(neighbour, message.id))
+        return _sends(self._late, self._table.unlearn(neighbour, message.id))
 
     def _ignores(self, neighbour: BrokerId, id: str) -> bool:
         """True for subscriptions of this broker, and for messages that were held back until their link was down."""
         home, _ = split_id(id)
-        return home.broker == self._context.broker or not self._is_linked(neighbour)
-
-    def _is_linked(self, neighbour: BrokerId) -> bool:
-        """True for a neighbour whose link is up, or is noticed by the message at hand."""
-        return neighbour in self._table.neighbours or (self._late is not None and self._late.awaits(neighbour))
-
-    def _sends(self, changes: Iterable[Change]) -> Sequence[Action]:
-        sends = [
-            Send(neighbour, Message(Kind.UNSUBSCRIBE, id, hops=1))
-            if distance is None
-            else Send(neighbour, Message(Kind.SUBSCRIBE, id, body, encode(distance), hops=distance))
-            for neighbour, id, body, distance in changes
-        ]
-        return sends if self._late is None else self._late.reaching(sends)
+        return home.broker == self._context.broker or neighbour not in self._linked
 
     # Links
 
-    def receive(self, neighbour: BrokerId, message: Message) -> Actions:
-        actions = super().receive(neighbour, message)
-        if self._late is None or not self._late.heard(neighbour):
-            return actions
-        return [*actions, CancelTimer(neighbour), *self._notice_up(neighbour)]
-
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        if self._late is None:
-            return self._notice_up(neighbour)
-        lost = self._notice_down(neighbour) if neighbour in self._table.neighbours else []
-        return [*lost, self._late.came(neighbour)]
+        if self._late is not None and (later := self._late.came(neighbour)) is not None:
+            return later
+        former: list[Action] = []
+        if self._late is not None and neighbour in self._table.neighbours:
+            self._leaves.discard(neighbour)
+            former = [Recall(neighbour), *_sends(self._late, self._table.unlink(neighbour))]
+        self._candidates.clear()
+        return [*former, *_sends(self._late, self._table.link(neighbour)), *self._leaf_changes()]
 
     def link_down(self, neighbour: BrokerId) -> Actions:
-        return self._notice_down(neighbour) if self._late is None else [self._late.went(neighbour)]
-
-    def timer(self, key: TimerKey) -> Actions:
-        if self._late is None:
-            return ()
-        neighbour, notice = self._late.ran_out(key)
-        return self._notice_up(neighbour) if notice is Notice.CAME else self._notice_down(neighbour)
-
-    def _notice_up(self, neighbour: BrokerId) -> list[Action]:
-        self._candidates.clear()
-        return [*self._sends(self._table.link(neighbour)), *self._leaf_changes()]
-
-    def _notice_down(self, neighbour: BrokerId) -> list[Action]:
+        if self._late is not None and (later := self._late.went(neighbour)) is not None:
+            return later
         self._candidates.clear()
         self._leaves.discard(neighbour)
         waiting = [Recall(neighbour)] if self._late is None or neighbour in self._context.links else []
-        return [*waiting, *self._sends(self._table.unlink(neighbour)), *self._leaf_changes()]
+        return [*waiting, *_sends(self._late, self._table.unlink(neighbour)), *self._leaf_changes()]
+
+    def timer(self, key: TimerKey) -> Actions:
+        if self._late is None or (notice := self._late.ran_out(key)) is None:
+            return ()
+        neighbour, came = notice
+        return self.link_up(neighbour, 0) if came else self.link_down(neighbour)
+
+    def _receive_and_notice(self, receiver: Receiver, neighbour: BrokerId, message: Message) -> Actions:
+        """Handles a message, by which its link is noticed if it was not yet."""
+        actions = receiver(neighbour, message)
+        if self._late is None or not self._late.heard(neighbour):
+            return actions
+        return [*actions, *self.link_up(neighbour, 0)]
 
     def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
         return [Send(neighbour, message) for message in messages if message.kind is Kind.PUBLISH]
@@ -268,7 +261,7 @@ class SemiProbabilisticRouter(DispatchingRouter):
     def _receive_leaf(self, neighbour: BrokerId, message: Message) -> Actions:
         if not self._options.spares_leaves:
             raise MalformedMessageError("brokers that do not spare leaves send no control messages")
-        if decode_leaf(message.header) and self._is_linked(neighbour):
+        if decode_leaf(message.header) and neighbour in self._linked:
             self._leaves.add(neighbour)
         else:
             self._leaves.discard(neighbour)
@@ -286,3 +279,13 @@ def _onward(message: Message, header: EventHeader, onward: EventHeader, label: s
     stays as it is where no limit counts hops."""
     encoded = message.header if onward is header and message.header else encode(onward)
     return Message(_PUBLISH, message.id, message.body, encoded, message.hops + 1, label, message.published)
+
+
+def _sends(late: LateNotice | None, changes: Iterable[Change]) -> Sequence[Action]:
+    sends: list[Action] = [
+        Send(neighbour, Message(Kind.UNSUBSCRIBE, id, hops=1))
+        if distance is None
+        else Send(neighbour, Message(Kind.SUBSCRIBE, id, body, encode(distance), hops=distance))
+        for neighbour, id, body, distance in changes
+    ]
+    return sends if late is None else late.reaching(sends)

@@ -17,7 +17,7 @@ failures, no link carries a subscription twice unless it was withdrawn in betwee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from broker_service.language import Subscription
@@ -184,8 +184,8 @@ class SubscriptionTable:
         return changes
 
     @property
-    def neighbours(self) -> Iterable[BrokerId]:
-        """The neighbours whose links are up."""
+    def neighbours(self) -> Collection[BrokerId]:
+        """The neighbours whose links are up, a live view."""
         return self._announced
 
     def interest(self, matched: Iterable[Pattern]) -> Interest:
@@ -217,14 +217,18 @@ class SubscriptionTable:
 
     def _gained(self, row: Row, neighbour: BrokerId | None, distance: int) -> list[Change]:
         """Messages due after a neighbour, or with None a client, has announced a subscription with this distance."""
-        return self._in_line(row, self._changes_for(self._announced, row))
+        changes = self._changes_for(self._announced, row)
+        row.pattern.note_change()
+        return changes
 
     def _lost(self, row: Row, neighbour: BrokerId | None, distance: int) -> list[Change]:
         """Messages due after what a neighbour or a client had announced with this distance has gone from the row."""
-        return self._in_line(row, self._changes_for(self._announced, row))
+        changes = self._changes_for(self._announced, row)
+        self._note_loss(row)
+        return changes
 
-    def _in_line(self, row: Row, changes: list[Change]) -> list[Change]:
-        """Notes that a row has changed, and removes one that nothing stands for any more; returns the messages due."""
+    def _note_loss(self, row: Row) -> None:
+        """Removes a row that nothing stands for any more."""
         pattern = row.pattern
         if row.client is None and not row.distances:
             del self._rows[row.id], pattern.rows[row.id]
@@ -232,7 +236,6 @@ class SubscriptionTable:
                 del self._patterns[pattern.body]
                 self._index.remove(pattern)
         pattern.note_change()
-        return changes
 
     def _changes_for(self, neighbours: Iterable[BrokerId], row: Row) -> list[Change]:
         """Changes of a subscription's distance to announce to these neighbours (rule 2)."""

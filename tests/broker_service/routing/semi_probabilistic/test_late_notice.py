@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from broker_service.messages import Kind, Message
 from broker_service.routing import read_options
-from broker_service.routing.interface import CancelTimer, Recall, SetTimer
+from broker_service.routing.interface import Recall, SetTimer
 from broker_service.routing.semi_probabilistic.late_notice import NEIGHBOUR_LEFT
 from broker_service.routing.semi_probabilistic.messages import encode
 from tests.broker_service.routing.semi_probabilistic.test_router import BODY, WANTED, Alone, events, sends
@@ -38,14 +38,13 @@ def test_a_message_over_a_new_link_is_a_notice() -> None:
     alone.router.subscribe("s", "A.1.1", WANTED)
     alone.arrive("D")
     actions = alone.announce("D", "X.1.1", 1)
-    assert CancelTimer("D") in actions
     assert {(send.neighbour, send.message.id) for send in sends(actions)} == {
         ("B", "X.1.1"),
         ("C", "X.1.1"),
         ("D", "A.1.1"),
     }
     assert alone.router.tables() == {"subscription_table": {"A.1.1": [(None, 0)], "X.1.1": [("D", 1)]}}
-    assert CancelTimer("D") not in alone.announce("D", "Y.1.1", 1)
+    assert alone.router.timer("D") == ()
 
 
 def test_a_lost_link_is_used_until_its_notice() -> None:
@@ -71,19 +70,21 @@ def test_what_goes_to_a_neighbour_that_has_left_is_dropped() -> None:
     assert Recall("C") not in alone.router.timer("C")
 
 
-def test_a_link_that_comes_back_is_noticed_as_lost_before() -> None:
+def test_a_link_that_comes_back_is_noticed_as_lost_and_new() -> None:
     alone = late("BC")
     alone.announce("C", "X.1.1", 1)
     alone.router.link_down("C")
-    first, *_, last = alone.router.link_up("C", 1)
-    assert (first, last) == (Recall("C"), SetTimer("C", AFTER, awaited=True))
+    assert alone.router.link_up("C", 1)[0] == Recall("C")
     assert alone.router.tables() == {"subscription_table": {}}
+    assert alone.router.timer("C") == ()
+    assert events(alone.publish()) == [("B", "random"), ("C", "random")]
 
 
 def test_a_link_that_goes_before_its_notice_has_never_been() -> None:
     alone = late("BC")
     alone.arrive("D")
-    assert list(alone.router.link_down("D")) == [CancelTimer("D")]
+    assert alone.router.link_down("D") == ()
+    assert alone.router.timer("D") == ()
     assert alone.router.receive("D", Message(Kind.SUBSCRIBE, "X.1.1", BODY, encode(1))) == ()
     assert alone.router.tables() == {"subscription_table": {}}
 
