@@ -42,7 +42,7 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
     "scenarios/semi/semi-3.yaml": ("topology.brokers=60",),
     "scenarios/semi/semi-6.yaml": ("topology.brokers=40",),
     "scenarios/semi/semi-10.yaml": ("topology.brokers=30", "timeline.run=1s"),
-    "scenarios/semi/semi-11.yaml": ("timeline.run=500ms",),
+    "scenarios/semi/semi-11.yaml": ("timeline.run=500ms", "workload.publications.rate=1.5/min"),
     "scenarios/semi/semi-4.yaml": ("topology.brokers=60",),
     "scenarios/semi/semi-5.yaml": ("topology.brokers=60",),
     "scenarios/semi/semi-7.yaml": ("topology.brokers=40", "timeline.run=2s"),
