@@ -69,10 +69,13 @@ class Rehearsing:
         variant, planned = self._heaviest(plans)
         factor, rounds = planned, list[DilationRehearsal]()
         while True:
-            self.say(f"rehearsing {variant.name} at a dilation of {factor:g}; its logs are thrown away")
+            name = f"rehearsal {len(rounds) + 1} of at most {MOST_ROUNDS}"
+            self.say(f"{name}: {variant.name} at a dilation of {factor:g}; its logs are thrown away")
             begin = time.monotonic()
             share = self.rehearse(variant, factor)
             seconds = round(time.monotonic() - begin, 1)
+            found = "not known" if share is None else f"{share:.1%} of the delay"
+            self.say(f"{name}: waiting for processors is {found}, after {seconds:.0f} s")
             rounds.append(DilationRehearsal(dilation=factor, contention=share, seconds=seconds))
             kept = share is not None and share <= MOST_CONTENTION
             if not kept and share is not None:
@@ -118,10 +121,16 @@ def rehearsing_here(rungs: Rungs, console: Console, calibration: Calibration | N
     """Rehearsals on this host's rungs; those of the planner are by `calibration`, the shipped one by default."""
 
     def deploy(plan: Plan, directory: Path) -> RunOutcome:
-        return emulate(plan, rungs, directory, console, do_nothing, calibration=calibration)
+        return emulate(plan, rungs, directory, silent(), do_nothing, calibration=calibration)
 
     costs = (calibration or load_calibration()).on(loop_times())
     return Rehearsing(costs, this_host(), deployed(deploy), sayer(console))
+
+
+def silent() -> Console:
+    """A console that shows nothing, for runs that are rehearsals: their progress would look like that of the run that
+    they are for, of which `Rehearsing` tells them apart by lines of its own."""
+    return Console(quiet=True, force_terminal=False)
 
 
 def sayer(console: Console) -> Callable[[str], None]:

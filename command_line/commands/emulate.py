@@ -45,7 +45,7 @@ from record.manifest import MODELLED, RungChoice
 from scenario.loading import load
 from scenario.model import AUTO
 from studies.junit import require_writable
-from studies.rehearsal import Rehearsing, deployed, rehearsing_here, sayer
+from studies.rehearsal import Rehearsing, deployed, rehearsing_here, sayer, silent
 
 MakeTwin = Callable[[Path, Engine, EventTable, Console], bool]
 """Makes the twin of a run that was analysed, by `make_twin`."""
@@ -139,18 +139,21 @@ def _runner_on_hosts(
     with tempfile.TemporaryDirectory(prefix="inventory-") as private:
         hosts = read_hosts(inventory, Path(private))
 
-    def deploy(plan: Plan, directory: Path, when_over: Callable[[], None] = do_nothing) -> RunOutcome:
+    def deploy(plan: Plan, directory: Path, shown: Console, when_over: Callable[[], None]) -> RunOutcome:
         wanted = HostsRequest(plan, hosts, request.runtime, request.links, directory)
-        return emulate_on_hosts(wanted, console, when_over)
+        return emulate_on_hosts(wanted, shown, when_over)
+
+    def rehearse(plan: Plan, directory: Path) -> RunOutcome:
+        return deploy(plan, directory, silent(), do_nothing)
 
     def run(plan: Plan) -> RunOutcome:
         if plan.scenario.time_dilation == AUTO:
             fewest = min(len(variant.overlay.brokers) for variant in plan.variants)
             room, loops = shared_host(inventory, fewest)
-            rehearsing = Rehearsing(costs.on(loops), room, deployed(deploy), sayer(console))
+            rehearsing = Rehearsing(costs.on(loops), room, deployed(rehearse), sayer(console))
             plan = with_dilation(plan, rehearsing.choose([plan]))
         console.print(f"run      {plan.run_id}", markup=False, soft_wrap=True)
-        return deploy(plan, request.out, request.engine.begin)
+        return deploy(plan, request.out, console, request.engine.begin)
 
     return run
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from unittest.mock import Mock
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from analysis.tables.budget import DelayParts
 from analysis.tables.summary import Delay, DelayBudget, VariantSummary
@@ -17,6 +19,7 @@ from emulation.planning.dilation import with_dilation
 from emulation.planning.plan import Plan, make_plan
 from emulation.run import RunOutcome
 from emulation.run.interrupt import Interrupted
+from emulation.run.progress import Snapshot, display
 from emulation.simulation.run import simulate
 from record import manifest
 from scenario.loading import load_text
@@ -29,6 +32,7 @@ from studies.rehearsal import (
     deployed,
     next_factor,
     rehearsed_scenario,
+    rehearsing_here,
 )
 
 SCENARIO = """
@@ -98,6 +102,30 @@ def test_the_factor_begins_with_the_planners_and_rises(shares: list[float | None
     assert tried[0] == chosen.planned > 1 and chosen.factor == tried[-1] and chosen.kept
     assert [plan.scenario.time_dilation for plan in stage.deployed] == tried
     assert "40% of the delay" in chosen.in_words() and f"{chosen.factor:g}, chosen for all" in chosen.in_words()
+
+
+def test_each_rehearsal_has_lines_of_its_own(shares: list[float | None]) -> None:
+    shares += [0.4, None]
+    stage = Stage()
+    stage.rehearsing.choose([planned()])
+    told = [line for line in stage.lines if line.startswith("rehearsal ")]
+    assert [line.partition(":")[0] for line in told] == [f"rehearsal {number} of at most 3" for number in (1, 1, 2, 2)]
+    assert "20-s at a dilation of 1; its logs are thrown away" in told[0]
+    assert "40.0% of the delay" in told[1] and "not known" in told[3]
+
+
+def test_the_run_of_a_rehearsal_shows_nothing_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    def emulate(plan: Plan, _: object, directory: Path, console: Console, *__: object, **___: object) -> RunOutcome:
+        console.print("variant 1 of 1")
+        with display(Snapshot(), console) as shown:
+            shown.print_line("brokers are up")
+        return simulate(plan, directory)
+
+    monkeypatch.setattr(rehearsal, "emulate", emulate)
+    out = StringIO()
+    rehearsing_here(Mock(), Console(file=out, force_terminal=True, highlight=False)).choose([planned()])
+    assert "rehearsal 1 of at most 3" in out.getvalue()
+    assert "variant 1" not in out.getvalue() and "brokers are up" not in out.getvalue()
 
 
 def test_after_three_rounds_the_next_factor_is_taken_and_called_unconfirmed(shares: list[float | None]) -> None:
