@@ -1,6 +1,8 @@
 """The audit of the budget of delays: its tables add up, and no part is more than the ways allow.
 
-1. Classes of delay, seconds and nodes have the sums of all, and a class has delays of its own size.
+1. Classes of delay, seconds and nodes have the sums of all, and a class has delays of its own size, as many as were
+   measured. So a part that is booked for another notification, as a wait for another link is, does not add up, though
+   all together do. Two parts of the same notification that are exchanged show nowhere: no figure is by link.
 2. The parts of all delays together are the delays, as the log of the ways has them and as the stage that measures
    delays does.
 3. Links took what they may take as asked, so that nothing else is booked as theirs, and contention is no more than
@@ -33,6 +35,8 @@ _DRAWN = 0.5
 """Milliseconds by which one latency that is drawn may differ from the mean."""
 _REPLAYED = 0.02
 """Share of the mean delay by which a replay may miss it."""
+_AT_EDGES = 1e-4
+"""Share of delays that may be so near to the edge of a class that a nanosecond puts them into the next one."""
 _ROUNDING = 1e-6
 """Share of a sum, and milliseconds of each notification, by which sums of floating-point numbers may differ."""
 
@@ -52,6 +56,7 @@ def budget_audit(evidence: Evidence) -> Iterable[Check]:
             *_replay(rows, budget),
             *_bounds(rows, budget),
             *_tables(rows, budget),
+            *_classes(rows, budget),
             *_late(rows, budget, evidence),
             *costs_at_rest(evidence, rows, budget),
         ],
@@ -102,6 +107,17 @@ def _tables(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
         shortest = 0.0 if row is rows.by_delay[0] else row.lower_ms
         if not shortest - _ROUNDING <= row.parts.delay_ms <= row.upper_ms + _ROUNDING:
             yield f"delays of {row.lower_ms:.3g} to {row.upper_ms:.3g} ms have parts of {row.parts.delay_ms:.3g} ms"
+
+
+def _classes(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
+    """Delays that are not the ones that were measured, one by one, though all together may be."""
+    if rows.delay.notifications != budget.notifications:
+        return
+    measured = {row.lower_ms: row.notifications for row in rows.distribution}
+    added = {row.lower_ms: row.notifications for row in rows.by_delay}
+    misplaced = sum(max(count - measured.get(lower, 0), 0) for lower, count in added.items())
+    if misplaced > 1 + _AT_EDGES * budget.notifications:
+        yield f"the parts of {misplaced:,} delays add up to other ones than were measured, by classes of delay"
 
 
 def _unlike(table: str, part: str, found: float, budget: DelayBudget) -> Iterator[str]:

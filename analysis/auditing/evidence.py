@@ -16,6 +16,7 @@ from analysis.judging.journeys.issued import Issued
 from analysis.reading.log_tally import LogTally
 from analysis.run_files.processor_times import NodeTimes
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
+from analysis.tables.delays import DelayDistribution
 from analysis.tables.summary import Delay
 from analysis.tables.totals import Rows
 from record.host_speed import HostSpeed
@@ -34,6 +35,8 @@ class BudgetRows:
     at_nodes: Sequence[BudgetAtNode]
     ways: WaySums
     on_hosts: Sequence[WaysOnHost] = ()
+    distribution: Sequence[DelayDistribution] = ()
+    """The classes of the delays as they were measured."""
 
 
 @dataclass(frozen=True, kw_only=True)

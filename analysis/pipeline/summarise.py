@@ -23,7 +23,7 @@ from analysis.pipeline.stages import Findings
 from analysis.run_files.run_directory import RunDirectory
 from analysis.tables.broker_work import MatchingLoad
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
-from analysis.tables.delays import DelayByHops
+from analysis.tables.delays import DelayByHops, DelayDistribution
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import (
     UNKNOWN_FIDELITY,
@@ -42,7 +42,18 @@ from record.fidelity import Check, FidelityVerdict, worst
 from record.manifest import MODELLED, VariantRecord
 
 _PUBLISH = Kind.PUBLISH.word
-_Row = TypeVar("_Row", BrokerMessages, Budget, BudgetAtNode, BudgetOverTime, DelayByHops, Drop, Fault, MatchingLoad)
+_Row = TypeVar(
+    "_Row",
+    BrokerMessages,
+    Budget,
+    BudgetAtNode,
+    BudgetOverTime,
+    DelayByHops,
+    DelayDistribution,
+    Drop,
+    Fault,
+    MatchingLoad,
+)
 
 
 def summarise(run: RunDirectory, findings: Findings) -> Summary:
@@ -118,6 +129,7 @@ class _Budgets:
     def __init__(self, findings: Findings) -> None:
         tables = findings.budget
         self._tables = tables.by_delay(), tables.over_time(), tables.at_nodes()
+        self._distribution = findings.delays.distribution()
         self._ways = findings.ways
 
     def of(self, number: int, name: str, delay: Delay) -> BudgetRows:
@@ -130,6 +142,7 @@ class _Budgets:
             at_nodes=_of(name, at_nodes),
             ways=self._ways.ways.of(number),
             on_hosts=[row for row in self._ways.on_hosts if row.variant == number],
+            distribution=_of(name, self._distribution),
         )
 
 
