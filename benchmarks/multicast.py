@@ -1,19 +1,23 @@
 """Time of a decision of dynamic multicast: `python -m benchmarks.multicast [--quick]`.
 
 2,500 servers lie on a square, distances are those of the plane, and a tenth of the servers is overloaded. Destination
-lists are drawn at random. Every decision is timed by itself and without a cache; figures are medians. Targets stand for
-MEDYM's Table 1 (1.8 and 144 ms for MST, 0.08 and 1.12 for CloseMST, 0.08 and 1.31 for BalancedMST on lists of 100 and
-2,000; 2 GHz Pentium III, Java). Growth is that from lists of 10 servers on; `--quick` leaves lists of 2,000 out.
+lists are drawn at random. Every decision is timed by itself and without a cache; a figure is the median of all lists in
+the quickest of some rounds over them, because the reference loop is timed so, and a processor of a virtual machine can
+be half as fast for seconds. Targets stand for MEDYM's Table 1 (1.8 and 144 ms for MST, 0.08 and 1.12 for CloseMST, 0.08
+and 1.31 for BalancedMST on lists of 100 and 2,000; 2 GHz Pentium III, Java). Growth is that from lists of 10 servers
+on; `--quick` leaves lists of 2,000 out.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from time import perf_counter_ns
+from itertools import cycle, islice
+from time import thread_time_ns
 
 import numpy as np
 
@@ -28,22 +32,37 @@ SIZES = (10, 100, 2_000)
 QUICK_SIZES = SIZES[:-1]
 LISTS = {10: 2_000, 100: 1_000, 2_000: 100}
 """Destination lists by their size."""
+ROUNDS = 8
+"""Rounds over all lists of a size, on one processor after the other."""
 OVERLOADED = 0.1
 SEED = 1
 
 
-def _target(algorithm: str, size: int, milliseconds: float) -> Target:
+ARRAYS = (
+    "no regression is seen since the day on which the target was set (0.94 to 0.96 of the time of a revision of "
+    "22 November, in six pairs), but calls of NumPy on rows of a large table take it, which no reference loop times: "
+    "scaled by the interpreter's they take 1.6 to 2.1 times the target, where decisions in lists take 1.03 times theirs"
+)
+"""Measured on a busy host, with decisions and loop each in their quickest rounds."""
+
+
+def _target(algorithm: str, size: int, milliseconds: float, defect: str = "") -> Target:
     return Target(
-        f"decision of {algorithm} on {size:,} destinations", Bound.AT_MOST, milliseconds, "ms", Reference.INTERPRETER
+        f"decision of {algorithm} on {size:,} destinations",
+        Bound.AT_MOST,
+        milliseconds,
+        "ms",
+        Reference.INTERPRETER,
+        defect,
     )
 
 
 FORWARDING = _target("CloseMST", 10, 0.025)
 """Target of a decision at a server on the way, whose destination list is short."""
 TARGETS: Mapping[str, Mapping[int, Target]] = {
-    "MST": {100: _target("MST", 100, 0.25), 2_000: _target("MST", 2_000, 18)},
-    "CloseMST": {10: FORWARDING, 100: _target("CloseMST", 100, 0.025), 2_000: _target("CloseMST", 2_000, 0.05)},
-    "BalancedMST": {100: _target("BalancedMST", 100, 0.03), 2_000: _target("BalancedMST", 2_000, 0.06)},
+    "MST": {100: _target("MST", 100, 0.25, ARRAYS), 2_000: _target("MST", 2_000, 18)},
+    "CloseMST": {10: FORWARDING, 100: _target("CloseMST", 100, 0.025, ARRAYS), 2_000: _target("CloseMST", 2_000, 0.05)},
+    "BalancedMST": {100: _target("BalancedMST", 100, 0.03, ARRAYS), 2_000: _target("BalancedMST", 2_000, 0.06)},
 }
 """Targets by algorithm and size of the list."""
 BOUNDS = {
@@ -87,12 +106,23 @@ def _list(rng: np.random.Generator, size: int) -> Servers:
 
 
 def _median(function: Multicast, distances: Distances, lists: Sequence[Servers]) -> float:
-    """Median time of a decision, in milliseconds."""
+    """Median time of a decision in the quickest round, in milliseconds."""
+    allowed = os.sched_getaffinity(0)
+    try:
+        return min(
+            _median_on(processor, function, distances, lists) for processor in islice(cycle(sorted(allowed)), ROUNDS)
+        )
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def _median_on(processor: int, function: Multicast, distances: Distances, lists: Sequence[Servers]) -> float:
+    os.sched_setaffinity(0, {processor})
     times = []
     for listed in lists:
-        began = perf_counter_ns()
+        began = thread_time_ns()
         function(distances, 0, listed)
-        times.append(perf_counter_ns() - began)
+        times.append(thread_time_ns() - began)
     return statistics.median(times) / 1e6
 
 

@@ -72,6 +72,9 @@ timeline: {{join: 3s, run: 5s, drain: 2s}}
 seed: 1
 """
 LEAVES = (1, 7, 56)
+ROUNDS = 3
+"""Rounds over all numbers of leaves. Of each the quickest counts, because a processor of a virtual machine can be half
+as fast for seconds, in which one number of leaves has its run and another has not."""
 TREE = """
 name: tree
 topology: {{kind: paper, name: gryphon-failure, link: {{delay: 5ms}}}}
@@ -118,8 +121,9 @@ def relay(directory: Path) -> Sequence[Judgement]:
 
 
 def header(directory: Path) -> Sequence[Judgement]:
-    sizes, times = {}, {}
-    for count in LEAVES:
+    sizes: dict[int, float] = {}
+    times: dict[int, float] = {}
+    for count in LEAVES * ROUNDS:
         leaves = [f"sb{number}" for number in range(1, count + 1)]
         links = [["pb", "ib"], *(["ib", leaf] for leaf in leaves)]
         text = STAR.format(
@@ -132,7 +136,8 @@ def header(directory: Path) -> Sequence[Judgement]:
         bodies = {row.id: row.bytes or 0 for row in published}
         sent = [(row.bytes or 0) - bodies[row.id] for row in records if row.event is Event.SENT and row.node == "pb"]
         sizes[count] = statistics.fmean(sent)
-        times[count] = statistics.median(row.duration or 0 for row in published)
+        median = statistics.median(row.duration or 0 for row in published)
+        times[count] = min(times.get(count, median), median)
     growth = growth_of("subscriber brokers", sizes, "vectors travel once a link, and digests afterwards")
     slower = 100 * (times[LEAVES[-1]] / times[LEAVES[0]] - 1)
     bound = "comparing a vector with that of the publication before"
