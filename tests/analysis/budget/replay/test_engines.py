@@ -1,4 +1,4 @@
-"""Both engines replay a run without contention alike, in many tasks."""
+"""Both engines replay a run without contention alike, in several tasks."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def as_on_a_busy_host(run: Path) -> None:
 def test_both_engines_replay_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(CALM, tmp_path)
     as_on_a_busy_host(run)
-    monkeypatch.setattr(pipeline, "SMALLEST_SHARE", 60_000)
-    monkeypatch.setattr(pipeline, "LARGEST_SHARE", 120_000)
+    # Four tasks read logs, and most later stages have two: Spark takes much longer to start one than that takes.
+    monkeypatch.setattr(pipeline, "SMALLEST_SHARE", 150_000)
+    monkeypatch.setattr(pipeline, "LARGEST_SHARE", 150_000)
     (plain,) = analyze(run, PlainEngine()).variants
     without = plain.delay.without_contention
     assert without is not UNSET
