@@ -182,7 +182,7 @@ class _Spans:
         """True for each during which a fault was on its direction, whose times `times_of` gives."""
         struck = np.zeros(len(self.places), dtype=np.bool_)
         firsts = np.searchsorted(self.places, [direction.begin for direction in directions]).tolist()
-        for direction, first, end in zip(directions, firsts, [*firsts[1:], len(self.places)], strict=True):
+        for direction, first, end in zip(directions, firsts, [*firsts, len(self.places)][1:], strict=True):
             if first < end and (times := times_of(direction.source, direction.target)):
                 struck[first:end] = ~untouched(self.begin[first:end], self.end[first:end], times)
         return struck

@@ -253,3 +253,8 @@ def test_all_that_a_relay_holds_up_at_a_time_is_its_contention() -> None:
     tally = planted(Delays(sending=held_up), processors)
     assert by_node(tally)[RELAY].contention == pytest.approx(sum(held_up), rel=0.05)
     assert abs(total(tally).unexplained) <= 0.05 * sum(held_up)
+
+
+def test_publications_that_no_link_carries_have_no_passages() -> None:
+    local = [record for record in line(Delays()) if record.node != "B" and record.event is not Event.SENT]
+    assert not list(budget_of(read(local, ["base"], "AB"), [asked({})], "AB").sums)
