@@ -86,6 +86,8 @@ class BudgetedVariant:
     rest_on: Mapping[str, AtRest] = field(default_factory=dict)
     """The costs at rest on each of several hosts, by its name; empty where one host had all of the run."""
     service: ServiceTime = ServiceTime()  # noqa: RUF009 - immutable
+    acknowledged_singly: bool = False
+    """True where a link has one message in flight, until it is acknowledged."""
     modelled: bool = True
     """False without a calibration, so that `rest` is nothing."""
     simulated: bool = False

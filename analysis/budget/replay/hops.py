@@ -12,7 +12,7 @@ from analysis.budget.links import Range
 from analysis.budget.records import Records
 from analysis.budget.replay.rows import HopColumn, handling
 from analysis.budget.variant import BudgetedVariant
-from analysis.budget.waits import Waits, at_most
+from analysis.budget.waits import Waits, at_most, likely
 from analysis.reading.event_table import NOBODY, Truths
 from record.time_units import MILLISECOND
 
@@ -70,6 +70,7 @@ class Passed:
             (HopColumn.DUE, self.due),
             (HopColumn.READY, ready + self.faulty),
             (HopColumn.OWN, own),
+            (HopColumn.ACKNOWLEDGED, self._acknowledged(kept)),
         ):
             hops[:, column] = numbers
         return hops
@@ -97,6 +98,16 @@ class Passed:
         pace = round(_PACE / self.variant.asked.time_dilation)
         waited = np.minimum(waited, np.maximum(kept - self.rest.handling(self.sent.node), 0))
         return np.where(self.struck, kept, np.minimum(kept - waited, pace))
+
+    def _acknowledged(self, kept: Numbers) -> Numbers:
+        """The time for which the acknowledgement of the one ahead keeps each message, where a link has one in flight:
+        no more than the way there and back takes, as asked. As that explains it, waits count where they are likely."""
+        if not self.variant.acknowledged_singly:
+            return np.zeros_like(kept)
+        sent = self.sent
+        waited = self.waits.of(likely, sent.node, np.maximum(sent.entered, self.free), sent.time)
+        there_and_back = np.rint(np.minimum(2 * self.ranges.longest, kept)).astype(np.int64)
+        return np.where(self.free > sent.entered, np.clip(kept - waited, 0, np.maximum(there_and_back, 0)), 0)
 
     def _travelling(self, waited: Numbers) -> Numbers:
         """Delay and jitter. A message travels until its whole frame is through, but not with what came while it

@@ -3,7 +3,8 @@
 1. A message is handled when it is ready and its broker has handled all that were ready before; it has its turn then.
 2. A turn puts into output queues what it did in the log, after the same time: brokers' decisions stay. What no turn
    caused, but a timer, comes when it came.
-3. A message is written when the one ahead on its link has been written. It travels when the rate has served the one
+3. A message is written when the one ahead on its link has been written, and acknowledged where a link has one message
+   in flight. It travels when the rate has served the one
    ahead, and does not overtake that one.
 
 So there is as much queueing as the overlay causes, at the times at which messages come without contention.
@@ -89,9 +90,15 @@ class _Links:
         """`rest` is the time from the end of a link to the time from which the broker can handle a message."""
         self.rest = rest
         found, link = np.unique(hops[:, [HopColumn.SENDER, HopColumn.BROKER]], axis=0, return_inverse=True)
-        columns = (HopColumn.LEAVING, HopColumn.SENDING, HopColumn.SERIALISED, HopColumn.TRAVELLING)
+        columns = (
+            HopColumn.LEAVING,
+            HopColumn.SENDING,
+            HopColumn.SERIALISED,
+            HopColumn.TRAVELLING,
+            HopColumn.ACKNOWLEDGED,
+        )
         self._link = _plain(link.reshape(-1))
-        self._leaving, self._sending, self._serialised, self._travelling = (
+        self._leaving, self._sending, self._serialised, self._travelling, self._acknowledged = (
             _plain(hops[:, column]) for column in columns
         )
         self._rest = _plain(rest)
@@ -100,7 +107,8 @@ class _Links:
     def ready(self, hop: int, entered: int) -> int:
         """Sends a message that enters the queue of its link; returns the time from which it can be handled."""
         link = self._link[hop]
-        written = self._written[link] = max(entered + self._leaving[hop], self._written[link]) + self._sending[hop]
+        leaves = max(entered + self._leaving[hop], self._written[link] + self._acknowledged[hop])
+        written = self._written[link] = leaves + self._sending[hop]
         served = self._served[link] = max(written, self._served[link]) + self._serialised[hop]
         due = self._through[link] = max(served + self._travelling[hop], self._through[link])
         return due + self._rest[hop]

@@ -38,6 +38,9 @@ class HopColumn(IntEnum):
     """From there to the time from which the broker could handle it."""
     OWN = 11
     """The time for which the broker was occupied with it before its turn: work, and modelled service."""
+    ACKNOWLEDGED = 12
+    """From the writing of the one ahead to its acknowledgement, before which this one does not leave; 0 where links
+    have more than one message in flight."""
 
 
 class PublishingColumn(IntEnum):

@@ -45,6 +45,16 @@ def test_a_message_that_came_late_for_no_reason_comes_when_its_link_is_through()
     assert turns(published(7, 100), passed(7, 90_000, 130)) == [100, 130 + DELAY]
 
 
+def test_a_message_does_not_leave_before_the_one_ahead_is_acknowledged_where_a_link_has_one_in_flight() -> None:
+    first, second = passed(7, 30_000, 100), passed(8, 50_000, 200, ACKNOWLEDGED=2 * DELAY)
+    found = turns(published(7, 100), published(8, 200), first, second)
+    assert found == [100, 200, 100 + DELAY, 100 + 3 * DELAY]
+    late = passed(8, 50_000, 20_000, ACKNOWLEDGED=2 * DELAY)
+    assert turns(published(7, 100), published(8, 20_000), first, late)[-1] == 20_000 + DELAY, (
+        "it was acknowledged long ago"
+    )
+
+
 def test_a_message_does_not_overtake_the_one_ahead() -> None:
     first = passed(7, 30_000, 100, TRAVELLING=4 * DELAY)
     second = passed(8, 30_001, 200, TRAVELLING=DELAY)
