@@ -26,7 +26,6 @@ from emulation.run.progress import display
 from emulation.simulation.twin import simulate_twin
 from record.fidelity import FidelityVerdict
 from record.files import TWIN, TWIN_COMPARISON
-from record.host_speed import mean_of
 
 _INTERRUPTED = "twin interrupted and removed; the results of the run itself are complete"
 
@@ -37,7 +36,7 @@ def make_twin(
     """Simulates the twin of an analysed run, whose `twin_plan` is given, by a calibration's costs on that host, and
     shows both; False when the user interrupts it. Raises `UserError`s."""
     speeds = [speed.here for speed in read_manifest(run).speeds.values()]
-    costs = calibration.on(mean_of(speeds)) if speeds else calibration
+    costs = calibration.on_hosts(speeds)
     shared = ", with the mean costs of brokers on the run's hosts" if len(speeds) > 1 else ""
     console.print(f"\nsimulating the twin, in virtual time{shared}")
     try:

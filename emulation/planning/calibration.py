@@ -10,7 +10,7 @@ on the way to a client. For a broker at rest, the two together are the times tha
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,7 +19,7 @@ import msgspec
 from broker_service.messages import KIND_WORDS
 from record.errors import BadInputError
 from record.files import replace_file
-from record.host_speed import CostScale, LoopTimes, scale_between
+from record.host_speed import CostScale, LoopTimes, mean_of, scale_between
 from record.manifest import ChargedCosts
 
 DEFAULT_FILE = "default-calibration.json"
@@ -187,6 +187,10 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             loops=here,
             origin=self.origin,
         )
+
+    def on_hosts(self, speeds: Sequence[LoopTimes]) -> Calibration:
+        """The mean costs on hosts whose reference loops take these times; the costs as they are where none is known."""
+        return self.on(mean_of(speeds)) if speeds else self
 
     @classmethod
     def free(cls) -> Calibration:

@@ -11,19 +11,22 @@ from analysis.compare.model import MeanDifference, VariantComparison
 from analysis.compare.twin import compare_with_twin
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.run_files.run_directory import read_manifest
+from emulation.planning.calibration import load_calibration
 from emulation.planning.plan import Plan
 from emulation.simulation.twin import simulate_twin, twin_plan
 from record.errors import BadInputError
 
 
 def beside_twin(plan: Plan, run: Path) -> tuple[VariantComparison, ...]:
-    """Simulates the twin of an analysed run of a plan, in its directory, and compares; nothing of a scenario that the
-    simulator cannot run. Raises `UserError`s."""
+    """Simulates the twin of an analysed run of a plan, in its directory and with the shipped costs on that run's hosts,
+    and compares; nothing of a scenario that the simulator cannot run. Raises `UserError`s."""
     try:
         planned = twin_plan(replace(plan, run_id=run.name))
     except BadInputError:
         return ()
-    twin = simulate_twin(planned, run.parent)
+    speeds = [speed.here for speed in read_manifest(run).speeds.values()]
+    twin = simulate_twin(planned, run.parent, calibration=load_calibration().on_hosts(speeds))
     analyze(twin.directory, PlainEngine())
     comparison = compare_with_twin(run)
     return () if comparison is None else tuple(comparison.variants)

@@ -11,7 +11,12 @@ from analysis.claims import Claim, ClaimKind, Recipe
 from analysis.compare.model import MeanDifference, MessageComparison, PartDifference, VariantComparison, count
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.run_files.run_directory import read_manifest
+from emulation.planning.calibration import charged_costs, load_calibration
 from emulation.run.directory import RunOutcome
+from record.files import TWIN
+from record.host_speed import HostSpeed, LoopTimes
+from record.manifest import write as write_manifest
 from studies.reproduction import ReproductionCell, ReproductionResult, plan_experiments
 from studies.reproduction.plan import first_seeds
 from studies.reproduction.twin import twin_lines
@@ -44,6 +49,19 @@ def test_runs_on_real_brokers_are_compared_with_their_twins(runtime: str, compar
         assert one.mean is not None
         assert one.mean.second < one.mean.first
         assert one.mean.left_over == pytest.approx(0.0, abs=0.05 * (one.mean.first - one.mean.second))
+
+
+def test_the_twin_has_the_costs_of_the_host_that_ran_the_scenario(tmp_path: Path) -> None:
+    asked = cell(tmp_path)
+    outcome = asked.simulate(asked.plan(), tmp_path)
+    shipped = load_calibration()
+    assert shipped.loops is not None
+    slow = LoopTimes(**{loop: 2 * time for loop, time in msgspec.structs.asdict(shipped.loops).items()})
+    manifest = read_manifest(outcome.directory)
+    manifest.host_speed = HostSpeed(here=slow, calibrated=shipped.loops, timed=0)
+    write_manifest(manifest, outcome.directory)
+    read(asked, outcome, "container")
+    assert read_manifest(outcome.directory / TWIN).calibration == charged_costs(shipped.on(slow))
 
 
 def test_what_the_simulator_cannot_run_has_no_twin(tmp_path: Path) -> None:
