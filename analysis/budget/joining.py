@@ -13,9 +13,9 @@ from analysis.budget.parts import PASSAGE, PassageColumn
 from analysis.engines.arrays import elements_of, lengths_of, numbers_of
 from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, PublishingColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
-from analysis.reading.event_table import Truths
+from analysis.reading.event_table import NOBODY, Truths
 
-_TIMES, _MIXED = 0x5DEECE66D, 0x2545F4914F6CDD1D
+_TIMES, _MIXED, _APART = 0x5DEECE66D, 0x2545F4914F6CDD1D, 0x1D8E4E27C47D124F
 """Odd numbers, by which the parts of a key differ in all bits."""
 
 
@@ -61,10 +61,12 @@ class Bucket:
         if not len(passages):
             nothing = np.zeros(len(arrivals), dtype=np.int64)
             return JoinedWays(self.publishings, arrivals, notices, self.passages, nothing, nothing != 0)
-        columns = (PassageColumn.MESSAGE, PassageColumn.BROKER, PassageColumn.TIME)
-        ended = turn_keys(*(self.passages[passages, column] for column in columns))
+        columns = (PassageColumn.MESSAGE, PassageColumn.BROKER, PassageColumn.TIME, PassageColumn.SENDER)
+        ended = _passage_keys(*(self.passages[passages, column] for column in columns))
         messages = self.publishings[arrivals[:, ArrivalColumn.PUBLISHING], PublishingColumn.MESSAGE]
-        asked = turn_keys(messages, arrivals[:, ArrivalColumn.BROKER], arrivals[:, ArrivalColumn.TIME])
+        before = arrivals[:, ArrivalColumn.BEFORE]
+        senders = np.where(before == NO_ARRIVAL, NOBODY, arrivals[before, ArrivalColumn.BROKER])
+        asked = _passage_keys(messages, arrivals[:, ArrivalColumn.BROKER], arrivals[:, ArrivalColumn.TIME], senders)
         found = places_of(asked, ended)
         known = ended[found] == asked
         return JoinedWays(self.publishings, arrivals, notices, self.passages, passages[found], known)
@@ -106,6 +108,11 @@ def places_of(asked: Numbers, keys: Numbers) -> Numbers:
     found = np.empty(len(asked), dtype=np.int64)
     found[in_order] = order.take(np.searchsorted(keys[order], asked[in_order]), mode="clip")
     return found
+
+
+def _passage_keys(messages: Numbers, brokers: Numbers, turns: Numbers, senders: Numbers) -> Numbers:
+    """A number for each message, receiver, turn and sender: copies of a publication may come from two at one time."""
+    return np.asarray(turn_keys(messages, brokers, turns) ^ senders * _APART)
 
 
 def turn_keys(messages: Numbers, brokers: Numbers, turns: Numbers) -> Numbers:

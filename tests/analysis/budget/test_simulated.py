@@ -15,8 +15,10 @@ from analysis.pipeline import analyze
 from analysis.run_files.run_directory import RunDirectory, open_run
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime
 from analysis.tables.results import read_table
+from emulation.planning.calibration import Calibration
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
+from record.fidelity import FidelityVerdict
 from record.files import LOGS
 from record.time_units import MILLISECOND, SECOND
 from scenario.loading import load_text
@@ -136,3 +138,23 @@ def test_a_run_that_logs_a_sample_of_publications_has_no_budget(tmp_path: Path) 
     (variant,) = analyze(run.path, PlainEngine()).variants
     assert variant.delay.budget is UNSET
     assert read_table(run.results, Budget) == []
+
+
+MOVING = """
+name: moving
+topology: {kind: unit-disk, brokers: 40, area: 900m, range: 250m, link: {delay: 1ms}}
+motion: {kind: random-direction, speed: 20m/s, partitions: allowed}
+routing: {protocol: semi-probabilistic, threshold: 0.5, horizon: 2}
+workload: {kind: patterns, publications: {rate: 1/s, receivers: 30%}}
+timeline: {join: 2s, run: 5s, drain: 1s}
+seed: 1
+"""
+
+
+def test_copies_that_come_from_two_neighbours_at_one_time_are_told_apart(tmp_path: Path) -> None:
+    """Without costs, copies over as many links of 1 ms arrive together, some over links that came later."""
+    outcome = simulate(make_plan(load_text(MOVING, "moving")), tmp_path, calibration=Calibration.free())
+    (variant,) = analyze(outcome.directory, PlainEngine()).variants
+    assert [finding.detail for finding in variant.audit if finding.verdict is not FidelityVerdict.VALID] == []
+    assert variant.delay.budget is not UNSET
+    assert 0 < variant.delay.budget.notifications < variant.delay.notifications, "of later links nothing was asked"
