@@ -67,7 +67,7 @@ def test_the_digest_is_of_the_code_that_decides_on_a_result(digest: Digest) -> N
 
 
 def test_the_extents_in_which_a_scenario_is_smaller() -> None:
-    scenario = load(SCENARIOS / "tid" / "tid-5a.yaml", {"timeline.run": "1s"})
+    scenario = load(SCENARIOS / "tid" / "tid-t3.yaml", {"timeline.run": "1s"})
     size = ScenarioSize.of(scenario)
     assert str(size).startswith("30 brokers, ")
     sizes = {
