@@ -46,11 +46,6 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
     "scenarios/semi/semi-4.yaml": ("topology.brokers=60",),
     "scenarios/semi/semi-5.yaml": ("topology.brokers=60",),
     "scenarios/semi/semi-7.yaml": ("topology.brokers=40", "timeline.run=2s"),
-    "scenarios/semi/semi-7-sizes.yaml": (
-        "topology.brokers=20",
-        "timeline.run=200ms",
-        "workload.publications.rate=60/min",
-    ),
     "scenarios/semi/semi-7-nearest.yaml": ("topology.brokers=40", "timeline.run=2s"),
     "scenarios/semi/semi-8-ttls.yaml": ("topology.brokers=40", "timeline.run=2s"),
     "scenarios/semi/semi-limit.yaml": ("topology.brokers=60",),

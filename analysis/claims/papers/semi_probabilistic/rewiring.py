@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from analysis.claims.measured_run import MeasuredRun, MeasuredVariant
 from analysis.claims.model import ClaimsError, Recipe
 from analysis.claims.papers.semi_probabilistic.variants import (
-    HORIZONS,
     by_horizon,
     copies,
     difference,
@@ -26,19 +25,15 @@ from analysis.claims.verdict import Measurement
 
 STEADY = 0.3
 """The range of delivery over time that counts as steady: half of that on trees, from 100% down to 40%."""
-_FIGURE_7 = ("n-50", "n-100", "n-200", "n-300", "n-400")
 _SIZES = (50, 100, 200, 400)
 _UNLIMITED = "unlimited"
 
 
 def reconfigured(run: MeasuredRun, recipe: Recipe) -> Measurement:
-    """Margins of figure 7, the least over the sizes on its axis: fast reconfiguration does not reduce the delivery of
-    the horizons 2 and 3; it improves that of 0 and 1."""
-    fast, static = (
-        [[named(run, point, size, horizon).delivery_ratio for size in _FIGURE_7] for horizon in HORIZONS]
-        for point in ("fast", "static")
-    )
-    zero, one, two, three = (least([*map(excess, *ratios)]) for ratios in zip(fast, static, strict=True))
+    """Margins of figure 7: fast reconfiguration does not reduce the delivery of the horizons 2 and 3; it improves that
+    of 0 and 1."""
+    pairs = zip(by_horizon(run, "fast"), by_horizon(run, "static"), strict=True)
+    zero, one, two, three = (excess(fast.delivery_ratio, static.delivery_ratio) for fast, static in pairs)
     return Measurement(values=(two, three, zero, one))
 
 
