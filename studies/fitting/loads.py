@@ -11,9 +11,7 @@ that leaves does not count, because the rule is about the load that remains.
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -21,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 
 from analysis.claims.measured_run import MeasuredRun, open_measured
 from analysis.engines import PlainEngine
@@ -100,15 +99,12 @@ def use_of_busiest(name: str, seed: int) -> float:
     scenario = load(SCENARIOS / "tid" / f"{name}.yaml", settings)
     publications = scenario.workload.publications
     assert isinstance(publications, QuotePublications)
-    directory = Path(tempfile.mkdtemp(prefix="loads-"))
-    try:
-        outcome = simulate(make_plan(scenario), directory, calibration=Calibration.free())
+    with TemporaryDirectory(prefix="brokerlab-loads-") as directory:
+        outcome = simulate(make_plan(scenario), Path(directory), calibration=Calibration.free())
         analyze(outcome.directory, PlainEngine())
         run = open_measured(outcome.directory)
         send_time = run.of("fixed").overlay.links[0].forward.send_time.mean
         return send_time * busiest(sent_messages(run), remaining(scenario, publications))
-    finally:
-        shutil.rmtree(directory)
 
 
 def main() -> int:

@@ -4,8 +4,7 @@
 2. A turn puts into output queues what it did in the log, after the same time: brokers' decisions stay. What no turn
    caused, but a timer, comes when it came.
 3. A message is written when the one ahead on its link has been written, and acknowledged where a link has one message
-   in flight. It travels when the rate has served the one
-   ahead, and does not overtake that one.
+   in flight. It travels when the rate has served the one ahead, and does not overtake that one.
 
 So there is as much queueing as the overlay causes, at the times at which messages come without contention.
 """
