@@ -11,12 +11,10 @@ on; `--quick` leaves lists of 2,000 out.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import cycle, islice
 from time import thread_time_ns
 
 import numpy as np
@@ -25,7 +23,7 @@ from benchmarks.support.growth import growth_of
 from benchmarks.targets import Bound, Judgement, Target, conclude
 from broker_service.routing.common.distances import Distances, Servers
 from broker_service.routing.medym.multicast.routing_functions import Multicast, balanced_mst, close_mst, mst
-from emulation.host.reference_loops import Reference
+from emulation.host.reference_loops import Reference, quickest
 
 SERVERS = 2_500
 SIZES = (10, 100, 2_000)
@@ -107,17 +105,10 @@ def _list(rng: np.random.Generator, size: int) -> Servers:
 
 def _median(function: Multicast, distances: Distances, lists: Sequence[Servers]) -> float:
     """Median time of a decision in the quickest round, in milliseconds."""
-    allowed = os.sched_getaffinity(0)
-    try:
-        return min(
-            _median_on(processor, function, distances, lists) for processor in islice(cycle(sorted(allowed)), ROUNDS)
-        )
-    finally:
-        os.sched_setaffinity(0, allowed)
+    return quickest(ROUNDS, lambda: _median_once(function, distances, lists))
 
 
-def _median_on(processor: int, function: Multicast, distances: Distances, lists: Sequence[Servers]) -> float:
-    os.sched_setaffinity(0, {processor})
+def _median_once(function: Multicast, distances: Distances, lists: Sequence[Servers]) -> float:
     times = []
     for listed in lists:
         began = thread_time_ns()

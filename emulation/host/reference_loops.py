@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from enum import StrEnum
 from itertools import cycle, islice
 from time import thread_time_ns
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ ROUNDS = 60
 _STAY = 5
 """Repetitions on one processor before the next has its turn."""
 _MESSAGE = bytes(200)
+
+Time = TypeVar("Time", int, float)
 
 
 class Reference(StrEnum):
@@ -124,19 +127,21 @@ _LOOPS: Mapping[Reference, Callable[[], AbstractContextManager[Loop]]] = {
 
 def time_of(reference: Reference) -> int:
     """Nanoseconds of processor time of one pass of a loop, the least of `ROUNDS`."""
-    allowed = os.sched_getaffinity(0)
-    processors = cycle(sorted(allowed))
     with _LOOPS[reference]() as loop:
-        try:
-            return min(_timed_on(processor, loop) for processor in islice(processors, max(1, ROUNDS // _STAY)))
-        finally:
-            os.sched_setaffinity(0, allowed)
+        return quickest(max(1, ROUNDS // _STAY), lambda: min(_timed(loop) for _ in range(min(ROUNDS, _STAY))))
 
 
-def _timed_on(processor: int, loop: Loop) -> int:
-    """The least of some rounds of this thread on a processor."""
-    os.sched_setaffinity(0, {processor})
-    return min(_timed(loop) for _ in range(min(ROUNDS, _STAY)))
+def quickest(turns: int, measure: Callable[[], Time]) -> Time:
+    """The least of so many measurements of this thread, which are made on one processor after the other."""
+    allowed = os.sched_getaffinity(0)
+    times: list[Time] = []
+    try:
+        for processor in islice(cycle(sorted(allowed)), turns):
+            os.sched_setaffinity(0, {processor})
+            times.append(measure())
+    finally:
+        os.sched_setaffinity(0, allowed)
+    return min(times)
 
 
 def _timed(loop: Loop) -> int:
