@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import heapq
 import sys
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -58,21 +58,29 @@ class _Node:
 
     busy_until: int = _NEVER
     """End of the last turn, which may be still to come."""
+    waiting: deque[int] = field(default_factory=deque)
+    """Places of turns that wait, in the order in which they came; of these the first one alone is due."""
     worked: int = 0
     """Nanoseconds of all turns, the last one to its end."""
-    _latest: list[tuple[int, int]] = field(default_factory=list)
+    _latest: deque[tuple[int, int]] = field(default_factory=deque)
     """Begin and end of turns that had not ended at the last moment that was asked about."""
+    _latest_work: int = 0
+    """Nanoseconds of those turns."""
 
     def take(self, begin: int, work: int) -> None:
         """Takes a turn, which begins then."""
         self.busy_until = begin + work
         self.worked += work
         self._latest.append((begin, self.busy_until))
+        self._latest_work += work
 
     def idle_until(self, moment: int) -> int:
         """The time until then in which it did not work, from a begin that is the same for all moments, which ascend."""
-        self._latest = [(begin, end) for begin, end in self._latest if end > moment]
-        return moment - self.worked + sum(end - max(begin, moment) for begin, end in self._latest)
+        while self._latest and self._latest[0][1] <= moment:
+            begin, end = self._latest.popleft()
+            self._latest_work -= end - begin
+        begun = max(0, moment - self._latest[0][0]) if self._latest else 0  # turns after the first one begin later
+        return moment - self.worked + self._latest_work - begun
 
 
 def scheduled(turns: Sequence[Turn], works: Sequence[Work], processors: int, dilation: float = 1.0) -> Schedule:
@@ -94,11 +102,16 @@ def scheduled(turns: Sequence[Turn], works: Sequence[Work], processors: int, dil
         moment, place = heapq.heappop(due)
         turn, work = turns[place], works[place]
         node = nodes[turn.node]
-        idle.setdefault(place, node.idle_until(moment))
         begin = max(moment, free[0])
-        if node.busy_until > begin:
-            heapq.heappush(due, (node.busy_until, place))  # others come first while the node is busy
+        if place not in idle:
+            idle[place] = node.idle_until(moment)
+            node.waiting.append(place)
+        if node.waiting[0] != place:
             continue
+        if node.busy_until > begin:
+            heapq.heappush(due, (node.busy_until, place))  # turns of others come first while the node is busy
+            continue
+        node.waiting.popleft()
         takes = work.awake
         if node.busy_until != begin:
             takes, begin = work.asleep, max(begin, moment + work.waking)
@@ -108,6 +121,8 @@ def scheduled(turns: Sequence[Turn], works: Sequence[Work], processors: int, dil
         node.take(begin, takes)
         worked += takes
         heapq.heapreplace(free, begin + takes)
+        if node.waiting:
+            heapq.heappush(due, (moment, node.waiting[0]))
         for follower in caused.get(place, ()):
             heapq.heappush(due, (moments[follower] + late[place] + takes - work.asleep, follower))
     return Schedule(late, waited, worked)

@@ -99,7 +99,7 @@ def use_of_busiest(name: str, seed: int) -> float:
     scenario = load(SCENARIOS / "tid" / f"{name}.yaml", settings)
     publications = scenario.workload.publications
     assert isinstance(publications, QuotePublications)
-    with TemporaryDirectory(prefix="brokerlab-loads-") as directory:
+    with TemporaryDirectory(prefix="loads-") as directory:
         outcome = simulate(make_plan(scenario), Path(directory), calibration=Calibration.free())
         analyze(outcome.directory, PlainEngine())
         run = open_measured(outcome.directory)

@@ -115,3 +115,9 @@ def test_the_mean_is_over_ways_and_in_the_scenarios_time() -> None:
     assert mean_of(ways, [10, 20, 30]) == pytest.approx(20e-9)
     assert mean_of(ways, [10, 20, 30], 2.0) == pytest.approx(10e-9)
     assert mean_of([], []) == 0
+
+
+def test_a_long_backlog_is_served_in_the_order_in_which_it_came() -> None:
+    many = 50_000  # with a look at all that wait after each turn this would take hours
+    turns = [Turn("B1", 0, 10) for _ in range(many)] + [Turn("B2", 0, 1)]
+    assert lateness(turns, 2) == [*range(0, 10 * many, 10), 0]
