@@ -8,7 +8,7 @@
 3. Links took what they may take as asked, so that nothing else is booked as theirs, and contention is no more than
    the kernel's waits of nodes on the ways. In a simulated run, nobody waits, and clients' messages take as charged.
 4. The replay without contention is quicker than the run by what was contention, unless messages then wait elsewhere.
-5. Costs at rest are those of the calibration on the host of each broker, by reference loops (`cost_audit`).
+5. Costs at rest are those of the calibration on the host of each broker, by a reference loop (`cost_audit`).
 
 Where the budget leaves ways out, because a passage over a link is not in the log, sums can only be compared from above.
 """

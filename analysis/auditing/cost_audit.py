@@ -1,9 +1,9 @@
 """The audit of costs at rest: work and platform of a budget are the calibration's, on hosts of their speed.
 
-The scale of costs follows from reference loops that were timed before the run. One that was fitted to the run's delays
-would book as platform whatever slowed the run down. So loops were timed before the variant began, the factors that the
-budget states are the ratios of their times, and the platform is what so many passages have at these factors. Of several
-hosts each has its own, which hold for the brokers on it.
+The factor of costs follows from a reference loop that was timed before the run. One that was fitted to the run's delays
+would book as platform whatever slowed the run down. So the loop was timed before the variant began, the factor that the
+budget states is the ratio of its times, and the platform is what so many passages have at this factor. Of several hosts
+each has its own, which holds for the brokers on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec import UNSET
 from analysis.auditing.evidence import BudgetRows, Evidence
 from analysis.run_files.logs import scenario_time
 from analysis.tables.summary import DelayBudget
-from record.host_speed import CostScale, HostSpeed
+from record.host_speed import HostSpeed
 from record.time_units import MILLISECOND
 
 _NEAR = 0.001
@@ -31,11 +31,10 @@ def costs_at_rest(evidence: Evidence, rows: BudgetRows, budget: DelayBudget) -> 
         speed = evidence.host_speeds.get(host)
         if speed is not None:
             yield from _timed_late(evidence, host, speed)
-        work, factors[host] = (1.0, 1.0) if speed is None else _ratios(speed)
-        stated = _stated(budget, host)
-        for name, used, measured in (("work", stated.work, work), ("platform", stated.platform, factors[host])):
-            if abs(used - measured) > _NEAR * measured:
-                yield f"{name} is {used:.3f} of the calibration's, by the loops of {_named(host)} it is {measured:.3f}"
+        measured = 1.0 if speed is None else speed.here.interpreter / speed.calibrated.interpreter
+        used, factors[host] = _stated(budget, host), measured
+        if abs(used - measured) > _NEAR * measured:
+            yield f"costs are {used:.3f} of the calibration's, by the loop of {_named(host)} they are {measured:.3f}"
     yield from _platform(evidence, rows, budget, factors)
 
 
@@ -43,25 +42,18 @@ def _named(host: str) -> str:
     return host or "this host"
 
 
-def _stated(budget: DelayBudget, host: str) -> CostScale:
-    """The factors that the budget states for a host."""
+def _stated(budget: DelayBudget, host: str) -> float:
+    """The factor that the budget states for a host."""
     if not host:
-        return CostScale() if budget.costs is UNSET else budget.costs
-    return CostScale() if budget.costs_on is UNSET else budget.costs_on.get(host, CostScale())
+        return 1.0 if budget.cost_factor is UNSET else budget.cost_factor
+    return 1.0 if budget.cost_factors is UNSET else budget.cost_factors.get(host, 1.0)
 
 
 def _timed_late(evidence: Evidence, host: str, speed: HostSpeed) -> Iterator[str]:
     timed = scenario_time(speed.timed, evidence.variant.time_dilation)
     begin = min((phase.start for phase in evidence.variant.phases), default=timed)
     if timed > begin:
-        yield f"the loops of {_named(host)} were timed {(timed - begin) / 1e9:.1f} s after the variant began"
-
-
-def _ratios(speed: HostSpeed) -> tuple[float, float]:
-    """The factors of work and platform, by the times of loops on both hosts."""
-    here, there = speed.here, speed.calibrated
-    calls = here.system_calls * here.loopback / (there.system_calls * there.loopback)
-    return here.interpreter / there.interpreter, calls**0.5
+        yield f"the loop of {_named(host)} was timed {(timed - begin) / 1e9:.1f} s after the variant began"
 
 
 def _platform(evidence: Evidence, rows: BudgetRows, budget: DelayBudget, factors: Mapping[str, float]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.request import service_time_of
 from analysis.budget.variant import AtRest, BudgetedVariant, Latency
-from record.host_speed import CostScale, HostSpeed
+from record.host_speed import HostSpeed
 from record.manifest import ChargedCosts, Manifest, VariantRecord
 from record.service_time import ServiceTime
 
@@ -42,21 +42,21 @@ def _rest(charged: ChargedCosts | UnsetType, speed: HostSpeed | UnsetType, varia
     """The costs of a variant on a host of some speed."""
     if charged is UNSET:
         return AtRest()
-    return at_rest(charged, UNSET if speed is UNSET else speed.scale, variant.time_dilation)
+    return at_rest(charged, UNSET if speed is UNSET else speed.factor, variant.time_dilation)
 
 
-def at_rest(charged: ChargedCosts, scale: CostScale | UnsetType, dilation: float) -> AtRest:
+def at_rest(charged: ChargedCosts, factor: float | UnsetType, dilation: float) -> AtRest:
     """The costs of a calibration on the run's host, in the scenario's time."""
-    factors = CostScale() if scale is UNSET else scale
+    scale = (1.0 if factor is UNSET else factor) / dilation
     submit, link, notify = (
-        Latency(tuple(round(time * factors.platform / dilation) for time in times))
+        Latency(tuple(round(time * scale) for time in times))
         for times in (charged.submit, charged.link, charged.notify)
     )
     return AtRest(
         submit=submit,
         link=link,
         notify=notify,
-        frame=round(charged.frame * factors.work / dilation),
-        work={kind: round(time * factors.work / dilation) for kind, time in charged.work.items()},
-        scale=scale,
+        frame=round(charged.frame * scale),
+        work={kind: round(time * scale) for kind, time in charged.work.items()},
+        factor=factor,
     )

@@ -13,7 +13,6 @@ from analysis.budget.variant import BudgetedVariant
 from analysis.tables.budget import Budget, BudgetAtNode, BudgetOverTime, DelayParts
 from analysis.tables.histogram import lower_ms
 from analysis.tables.summary import DelayBudget
-from record.host_speed import CostScale
 from record.time_units import MILLISECOND
 
 
@@ -88,13 +87,13 @@ class BudgetTables:
             contention_at=_most(nodes, [node.contention_ms or 0.0 for node in nodes]),
             unexplained_at=_most(nodes, [node.unexplained_absolute_ms for node in nodes]),
             stolen_at_most_ms=self._stolen(sums),
-            costs=self.variants[variant].rest.scale,
-            costs_on=self._costs_on(variant),
+            cost_factor=self.variants[variant].rest.factor,
+            cost_factors=self._cost_factors(variant),
         )
 
-    def _costs_on(self, variant: int) -> dict[str, CostScale] | UnsetType:
-        scales = {host: rest.scale for host, rest in self.variants[variant].rest_on.items()}
-        return {host: scale for host, scale in scales.items() if scale is not UNSET} or UNSET
+    def _cost_factors(self, variant: int) -> dict[str, float] | UnsetType:
+        factors = {host: rest.factor for host, rest in self.variants[variant].rest_on.items()}
+        return {host: factor for host, factor in factors.items() if factor is not UNSET} or UNSET
 
     def _of(self, grouping: Grouping) -> Iterator[Sums]:
         return (sums for sums in self.tally.sums if sums.grouping is grouping)

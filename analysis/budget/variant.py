@@ -12,7 +12,6 @@ from msgspec import UNSET, UnsetType
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.table import Numbers
 from broker_service.messages import Kind
-from record.host_speed import CostScale
 from record.service_time import Distribution, ServiceTime
 from record.time_units import SECOND
 
@@ -68,8 +67,8 @@ class AtRest:
     """Work for a frame, nanoseconds."""
     work: Mapping[str, int] = field(default_factory=dict)
     """Work for a message of each kind."""
-    scale: CostScale | UnsetType = UNSET
-    """The factors that made these costs of the calibration's; not set where they hold as they are."""
+    factor: float | UnsetType = UNSET
+    """The factor that made these costs of the calibration's; not set where they hold as they are."""
 
     @property
     def handling(self) -> int:

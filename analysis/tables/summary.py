@@ -23,7 +23,7 @@ from record.errors import RunDirectoryError
 from record.fidelity import Check, FidelityVerdict
 from record.figures import Figure, FigureVerdict
 from record.files import SUMMARY, read_file, write_json
-from record.host_speed import CostScale
+from record.host_speed import factor_in_words
 
 CORRECT = "correct"
 UNJUDGED = "unjudged"
@@ -239,11 +239,11 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
     stolen_at_most_ms: float | msgspec.UnsetType = msgspec.UNSET
     """The most of the mean contention and unexplained that the hypervisor can have taken, by stealing processors; the
     least is nothing, because steal is known of the host alone. Not set where it was not sampled."""
-    costs: CostScale | msgspec.UnsetType = msgspec.UNSET
-    """The factors of the calibration's costs in work and platform, by the speed of the run's host. Not set where that
+    cost_factor: float | msgspec.UnsetType = msgspec.UNSET
+    """The factor of the calibration's costs in work and platform, by the speed of the run's host. Not set where that
     is not known, in simulated runs, and where several hosts shared the run."""
-    costs_on: dict[str, CostScale] | msgspec.UnsetType = msgspec.UNSET
-    """These factors for each of several hosts whose speed is known, by its name; not set without any."""
+    cost_factors: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+    """This factor for each of several hosts whose speed is known, by its name; not set without any."""
 
     def in_words(self, of: int) -> str:
         """The parts as a line, given the number of all first notifications."""
@@ -256,10 +256,10 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
         return f"delay {self.parts.in_words()}{steal}{most}{known}{costs}"
 
     def costs_in_words(self) -> str:
-        """The factors of costs, by host where there are several; empty where no speed is known."""
-        if self.costs_on is not msgspec.UNSET:
-            return ", ".join(f"on {host} {scale.in_words()}" for host, scale in self.costs_on.items())
-        return "" if self.costs is msgspec.UNSET else self.costs.in_words()
+        """The factor of costs, of each host where there are several; empty where no speed is known."""
+        if self.cost_factors is not msgspec.UNSET:
+            return ", ".join(f"on {host} {factor_in_words(factor)}" for host, factor in self.cost_factors.items())
+        return "" if self.cost_factor is msgspec.UNSET else factor_in_words(self.cost_factor)
 
 
 class KindMessages(msgspec.Struct, frozen=True, kw_only=True):

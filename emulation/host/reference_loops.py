@@ -4,8 +4,8 @@
 
 prints the times of this machine. Times are of the processor alone, and the quickest of many short rounds counts,
 because whatever else runs can only slow a round down: a busy host does not look slow. Rounds are on one processor after
-the other, because a processor of a virtual machine is half as fast for seconds while another machine has the other half
-of its core, and the scheduler leaves a busy thread where it is.
+the other, because the scheduler leaves a busy thread where it is, and go on for a second or two, because all processors
+of a virtual machine may be half as fast for so long while other machines have the other halves of their cores.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from enum import StrEnum
+from functools import cache
 from itertools import cycle, islice
 from time import thread_time_ns
 from typing import TypeVar
@@ -23,8 +24,8 @@ import numpy as np
 
 from record.host_speed import LoopTimes
 
-ROUNDS = 60
-"""Repetitions of a loop; all loops of a host take a quarter of a second together."""
+ROUNDS = 600
+"""Repetitions of a loop, which take one to two seconds."""
 _STAY = 5
 """Repetitions on one processor before the next has its turn."""
 _MESSAGE = bytes(200)
@@ -150,13 +151,13 @@ def _timed(loop: Loop) -> int:
     return thread_time_ns() - begin
 
 
+@cache
 def loop_times() -> LoopTimes:
-    """The times of this host's loops, by which costs that were measured on another host are scaled."""
-    return LoopTimes(
-        interpreter=time_of(Reference.INTERPRETER),
-        system_calls=time_of(Reference.SYSCALLS),
-        loopback=time_of(Reference.LOOPBACK),
-    )
+    """The time of this host's loop, by which costs that were measured on another host are scaled.
+
+    A process times it once, because the speed that a host has at its best stays as it is.
+    """
+    return LoopTimes(interpreter=time_of(Reference.INTERPRETER))
 
 
 if __name__ == "__main__":

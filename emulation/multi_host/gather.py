@@ -106,7 +106,7 @@ def _host(paths: RunPaths, name: str, own: Path, record: Manifest) -> HostRecord
 
 
 def _by_the_runs_clock(speed: HostSpeed | UnsetType, host: HostRecord) -> HostSpeed | UnsetType:
-    """The speed of a host, with the time by the run's clock at which its loops had been timed."""
+    """The speed of a host, with the time by the run's clock at which its loop had been timed."""
     if speed is UNSET or not host.offsets:
         return speed
     return msgspec.structs.replace(speed, timed=speed.timed + host.offsets[0].offset)

@@ -19,7 +19,7 @@ import msgspec
 from broker_service.messages import KIND_WORDS
 from record.errors import BadInputError
 from record.files import replace_file
-from record.host_speed import CostScale, LoopTimes, mean_of, scale_between
+from record.host_speed import LoopTimes, factor_between, mean_of
 from record.manifest import ChargedCosts
 
 DEFAULT_FILE = "default-calibration.json"
@@ -94,7 +94,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     load_average: float
     """Load average of the whole host in the last minute before the measurement."""
     loops: str = "timed"
-    """The way in which the times of the reference loops are known."""
+    """The way in which the time of the reference loop is known."""
 
     def in_words(self) -> str:
         return f"measured {self.created} on {self.cpus} x {self.processor}, {self.system}: {self.method}"
@@ -127,14 +127,14 @@ class HostCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The part of `waking` that latencies no longer hold, once they were made shorter for a faster host; 0 as
     measured."""
 
-    def on(self, scale: CostScale) -> HostCosts:
+    def on(self, factor: float) -> HostCosts:
         """These costs on a host of another speed.
 
-        Processor time has the factor of work. Waiting stays as it is, because neither the kernel's choice of a
-        processor nor the hypervisor that wakes it up is any faster where loops are.
+        Processor time has the factor. Waiting stays as it is, because neither the kernel's choice of a processor nor
+        the hypervisor that wakes it up is any faster where a loop is.
         """
-        held = (self.waking - self.waking_beyond) * scale.platform
-        times = {name: round(getattr(self, name) * scale.work) for name in self.__struct_fields__}
+        held = (self.waking - self.waking_beyond) * factor
+        times = {name: round(getattr(self, name) * factor) for name in self.__struct_fields__}
         return HostCosts(**(times | {"waking": self.waking, "waking_beyond": max(0, round(self.waking - held))}))
 
 
@@ -173,23 +173,23 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return "stated by hand, not measured" if self.origin is None else self.origin.in_words()
 
     def on(self, here: LoopTimes) -> Calibration:
-        """The costs on a host whose reference loops take these times."""
+        """The costs on a host whose reference loop takes this time."""
         if self.loops is None:
             return self
-        scale = scale_between(self.loops, here)
+        factor = factor_between(self.loops, here)
         return Calibration(
-            submit=self.submit.times(scale.platform),
-            link=self.link.times(scale.platform),
-            notify=self.notify.times(scale.platform),
-            frame=round(self.frame * scale.work),
-            work={kind: round(time * scale.work) for kind, time in self.work.items()},
-            host=self.host.on(scale),
+            submit=self.submit.times(factor),
+            link=self.link.times(factor),
+            notify=self.notify.times(factor),
+            frame=round(self.frame * factor),
+            work={kind: round(time * factor) for kind, time in self.work.items()},
+            host=self.host.on(factor),
             loops=here,
             origin=self.origin,
         )
 
     def on_hosts(self, speeds: Sequence[LoopTimes]) -> Calibration:
-        """The mean costs on hosts whose reference loops take these times; the costs as they are where none is known."""
+        """The mean costs on hosts whose reference loop takes these times; the costs as they are where none is known."""
         return self.on(mean_of(speeds)) if speeds else self
 
     @classmethod

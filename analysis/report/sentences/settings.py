@@ -7,6 +7,7 @@ from msgspec import UNSET
 
 from analysis.report.data import ReportData
 from analysis.report.sentences.dilation import missing_in_words
+from record.host_speed import factor_in_words
 from topology.model import MeshLinks, Overlay, range_of_rates
 
 
@@ -60,12 +61,12 @@ def _pace(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _calibration(data: ReportData) -> list[tuple[str, str]]:
-    """Rows of the calibration's origin and of its scale on each host; empty of runs that do not state them."""
+    """Rows of the calibration's origin and of its factor on each host; empty of runs that do not state them."""
     origin = data.run.calibration_origin
     rows = [("Calibration", origin)] if origin else []
     for host, speed in data.run.speeds.items():
         costs = f"Its costs on {host}" if host else "Its costs"
-        rows.append((costs, f"work and platform {speed.scale.in_words()}, by loops timed before the run"))
+        rows.append((costs, f"work and platform {factor_in_words(speed.factor)}, by a loop timed before the run"))
     return rows
 
 

@@ -120,7 +120,7 @@ def test_each_host_hands_in_its_own_file_of_processors(paths: RunPaths, tmp_path
 
 
 def test_each_host_hands_in_its_own_speed_by_the_runs_clock(paths: RunPaths, tmp_path: Path) -> None:
-    loops = LoopTimes(interpreter=1, system_calls=1, loopback=1)
+    loops = LoopTimes(interpreter=1)
     here = {name: msgspec.structs.replace(loops, interpreter=time) for name, time in (("h1", 2), ("h2", 3))}
     for number, (name, own) in enumerate(here.items()):
         speed = HostSpeed(here=own, calibrated=loops, timed=5_000_000_000)
@@ -129,7 +129,7 @@ def test_each_host_hands_in_its_own_speed_by_the_runs_clock(paths: RunPaths, tmp
     gather(paths, MEMBERS, manifest.Manifest(run_id="run"))
     joined = manifest.read(paths.directory)
     assert joined.host_speed is msgspec.UNSET
-    assert {name: (speed.scale.work, speed.timed) for name, speed in joined.speeds.items()} == {
+    assert {name: (speed.factor, speed.timed) for name, speed in joined.speeds.items()} == {
         "h1": (2.0, 5_000_000_000),
         "h2": (3.0, 7_500_000_000),
     }

@@ -63,7 +63,7 @@ def facts(container: str = "", netem: str = "") -> Facts:
         address="",
         ways=[],
         room=Host(2, 8 << 30),
-        loops=LoopTimes(interpreter=1, system_calls=1, loopback=1),
+        loops=LoopTimes(interpreter=1),
     )
 
 

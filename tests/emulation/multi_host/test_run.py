@@ -43,7 +43,7 @@ timeline: {join: 1s, run: 1s, drain: 100s, withdraw: 10s}
 """
 FACTS = Facts(
     links={"userspace": ""}, container="no Docker", vxlan="", address="", ways=[], room=Host(2, 8 << 30),
-    loops=LoopTimes(interpreter=1, system_calls=1, loopback=1),
+    loops=LoopTimes(interpreter=1),
 )  # fmt: skip
 DEFECT = "broker defect: B2 (protocol tid) failed"
 

@@ -26,7 +26,7 @@ from analysis.pipeline import summarise
 from analysis.tables.summary import DelayWithoutContention
 from emulation.simulation.links import Direction
 from record.files import LOGS, MANIFEST, PROCESSORS, processors_of
-from record.host_speed import CostScale, HostSpeed, LoopTimes
+from record.host_speed import HostSpeed, LoopTimes
 from record.log import Event
 from record.processors import ProcessorBlock, QuotaBlock
 from record.time_units import MILLISECOND, SECOND
@@ -100,7 +100,7 @@ def _work(run: Path, broker: str, factor: float) -> Iterator[Times]:
         yield begin, end, 0, round(factor * (after - before))
 
 
-_LOOPS = LoopTimes(interpreter=1_000_000, system_calls=1_000_000, loopback=1_000_000)
+_LOOPS = LoopTimes(interpreter=1_000_000)
 
 
 def _as_on_a_host(run: Path, timed: int = 0) -> None:
@@ -236,22 +236,22 @@ def _replay_forgets_contention() -> None:
     around(summarise, "_measured_delay", measured)
 
 
-def _scale_fitted_to_the_run() -> None:
+def _factor_fitted_to_the_run() -> None:
     """Costs are those of a host so slow that they explain what messages took."""
     _held_up()
     around(
         request,
         "at_rest",
-        lambda original, charged, scale, dilation: original(charged, CostScale(platform=4.0), dilation),
+        lambda original, charged, factor, dilation: original(charged, 4.0, dilation),
     )
 
 
 def _costs_fitted_to_the_run() -> None:
-    """Costs are those of such a host, and the budget states another scale."""
+    """Costs are those of such a host, and the budget states another factor."""
     _held_up()
 
-    def at_rest(original, charged, scale, dilation):
-        return dataclasses.replace(original(charged, CostScale(platform=4.0), dilation), scale=scale)
+    def at_rest(original, charged, factor, dilation):
+        return dataclasses.replace(original(charged, 4.0, dilation), factor=factor)
 
     around(request, "at_rest", at_rest)
 
@@ -285,7 +285,7 @@ def _one_hosts_speed_for_all_in_silence() -> None:
     def budgeted(original, manifest, number, asked):
         found = original(manifest, number, asked)
         first, second = found.rest_on["h1"], found.rest_on["h2"]
-        return dataclasses.replace(found, rest_on={"h1": first, "h2": dataclasses.replace(first, scale=second.scale)})
+        return dataclasses.replace(found, rest_on={"h1": first, "h2": dataclasses.replace(first, factor=second.factor)})
 
     around(request, "budgeted", budgeted)
 
@@ -340,17 +340,17 @@ BUDGET.add("a planned quota is left out", _RUN, _quota_forgotten, _AT_B4, _quota
 BUDGET.add(
     "a replay forgets contention", _RUN, _replay_forgets_contention, r"ms quicker than the run", _waits_on_a_host
 )
-BUDGET.add("the host's speed is fitted", _RUN, _scale_fitted_to_the_run, r"platform is 4\.000 of", _sampled_on_a_host)
+BUDGET.add("the host's speed is fitted", _RUN, _factor_fitted_to_the_run, r"costs are 4\.000 of", _sampled_on_a_host)
 BUDGET.add("costs are fitted in silence", _RUN, _costs_fitted_to_the_run, r"platform is .* at most", _sampled_on_a_host)
 BUDGET.add(
-    "one host's speed is all hosts'", _RUN, _one_hosts_speed_for_all, r"by the loops of h2 it is 0\.333",
+    "one host's speed is all hosts'", _RUN, _one_hosts_speed_for_all, r"by the loop of h2 they are 0\.333",
     _sampled_on_two_hosts,
 )  # fmt: skip
 BUDGET.add(
     "one host's speed is all hosts', in silence", _RUN, _one_hosts_speed_for_all_in_silence,
     r"platform is .* at most", _sampled_on_two_hosts,
 )  # fmt: skip
-BUDGET.add("loops are timed late", _RUN, lambda: None, r"loops of this host were timed", _sampled_on_a_host_timed_late)
+BUDGET.add("loops are timed late", _RUN, lambda: None, r"loop of this host was timed", _sampled_on_a_host_timed_late)
 BUDGET.add("waits are left out", _RUN, _held_up_for_long, r"nothing explains [1-9].* B4", _sampled_on_a_host)
 HONEST.add("a broker's quota holds it back", _RUN, _held_up_for_long, "", _quota_on_a_host)
 HONEST.add("a run on a host that nobody else uses", _RUN, lambda: None, "", _sampled_on_a_host)
