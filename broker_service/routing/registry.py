@@ -60,10 +60,10 @@ def _channelization() -> Protocol:
 def _semi_probabilistic() -> Protocol:
     from broker_service.routing.semi_probabilistic import (  # noqa: PLC0415 - see the module
         SemiProbabilisticOptions,
-        SemiProbabilisticRouter,
+        semi_probabilistic_router,
     )
 
-    return Protocol(SemiProbabilisticRouter, SemiProbabilisticOptions)
+    return Protocol(semi_probabilistic_router, SemiProbabilisticOptions)
 
 
 def _gryphon() -> Protocol:

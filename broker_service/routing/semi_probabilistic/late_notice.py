@@ -19,7 +19,7 @@ from enum import Enum
 from typing import Final
 
 from broker_service.messages import BrokerId, Message
-from broker_service.routing.interface import Action, LinkStatus, Send, SetTimer, TimerKey
+from broker_service.routing.interface import Action, LinkStatus, Recall, Send, SetTimer, TimerKey
 
 NEIGHBOUR_LEFT: Final = "the neighbour has left, which is not noticed yet"
 """Reason in the log for which messages to a neighbour end here."""
@@ -93,13 +93,13 @@ class LateNotice(Container[BrokerId]):
         return neighbour, change is _Change.CAME
 
     def reaching(self, actions: Iterable[Action]) -> list[Action]:
-        """These actions without the messages to neighbours that have left (rule 4)."""
+        """These actions without those about neighbours that have left: a message to one is dropped (rule 4)."""
         kept: list[Action] = []
         for action in actions:
-            if isinstance(action, Send) and action.neighbour not in self._links:
-                self._report_dropped(action.message, NEIGHBOUR_LEFT)
-            else:
+            if not isinstance(action, Send | Recall) or action.neighbour in self._links:
                 kept.append(action)
+            elif isinstance(action, Send):
+                self._report_dropped(action.message, NEIGHBOUR_LEFT)
         return kept
 
     def _is_now(self, neighbour: BrokerId) -> bool:

@@ -22,14 +22,13 @@ The paper does not treat links that fail and come back. Such a link is treated a
 tables at both ends begin anew. Subscriptions that waited for it are out of date and are taken back. Events that waited
 for it are put back, because brokers recognise those that come twice.
 
-Two options leave the exact tables for what the text says, or leaves open: `naive_withdrawals` and `late_notice`.
+Two options leave the exact tables for what the text says, or leaves open: `naive_withdrawals` and `late_router`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Final
 
 from broker_service.language import Publication, Subscription
@@ -48,10 +47,8 @@ from broker_service.routing.interface import (
     Recall,
     RouterContext,
     Send,
-    TimerKey,
 )
 from broker_service.routing.semi_probabilistic.choice import choose, fanout
-from broker_service.routing.semi_probabilistic.late_notice import LateNotice
 from broker_service.routing.semi_probabilistic.messages import (
     EventHeader,
     decode_distance,
@@ -80,9 +77,6 @@ class SemiProbabilisticRouter(DispatchingRouter):
             Kind.UNSUBSCRIBE: self._receive_unsubscription,
             Kind.CONTROL: self._receive_leaf,
         }
-        after = context.options.noticed_after
-        if after:
-            receivers = {kind: partial(self._receive_and_notice, receiver) for kind, receiver in receivers.items()}
         super().__init__(receivers)
         self._context = context
         self._options = context.options
@@ -94,10 +88,7 @@ class SemiProbabilisticRouter(DispatchingRouter):
         self._patterns: Matcher[Pattern] = context.matcher()
         table = SubscriptionTable if context.options.withdrawals == "exact" else NaiveSubscriptionTable
         self._table = table(context.options.horizon, self._patterns)
-        known = self._table.neighbours
-        self._late = LateNotice(after, known, context.links, context.report_dropped) if after else None
-        """Changes of links yet to be noticed; None where brokers notice them at once."""
-        self._linked: Container[BrokerId] = known if self._late is None else self._late
+        self._linked: Container[BrokerId] = self._table.neighbours
         """Neighbours whose messages count, because their links are up."""
         self._publisher = f"{context.broker}.{context.incarnation}"
         self._published = 0
@@ -114,10 +105,10 @@ class SemiProbabilisticRouter(DispatchingRouter):
 
     def subscribe(self, client: ClientId, id: str, subscription: Subscription) -> Actions:
         body = encode_predicates(subscription.predicates)
-        return _sends(self._late, self._table.subscribe(client, id, body, subscription))
+        return _sends(self._table.subscribe(client, id, body, subscription))
 
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
-        return _sends(self._late, self._table.unsubscribe(id))
+        return _sends(self._table.unsubscribe(id))
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         self._published += 1
@@ -149,7 +140,7 @@ class SemiProbabilisticRouter(DispatchingRouter):
             actions.append(Deliver(interest.clients, message))
         if not (self._limits_hops and header.spent):
             actions += self._forwarded(message, header, interest.distances, source)
-        return actions if self._late is None else self._late.reaching(actions)
+        return actions
 
     def _forwarded(
         self, message: Message, header: EventHeader, distances: Mapping[BrokerId, int], source: BrokerId | None
@@ -192,17 +183,15 @@ class SemiProbabilisticRouter(DispatchingRouter):
         known = self._table.knows(message.id)
         if known is None:
             subscription = decode_subscription(message.body)
-            return _sends(
-                self._late, self._table.learn_new(neighbour, message.id, message.body, subscription, distance)
-            )
+            return _sends(self._table.learn_new(neighbour, message.id, message.body, subscription, distance))
         if known != message.body:
             raise MalformedMessageError(f"subscription {message.id} has another content here")
-        return _sends(self._late, self._table.learn(neighbour, message.id, distance))
+        return _sends(self._table.learn(neighbour, message.id, distance))
 
     def _receive_unsubscription(self, neighbour: BrokerId, message: Message) -> Actions:
         if self._ignores(neighbour, message.id):
             return ()
-        return _sends(self._late, self._table.unlearn(neighbour, message.id))
+        return _sends(self._table.unlearn(neighbour, message.id))
 
     def _ignores(self, neighbour: BrokerId, id: str) -> bool:
         """True for subscriptions of this broker, and for messages that were held back until their link was down."""
@@ -212,35 +201,17 @@ class SemiProbabilisticRouter(DispatchingRouter):
     # Links
 
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
-        if self._late is not None and (later := self._late.came(neighbour)) is not None:
-            return later
-        former: list[Action] = []
-        if self._late is not None and neighbour in self._table.neighbours:
-            self._leaves.discard(neighbour)
-            former = [Recall(neighbour), *_sends(self._late, self._table.unlink(neighbour))]
         self._candidates.clear()
-        return [*former, *_sends(self._late, self._table.link(neighbour)), *self._leaf_changes()]
+        return [*_sends(self._table.link(neighbour)), *self._leaf_changes()]
 
     def link_down(self, neighbour: BrokerId) -> Actions:
-        if self._late is not None and (later := self._late.went(neighbour)) is not None:
-            return later
+        return [*self._parted(neighbour), *self._leaf_changes()]
+
+    def _parted(self, neighbour: BrokerId) -> list[Action]:
+        """Takes a link out of the tables, and takes back what waits for it."""
         self._candidates.clear()
         self._leaves.discard(neighbour)
-        waiting = [Recall(neighbour)] if self._late is None or neighbour in self._context.links else []
-        return [*waiting, *_sends(self._late, self._table.unlink(neighbour)), *self._leaf_changes()]
-
-    def timer(self, key: TimerKey) -> Actions:
-        if self._late is None or (notice := self._late.ran_out(key)) is None:
-            return ()
-        neighbour, came = notice
-        return self.link_up(neighbour, 0) if came else self.link_down(neighbour)
-
-    def _receive_and_notice(self, receiver: Receiver, neighbour: BrokerId, message: Message) -> Actions:
-        """Handles a message, by which its link is noticed if it was not yet."""
-        actions = receiver(neighbour, message)
-        if self._late is None or not self._late.heard(neighbour):
-            return actions
-        return [*actions, *self.link_up(neighbour, 0)]
+        return [Recall(neighbour), *_sends(self._table.unlink(neighbour))]
 
     def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
         return [Send(neighbour, message) for message in messages if message.kind is Kind.PUBLISH]
@@ -255,8 +226,7 @@ class SemiProbabilisticRouter(DispatchingRouter):
             return []
         self._is_leaf = is_leaf
         message = Message(Kind.CONTROL, self._context.broker, header=encode(is_leaf), hops=1, label="leaf")
-        sends: list[Action] = [Send(neighbour, message) for neighbour in neighbours]
-        return sends if self._late is None else self._late.reaching(sends)
+        return [Send(neighbour, message) for neighbour in neighbours]
 
     def _receive_leaf(self, neighbour: BrokerId, message: Message) -> Actions:
         if not self._options.spares_leaves:
@@ -281,11 +251,10 @@ def _onward(message: Message, header: EventHeader, onward: EventHeader, label: s
     return Message(_PUBLISH, message.id, message.body, encoded, message.hops + 1, label, message.published)
 
 
-def _sends(late: LateNotice | None, changes: Iterable[Change]) -> Sequence[Action]:
-    sends: list[Action] = [
+def _sends(changes: Iterable[Change]) -> Sequence[Action]:
+    return [
         Send(neighbour, Message(Kind.UNSUBSCRIBE, id, hops=1))
         if distance is None
         else Send(neighbour, Message(Kind.SUBSCRIBE, id, body, encode(distance), hops=distance))
         for neighbour, id, body, distance in changes
     ]
-    return sends if late is None else late.reaching(sends)

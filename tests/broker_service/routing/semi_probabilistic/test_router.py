@@ -20,7 +20,7 @@ from broker_service.routing import read_options
 from broker_service.routing.common.recognition import BYTES_EACH
 from broker_service.routing.interface import Action, Deliver, MalformedMessageError, Recall, RouterContext, Send
 from broker_service.routing.interface.matcher import Comparisons, Matcher
-from broker_service.routing.semi_probabilistic import SemiProbabilisticOptions, SemiProbabilisticRouter
+from broker_service.routing.semi_probabilistic import SemiProbabilisticOptions, semi_probabilistic_router
 from broker_service.routing.semi_probabilistic.messages import EventHeader, encode
 from broker_service.service.service_queue import no_service
 from broker_service.tracing.trace import Recorder
@@ -67,7 +67,7 @@ class Alone:
             matcher=lambda: Matcher(comparisons),
             report_dropped=lambda message, reason: ended.append((message.id, reason)),
         )
-        self.router = SemiProbabilisticRouter(context)
+        self.router = semi_probabilistic_router(context)
         for neighbour in neighbours:
             self.router.link_up(neighbour, 1)
 
