@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
+from operator import attrgetter
+from typing import Final
 
 from emulation.live_overlay.contract import UnsettledError
 from record.callbacks import do_nothing
@@ -23,15 +26,21 @@ class EventQueue:
     move: gauges, time-outs, late acknowledgements. Only work keeps an overlay from being settled, and what is
     `pending`. Background calls have a heap of their own because thousands of them wait while each message passes
     through the other one, which stays small.
+
+    Every message asks for the time and for calls several times, so `clock` and `soon` are functions of the library.
     """
 
-    __slots__ = ("_background", "_number", "_soon", "_until_look", "_work", "look", "now", "pending")
+    __slots__ = ("_background", "_number", "_soon", "_until_look", "_work", "clock", "look", "now", "pending", "soon")
 
     def __init__(self) -> None:
         self.now = 0
+        self.clock: Final[Callable[[], int]] = partial(attrgetter("now"), self)
+        """The time in nanoseconds, for users of a clock."""
         self.pending = 0
         """Work that is not a call: awaited timers of routers, and requests of clients that are held back."""
         self._soon: deque[Call] = deque()
+        self.soon: Final[Callable[[Call], None]] = self._soon.append
+        """Schedules work at the present time, after the present call and before any other."""
         self._work: list[tuple[int, int, Call]] = []
         self._background: list[tuple[int, int, Call]] = []
         self._number = 0
@@ -39,17 +48,9 @@ class EventQueue:
         """Called now and then while calls are made, however little virtual time passes. It may raise."""
         self._until_look = _CALLS_BETWEEN_LOOKS
 
-    def clock(self) -> int:
-        """The time in nanoseconds, for users of a clock."""
-        return self.now
-
     def seconds(self) -> float:
         """The time in seconds."""
         return self.now / SECOND
-
-    def soon(self, call: Call) -> None:
-        """Schedules work at the present time, after the present call and before any other."""
-        self._soon.append(call)
 
     def at(self, time: int, call: Call) -> None:
         """Schedules work at a time, which is not before `now`."""
@@ -72,11 +73,11 @@ class EventQueue:
 
     def run_until(self, time: int) -> None:
         """Makes all calls up to and at this time; `now` is this time then."""
-        soon = self._soon
+        soon, work, background = self._soon, self._work, self._background
         while True:
             while soon:
                 soon.popleft()()
-            heap = self._earlier()
+            heap = background if not work or (background and background[0] < work[0]) else work
             if not heap or heap[0][0] > time:
                 break
             self.now, _, call = heappop(heap)
@@ -94,20 +95,12 @@ class EventQueue:
         """
         end = self.now + within
         while not self.settled:
-            heap = self._earlier()
-            following = self.now if self._soon else heap[0][0] if heap else end + 1
-            if following > end:
+            following = self.now if self._soon else self._next()
+            if following is None or following > end:
                 moving = f"{self.pending} timers or held requests are left" if self.pending else "messages still move"
                 raise UnsettledError(f"the overlay does not settle: {moving} after {within / 1e9:g} seconds")
             self.run_until(following)
 
-    def _earlier(self) -> list[tuple[int, int, Call]]:
-        """The heap that holds the next call; an empty one when none is left."""
-        work, background = self._work, self._background
-        if not background:
-            return work
-        if not work:
-            return background
-        time, number, _ = work[0]
-        other_time, other_number, _ = background[0]
-        return background if other_time < time or (other_time == time and other_number < number) else work
+    def _next(self) -> int | None:
+        """The time of the next call; None when none is left."""
+        return min((heap[0][0] for heap in (self._work, self._background) if heap), default=None)
