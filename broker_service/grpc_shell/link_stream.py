@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Final
 
 from broker_service.config import Limits
 from broker_service.grpc_shell.service import Service
-from broker_service.links.backlog import LOOK_AFTER, LOOKS, adds_to_backlogs, has_backlog
+from broker_service.links.backlog import LOOK_AFTER, LOOKS, has_backlog
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, SilentNeighbourError
-from broker_service.messages import BrokerId, Message
+from broker_service.messages import BrokerId, Kind, Message
 from broker_service.transport.duplex import Duplex, seconds_until
 from broker_service.transport.precise_timer import PreciseTimer
 from broker_service.transport.stream import Stream
@@ -20,6 +21,8 @@ from broker_service.transport.wire import decode_link_frame, encode_link_frame
 
 _AT_ONCE = 64
 """Messages of a frame that are submitted together: all of a neighbour that keeps to the defaults."""
+
+_PUBLISH: Final = Kind.PUBLISH  # looked up once: a member of an enumeration takes 0.1 us in Python 3.11
 
 
 class LinkStream(Duplex):
@@ -118,8 +121,10 @@ class LinkStream(Duplex):
 
     def _handle(self, number: int, messages: Sequence[Message]) -> None:
         session = self._session
-        if adds_to_backlogs(messages) and has_backlog(self._links.values(), session.neighbour):
-            self._waits = True
+        for message in messages:
+            if message.kind is not _PUBLISH:
+                self._waits = self._waits or has_backlog(self._links.values(), session.neighbour)
+                break
         if session.handle(number, messages, time.monotonic_ns()):
             if session.frame_due:
                 self.wake()

@@ -74,6 +74,9 @@ class Service:
         queue = self._queue
         if queue.work is None and not queue.pieces:  # handled at once, without the queue
             self._at_once += len(messages)
+            if len(messages) == 1 and handler not in self._turns.senders:
+                handler(messages)  # no slice is shorter
+                return
             self._turns.submit(handler, messages, size)
             if self._turns.waiting:
                 self._schedule_turn()

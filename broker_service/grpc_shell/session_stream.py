@@ -90,7 +90,7 @@ class SessionStream(Duplex):
     def _submit(self, requests: Sequence[ClientRequest]) -> None:
         """Submits requests, as many as are submitted together, and keeps the others."""
         most = max(1, _PART_BYTES // max(1, self._request_size))
-        if has_backlog(self._links, None):
+        if len(requests) > BESIDE_BACKLOGS and has_backlog(self._links, None):
             most = min(most, BESIDE_BACKLOGS)
         part, self._unsubmitted = requests[:most], requests[most:]
         self._service.submit(self._handler, part, self._request_size * len(part))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from broker_service.links.overlay_link import OverlayLink
-from broker_service.messages import BrokerId, Kind, Message
+from broker_service.messages import BrokerId, Kind
 
 MOST_WAITING: Final = 64
 """Control messages that may wait for a link, besides a window of 128 in flight, so that the link is never idle."""
@@ -27,14 +27,6 @@ LOOKS: Final = 10
 """Looks after which nobody waits any longer."""
 
 _PUBLISH: Final = Kind.PUBLISH
-
-
-def adds_to_backlogs(messages: Iterable[Message]) -> bool:
-    """True when there is a control message among these."""
-    for message in messages:  # noqa: SIM110 - a generator costs a call for each message
-        if message.kind is not _PUBLISH:
-            return True
-    return False
 
 
 def has_backlog(links: Iterable[OverlayLink], source: BrokerId | None) -> bool:

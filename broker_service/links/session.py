@@ -168,10 +168,12 @@ class LinkSession:
         if self.state is not _OPEN or isinstance(frame, Hello):
             self._greeted(frame, now)
             return ()
-        try:
-            self.link.retransmission.acknowledge(frame.acknowledged)
-        except ValueError as error:
-            raise LinkViolationError(str(error)) from None
+        retransmission = self.link.retransmission
+        if frame.acknowledged != retransmission.acknowledged:
+            try:
+                retransmission.acknowledge(frame.acknowledged)
+            except ValueError as error:
+                raise LinkViolationError(str(error)) from None
         if frame.probe is not None:
             self._round_trip.measure(frame.probe, now)
         messages = frame.messages
