@@ -153,8 +153,10 @@ class ActionExecutor:
 
     def _timer_ran_out(self, key: TimerKey) -> None:
         """A timer that the router set has run out."""
-        with self._defects.handling("the timer {!r}", key):
+        try:
             self.perform(self.router.timer(key))
+        except Exception as error:
+            raise self._defects.report(error, f"the timer {key!r}") from error
 
     def _announce_start(self, action: AnnounceStart) -> None:
         owner, id = action.client, action.id
@@ -167,7 +169,7 @@ class ActionExecutor:
         name = None if client is None else client.names.get(id)
         if client is not None and name is not None:
             client.subscriptions[name].started = True
-            self._notify_of_start(client, name)
+            self.notify_of_start(client, name)
 
     def _announce_loss(self, action: AnnounceLoss) -> None:
         owners = dict.fromkeys(map(self.composites.owner_of, action.clients))
@@ -181,12 +183,8 @@ class ActionExecutor:
             )
             self.send(client.session, event)
 
-    def repeat_announcement(self, client: Client, name: str) -> None:
-        """Notifies a client of a start again, because it has repeated a subscription that has started already."""
-        if client.subscriptions[name].started:
-            self._notify_of_start(client, name)
-
-    def _notify_of_start(self, client: Client, name: str) -> None:
+    def notify_of_start(self, client: Client, name: str) -> None:
+        """Notifies a client that its subscription has started."""
         self.send(client.session, ClientEvent(_STARTED, (client.id,), id=name))
 
     def _pass_on(self, detections: Iterable[ClientEvent | UnitDetection]) -> None:

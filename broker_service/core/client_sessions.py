@@ -177,8 +177,8 @@ class ClientSessions:
         session = client.session
         self._by_operation[operation](client, request)
         self._confirm(session, request)
-        if operation in SUBSCRIBING:
-            self._actions.repeat_announcement(client, request.id)
+        if operation in SUBSCRIBING and client.subscriptions[request.id].started:  # a repeated one
+            self._actions.notify_of_start(client, request.id)
 
     def _attach(self, session: Session, request: ClientRequest) -> None:
         """A client that was attached to another session has moved here and starts without declarations."""

@@ -44,7 +44,7 @@ class DefectReports:
 
 class Handling:
     """The context that `DefectReports.handling` returns. The occasion is put into words only when something is raised,
-    because brokers enter such a context at every timer and every stream."""
+    because brokers enter such a context at every stream."""
 
     __slots__ = ("_about", "_occasion", "_reports")
 

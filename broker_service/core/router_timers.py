@@ -36,7 +36,8 @@ class RouterTimers:
 
     def set(self, timer: SetTimer) -> None:
         """Starts a timer, in place of a running one of the same key."""
-        self.cancel(timer.key)
+        if timer.key in self._running:
+            self.cancel(timer.key)
         if timer.awaited:
             self._awaited.add(timer.key)
         self._running[timer.key] = self._schedule(timer, partial(self._fire, timer.key))

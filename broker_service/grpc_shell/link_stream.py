@@ -42,6 +42,7 @@ class LinkStream(Duplex):
         super().__init__(stream, service.due_writes)
         self._links = links
         self._session = session
+        self._pace = None  # the session has a pace of its own
         self._number = number
         self._service = service
         self._largest = limits.message_bytes
@@ -101,15 +102,12 @@ class LinkStream(Duplex):
         frames: list[bytes] = []
         for frame in self._session.next_frames(time.monotonic_ns()):
             frames += encode_link_frame(frame, self._largest)
+        self._write_at = self._session.write_at
         if self._session.sent_at is not None:
             if self._sent is None:
                 self._sent = PreciseTimer(self.wake)
             self._sent.set(self._session.sent_at)
         return frames
-
-    def charge(self) -> int:
-        """Returns the time from which the next write is allowed, because the session charges its own pace."""
-        return self._session.write_at
 
     def end(self) -> None:
         """The stream has ended."""

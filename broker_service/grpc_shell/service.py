@@ -50,7 +50,7 @@ class Service:
     def holds(self, handler: Handler) -> bool:
         """True when a sender that nothing else bounds should wait: its messages wait for their turn, or the queue is
         full."""
-        return handler in self._turns.senders or self._queue.full
+        return handler in self._turns.senders or bool(self._queue.pieces and self._queue.full)
 
     def waits(self, handler: Handler) -> bool:
         """True when messages of this sender wait for its turn."""

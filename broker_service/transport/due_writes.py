@@ -21,28 +21,28 @@ class DueWrites:
     def __init__(self) -> None:
         self.before: Callable[[], None] = do_nothing
         """Called before each write of a stream. Whatever it raises ends that stream, which then writes nothing."""
-        self._writes: list[Callable[[], None]] = []
-        self._callbacks = 0
+        self.waiting: list[Callable[[], None]] = []
+        self.callbacks = 0
         """Surrounded callbacks that run now, one within the other."""
 
     def add(self, write: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
         """Has a write made once, outside of callbacks by the event loop, which need not run yet. It must not raise."""
-        writes = self._writes
-        if not writes and not self._callbacks:
-            loop.call_soon(self._make)
-        writes.append(write)
+        waiting = self.waiting
+        if not waiting and not self.callbacks:
+            loop.call_soon(self.make)
+        waiting.append(write)
 
     def __enter__(self) -> None:
-        self._callbacks += 1
+        self.callbacks += 1
 
     def __exit__(self, *_: object) -> None:
-        self._callbacks -= 1
-        if self._writes and not self._callbacks:
-            self._make()
+        self.callbacks -= 1
+        if self.waiting and not self.callbacks:
+            self.make()
 
-    def _make(self) -> None:
+    def make(self) -> None:
         """Makes the writes that are due, and those that become due meanwhile."""
-        writes = self._writes
-        for write in writes:
+        waiting = self.waiting
+        for write in waiting:
             write()
-        writes.clear()
+        waiting.clear()

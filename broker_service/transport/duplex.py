@@ -57,7 +57,8 @@ class Duplex:
         """True while the stream runs and has room."""
         self._unwritten: Sequence[bytes] = ()
         """Frames that the stream had no room for."""
-        self._pace = Pace(time.monotonic_ns())
+        self._pace: Pace | None = Pace(time.monotonic_ns())
+        """Pace of writes; None where the subclass sets `_write_at` itself."""
         self._write_at = 0
         """Time, in nanoseconds of the monotonic clock, from which the next write is allowed."""
         self._pausing: asyncio.TimerHandle | None = None
@@ -79,10 +80,6 @@ class Duplex:
 
     async def ready(self) -> None:
         """Returns once a further frame may be read."""
-
-    def charge(self) -> int:
-        """Charges the pace for a write. Returns the time from which the next one is allowed."""
-        return self._pace.take(time.monotonic_ns())
 
     @property
     def idle(self) -> bool:
@@ -143,9 +140,10 @@ class Duplex:
         """
         if self._next_turn is not None:
             return
-        stream, handled, begin = self._stream, 0, 0
+        stream, due, handled, begin = self._stream, self._due_writes, 0, 0
         try:
-            with self._due_writes:
+            due.callbacks += 1  # as `with due` does, whose two calls would be made for each frame
+            try:
                 while stream.waiting and self._holding is None and not self._end.done():
                     if handled == 1:
                         begin = time.monotonic_ns()
@@ -156,6 +154,10 @@ class Duplex:
                     elif handled >= _FRAMES_A_TURN or (begin and time.monotonic_ns() - begin >= SLICE_TIME):
                         self._next_turn = self._loop.call_soon(self._take_turn)
                         break
+            finally:
+                due.callbacks -= 1
+                if due.waiting and not due.callbacks:
+                    due.make()
         except Exception as error:
             self._finish(error)
             return
@@ -209,7 +211,8 @@ class Duplex:
             if not send(frame):
                 self._writable, self._unwritten = False, frames[number:]
                 return
-        self._write_at = self.charge()
+        if self._pace is not None:
+            self._write_at = self._pace.take(time.monotonic_ns())
 
     def _write_rest(self) -> None:
         """Writes the frames that the stream had no room for."""

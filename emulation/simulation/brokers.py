@@ -90,7 +90,7 @@ class SimulatedBroker:
             config,
             events.clock,
             trace,
-            self._schedule,
+            partial(SimulatedTimer, self),
             stored=stored,
             stopwatch=stopwatch,
             decode=decode,
@@ -205,9 +205,6 @@ class SimulatedBroker:
         demand = do_nothing if self._mesh is None else partial(self._mesh.connect, self.config.id, link.neighbour)
         self.ends[link.neighbour] = LinkEnd(self, self.core, link, self.config, self.events, demand=demand)
 
-    def _schedule(self, timer: SetTimer, call: Callable[[], None]) -> SimulatedTimer:
-        return SimulatedTimer(self, timer, call)
-
     def _gauge(self) -> None:
         if not self.hold(self._gauge) and self.alive:
             self._gauges.take()
@@ -239,5 +236,6 @@ class SimulatedTimer:
         if held is not None:
             held.append(self._fire)
             return
-        self.cancel()
+        self._call = None
+        self._broker.events.pending -= self._awaited
         call()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Final, Generic, Protocol, TypeVar
 
 from broker_service.messages import BrokerId
 
@@ -32,7 +32,9 @@ class RoutingTable(Generic[AnyRow]):
     """Rows by identifier."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, AnyRow] = {}
+        self._rows: Final[dict[str, AnyRow]] = {}
+        self.get: Final[Callable[[str], AnyRow | None]] = self._rows.get
+        """Returns the row of an identifier; None when there is none."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -42,9 +44,6 @@ class RoutingTable(Generic[AnyRow]):
 
     def __iter__(self) -> Iterator[AnyRow]:
         return iter(self._rows.values())
-
-    def get(self, id: str) -> AnyRow | None:
-        return self._rows.get(id)
 
     def add(self, row: AnyRow) -> None:
         """Adds a row, in place of one with its identifier."""

@@ -77,7 +77,7 @@ class Matcher(Generic[Key]):
         """The number of matches that is logged for the keys that were found."""
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._index or self._is_in_shared(key)
+        return key in self._index or (self.shared is not None and self._is_in_shared(key))
 
     def __len__(self) -> int:
         shared = 0 if self.shared is None else len(self.shared)

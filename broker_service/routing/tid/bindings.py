@@ -67,11 +67,12 @@ class Bindings:
 
     def index(self, entry: SubscriptionRow) -> None:
         """Keeps in the matching index exactly the subscriptions that are bound to a tree rooted here."""
-        if entry.rooted:
-            if entry not in self._matching:
-                self._matching.add(entry, entry.subscription)
-        elif entry in self._matching:
+        if entry.rooted and not entry.indexed:
+            self._matching.add(entry, entry.subscription)
+            entry.indexed = True
+        elif entry.indexed and not entry.rooted:
             self._matching.remove(entry)
+            entry.indexed = False
 
     def unbind_all(self, tid: TreeId) -> None:
         """Unbinds all subscriptions from a tree that has ended, or is lost here."""

@@ -5,7 +5,7 @@ All trees whose next hop is the same share one message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.routing.common.bounds import MOST_TREES_NAMED
@@ -65,7 +65,8 @@ class Propagation:
         ]
 
 
-def _parts(tids: list[TreeId]) -> Iterator[tuple[TreeId, ...]]:
+def _parts(tids: list[TreeId]) -> Sequence[tuple[TreeId, ...]]:
     """Trees in groups that fit into a header."""
-    for begin in range(0, len(tids), MOST_TREES_NAMED):
-        yield tuple(tids[begin : begin + MOST_TREES_NAMED])
+    if len(tids) <= MOST_TREES_NAMED:
+        return (tuple(tids),)
+    return [tuple(tids[begin : begin + MOST_TREES_NAMED]) for begin in range(0, len(tids), MOST_TREES_NAMED)]

@@ -86,13 +86,18 @@ class Publications:
             actions.append(Deliver(self._subscribers(here), message))
         if destinations:
             copies = Copies(self._forwarding, Arrival(header.tid, header.budget, neighbour))
-            common = CommonRoutes(header.tid)
+            common: CommonRoutes | None = None
             for home, groups in destinations.items():
                 known = self._subscriptions.at_home(home)
                 missed = 0
                 for group in groups:
                     entries = [known[number] for number in group if number in known]
-                    missed += not copies.add(common.to(entries), home, group)
+                    if len(entries) == 1:
+                        routes = entries[0].routes
+                    else:
+                        common = common or CommonRoutes(header.tid)
+                        routes = common.to(entries)
+                    missed += not copies.add(routes, home, group)
                 if missed:
                     self._report_dropped(message, f"no route to {missed} subscribers at {home}")
             actions += copies.sends(message)
@@ -119,8 +124,11 @@ class Publications:
             if longest[routes]:
                 groups.setdefault((entry.home_name, entry.client), []).append(entry)
         copies = Copies(self._forwarding, Arrival(tid, max(longest.values()), None))
-        common = CommonRoutes(tid)
+        common: CommonRoutes | None = None
         for (home, _client), entries in groups.items():
-            routes = common.to(entries) if len(entries) > 1 else entries[0].routes
+            routes = entries[0].routes
+            if len(entries) > 1:
+                common = common or CommonRoutes(tid)
+                routes = common.to(entries)
             copies.add(routes, home, tuple(map(_number_of, entries)))
         return copies.sends(message)

@@ -260,7 +260,7 @@ class TidRouter(DispatchingRouter):
         tids = {sys.intern(tid): self._is_void(tid) for tid in header.tids}
         known = self._subscriptions.get(message.id)
         entry = known or SubscriptionRow(message.id, message.body, home, number, header.client, False)
-        if any(self._advertisements.is_local(tid) for tid in tids):
+        if any(map(self._advertisements.is_local, tids)):
             entry.decode()  # before anything changes, because the body may be malformed
         if len(entry.tids) + len(tids) > MOST_TREES and len(entry.tids.keys() | tids.keys()) > MOST_TREES:
             raise MalformedMessageError(f"a subscription that is bound to more than {MOST_TREES} trees")
@@ -373,7 +373,7 @@ class TidRouter(DispatchingRouter):
 
     def _is_void(self, tid: TreeId) -> bool:
         """True when a tree has ended for good."""
-        return self._advertisements.is_withdrawn(tid) or self._incarnations.is_former(split_id(tid)[0])
+        return tid in self._advertisements.withdrawn or self._incarnations.is_former(split_id(tid)[0])
 
     # Messages
 

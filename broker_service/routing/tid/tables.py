@@ -59,7 +59,8 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._withdrawn: dict[TreeId, None] = {}
+        self.withdrawn: dict[TreeId, None] = {}
+        """TIDs that were withdrawn lately."""
         self._by_root: dict[BrokerId, dict[TreeId, None]] = {}
 
     def add(self, row: AdvertisementRow) -> None:
@@ -78,13 +79,10 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
 
     def withdraw(self, tid: TreeId) -> AdvertisementRow | None:
         """Removes a row, and refuses its TID from now on."""
-        self._withdrawn[tid] = None
-        if len(self._withdrawn) > self.WITHDRAWN_KEPT:
-            del self._withdrawn[next(iter(self._withdrawn))]
+        self.withdrawn[tid] = None
+        if len(self.withdrawn) > self.WITHDRAWN_KEPT:
+            del self.withdrawn[next(iter(self.withdrawn))]
         return self.remove(tid)
-
-    def is_withdrawn(self, tid: TreeId) -> bool:
-        return tid in self._withdrawn
 
     def declared(self) -> Iterator[int]:
         """Bytes of each advertisement that came from a neighbour."""
@@ -111,6 +109,8 @@ class SubscriptionRow:
     """Routes to the subscriber; empty when it is local."""
     home_name: str = field(init=False)
     """`home` in the form that identifiers have."""
+    indexed: bool = False
+    """True while the matching index of this broker has it."""
     _subscription: Subscription | None = None
 
     def __post_init__(self) -> None:
@@ -166,7 +166,7 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         return tuple(self._by_tid.get(tid, {}).values())
 
     def add(self, entry: SubscriptionRow) -> None:
-        super().add(entry)
+        self._rows[entry.id] = entry
         self._by_home.setdefault(entry.home_name, {})[entry.number] = entry
         self._homes.setdefault(entry.home.broker, {})[entry.home_name] = None
 
