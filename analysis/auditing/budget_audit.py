@@ -7,7 +7,8 @@
    delays does.
 3. Links took what they may take as asked, so that nothing else is booked as theirs, and contention is no more than
    the kernel's waits of nodes on the ways. In a simulated run, nobody waits, and clients' messages take as charged.
-4. The replay without contention is quicker than the run by what was contention, unless messages then wait elsewhere.
+4. The replay without contention is quicker than the run by what was contention, unless messages then wait elsewhere;
+   and besides by half of the backlog that contention made at brokers (`backlogs`), where that is seen.
 5. Costs at rest are those of the calibration on the host of each broker, by a reference loop (`cost_audit`).
 
 Where the budget leaves ways out, because a passage over a link is not in the log, sums can only be compared from above.
@@ -54,6 +55,7 @@ def budget_audit(evidence: Evidence) -> Iterable[Check]:
         [
             *_delays(rows, budget),
             *_replay(rows, budget),
+            *_backlog(rows, budget),
             *_bounds(rows, budget),
             *_tables(rows, budget),
             *_classes(rows, budget),
@@ -153,6 +155,21 @@ def _replay(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
         yield (
             f"the replay without contention is {quicker:.3f} ms quicker than the run, contention is "
             f"{parts.contention_ms:.3f} ms"
+        )
+
+
+def _backlog(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
+    """A replay without contention in which the backlog that contention made remains."""
+    replayed, parts = rows.delay.without_contention, budget.parts
+    if replayed is UNSET or not replayed.notifications == budget.notifications == rows.ways.notifications:
+        return
+    backlog = rows.backlog / MILLISECOND / budget.notifications
+    quicker = parts.delay_ms - replayed.mean_ms
+    contention = parts.contention_ms or 0.0
+    if backlog / 2 > max(_REPLAYED * replayed.mean_ms, quicker - contention):
+        yield (
+            f"the replay without contention is {quicker:.3f} ms quicker than the run, contention is "
+            f"{contention:.3f} ms, and made a backlog of {backlog:.3f} ms besides"
         )
 
 

@@ -35,6 +35,8 @@ class BudgetRows:
     at_nodes: Sequence[BudgetAtNode]
     ways: WaySums
     on_hosts: Sequence[WaysOnHost] = ()
+    backlog: int = 0
+    """Nanoseconds of backlog that waits for a processor made on these ways."""
     distribution: Sequence[DelayDistribution] = ()
     """The classes of the delays as they were measured."""
 

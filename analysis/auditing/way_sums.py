@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import partial
 from math import inf
 
@@ -16,10 +17,12 @@ import pyarrow as pa
 
 from analysis.auditing.hops.asked import AskedVariant, untouched
 from analysis.auditing.hops.table import Numbers
-from analysis.engines.arrays import elements_of, lengths_of, numbers_of
+from analysis.auditing.hops.turns import TURNS
+from analysis.engines.arrays import elements_of, keyed_lists, lengths_of, numbers_of
 from analysis.judging.journeys.notified_ways import ArrivalColumn, NoticeColumn, PublishingColumn
 from analysis.judging.journeys.paths import NO_ARRIVAL
 from analysis.reading.event_table import NOBODY, Truths
+from analysis.reading.publication_events import UNKNOWN
 from analysis.tables.totals import Rows, Sum, Tally
 from record.time_units import SECOND
 from topology.link_properties import JitterDistribution, LinkProperties
@@ -34,6 +37,17 @@ _TIMES_COUNTED = 4
 writing, that while sending, and all others together."""
 _BY_RELAY = 2
 """Stretches of a passage over a link that may each count a wait of a relay which touches them."""
+
+
+class PassedColumn(IntEnum):
+    """The columns of a publication's turn at a broker: at the publisher's, or on the way of a notification."""
+
+    BROKER = 0
+    TURN = 1
+    PUBLISHED = 2
+    """The time at which its client published it; `UNKNOWN` where it came over a link."""
+    NOTIFICATIONS = 3
+    """The number of notifications on whose ways the turn is."""
 
 
 class WaySums(msgspec.Struct):
@@ -80,18 +94,24 @@ class WaySumStage:
     nodes: Sequence[str]
     """Brokers and drivers, by number."""
 
-    def __call__(self, parts: pa.Table) -> WayTally:
-        tally = WayTally()
+    def __call__(self, parts: pa.Table) -> tuple[WayTally, pa.Table]:
+        """The sums, and rows of `TURNS` with what was passed."""
+        tally, passed = WayTally(), dict[int, Numbers]()
         for number, asked in enumerate(self.variants):
-            arrivals, notices, published = _ways_of(number, parts)
-            if asked.whole_log and len(notices):
-                _Followed(asked, self.nodes, arrivals, notices, published).add(tally, number)
-        return tally
+            arrivals, notices, publishings = _ways_of(number, parts)
+            if not asked.whole_log:
+                continue
+            followed = _Followed(asked, self.nodes, arrivals, notices, publishings)
+            if len(notices):
+                followed.add(tally, number)
+            if asked.processors and len(rows := followed.passed(number)):
+                passed[number] = rows
+        return tally, keyed_lists(TURNS, [*passed], passed=[*passed.values()])
 
 
 def _ways_of(variant: int, parts: pa.Table) -> tuple[Numbers, Numbers, Numbers]:
-    """All arrivals; the notices of one variant whose ways are known, which name the rows of arrivals; and the
-    publishing of each."""
+    """All arrivals, which name the rows of publishings; the notices of one variant whose ways are known, which name the
+    rows of both; and all publishings."""
     publishings = _rows(parts, "publishings", len(PublishingColumn))
     arrivals = _rows(parts, "arrivals", len(ArrivalColumn))
     notices = _rows(parts, "notices", len(NoticeColumn))
@@ -100,15 +120,16 @@ def _ways_of(variant: int, parts: pa.Table) -> tuple[Numbers, Numbers, Numbers]:
         for name, columns in (("publishings", PublishingColumn), ("arrivals", ArrivalColumn), ("notices", NoticeColumn))
     )
     for rows, column, counts, of in (
+        (arrivals, ArrivalColumn.PUBLISHING, arrived, made),
         (arrivals, ArrivalColumn.BEFORE, arrived, arrived),
         (notices, NoticeColumn.ARRIVAL, told, arrived),
         (notices, NoticeColumn.PUBLISHING, told, made),
     ):
         first = np.cumsum(of) - of
         rows[:, column] += np.where(rows[:, column] == NO_ARRIVAL, 0, np.repeat(first, counts))
-    published = publishings[notices[:, NoticeColumn.PUBLISHING]]
-    own = (published[:, PublishingColumn.VARIANT] == variant) & (notices[:, NoticeColumn.ARRIVAL] != NO_ARRIVAL)
-    return arrivals, notices[own], published[own]
+    of = publishings[notices[:, NoticeColumn.PUBLISHING], PublishingColumn.VARIANT]
+    own = (of == variant) & (notices[:, NoticeColumn.ARRIVAL] != NO_ARRIVAL)
+    return arrivals, notices[own], publishings
 
 
 def _rows(parts: pa.Table, name: str, columns: int) -> Numbers:
@@ -124,6 +145,7 @@ def _counts(parts: pa.Table, name: str, columns: int) -> Numbers:
 class _Steps:
     """Brokers at which ways were, equally far from their ends."""
 
+    arrivals: Numbers
     brokers: Numbers
     ways: Numbers
     onward: Truths
@@ -134,20 +156,22 @@ class _Followed:
     """Ways followed from clients back to publishers' brokers, all at once, hop by hop."""
 
     def __init__(
-        self, asked: AskedVariant, nodes: Sequence[str], arrivals: Numbers, notices: Numbers, published: Numbers
+        self, asked: AskedVariant, nodes: Sequence[str], arrivals: Numbers, notices: Numbers, publishings: Numbers
     ) -> None:
         self._asked = asked
         self._nodes = nodes
-        self._arrivals, self._notices = arrivals, notices
+        self._arrivals, self._notices, self._publishings = arrivals, notices, publishings
+        published = publishings[notices[:, NoticeColumn.PUBLISHING]]
         self._publishers = published[:, PublishingColumn.PUBLISHER]
         self._begin, self._end = published[:, PublishingColumn.INTENDED], notices[:, NoticeColumn.NOTIFIED]
         self._least, self._most = np.zeros(len(notices)), np.zeros(len(notices))
         self._waited = np.zeros(len(notices), dtype=np.int64)
         self._known = np.ones(len(notices), dtype=np.bool_)
+        self._steps: list[_Steps] = []
 
     def add(self, tally: WayTally, number: int) -> None:
         """Adds the ways of a variant over links that the overlay had at the start."""
-        notices, steps = self._notices, list[_Steps]()
+        notices = self._notices
         self._wait(self._publishers, np.arange(len(notices)))
         followed, at = np.arange(len(notices)), notices[:, NoticeColumn.ARRIVAL]
         for broker, own in _places(self._arrivals[at, ArrivalColumn.BROKER]):
@@ -157,20 +181,36 @@ class _Followed:
             self._wait(here[:, ArrivalColumn.BROKER], followed)
             before = here[:, ArrivalColumn.BEFORE]
             onward = before != NO_ARRIVAL
-            steps.append(_Steps(here[:, ArrivalColumn.BROKER], followed, onward))
+            self._steps.append(_Steps(at, here[:, ArrivalColumn.BROKER], followed, onward))
             followed, at, here = followed[onward], before[onward], here[onward]
             self._pass(self._arrivals[at], here, followed)
         known, delay, sums = self._known, self._end - self._begin, tally.ways.of(number)
-        self._count_on_hosts(steps, tally.on_hosts, number)
+        self._count_on_hosts(tally.on_hosts, number)
         sums.notifications += int(known.sum())
         sums.delay += int(delay[known].sum())
         sums.links_least += _whole(self._least[known].sum())
         sums.links_most += _whole(self._most[known].sum())
         sums.contention_most += int(np.minimum(self._waited, np.maximum(delay, 0))[known].sum())
 
-    def _count_on_hosts(self, steps: Sequence[_Steps], rows: Rows[WaysOnHost], variant: int) -> None:
-        """Counts the stretches of ways at brokers, of which `steps` are given from the clients back."""
-        for depth, step in enumerate(steps):
+    def passed(self, variant: int) -> Numbers:
+        """The rows of `PassedColumn` of all publishers' turns, and of those on the ways that were added."""
+        arrivals = self._arrivals
+        on_ways = np.zeros(len(arrivals), dtype=np.int64)
+        for step in self._steps:
+            on_ways += np.bincount(step.arrivals[self._known[step.ways]], minlength=len(arrivals))
+        published = self._publishings[arrivals[:, ArrivalColumn.PUBLISHING]]
+        first = arrivals[:, ArrivalColumn.BEFORE] == NO_ARRIVAL
+        first &= published[:, PublishingColumn.VARIANT] == variant
+        rows = np.empty((len(arrivals), len(PassedColumn)), dtype=np.int64)
+        rows[:, PassedColumn.BROKER] = arrivals[:, ArrivalColumn.BROKER]
+        rows[:, PassedColumn.TURN] = arrivals[:, ArrivalColumn.TIME]
+        rows[:, PassedColumn.PUBLISHED] = np.where(first, published[:, PublishingColumn.PUBLISHED], UNKNOWN)
+        rows[:, PassedColumn.NOTIFICATIONS] = on_ways
+        return np.asarray(rows[first | (on_ways > 0)])
+
+    def _count_on_hosts(self, rows: Rows[WaysOnHost], variant: int) -> None:
+        """Counts the stretches of ways at brokers."""
+        for depth, step in enumerate(self._steps):
             known = self._known[step.ways]
             for broker, places in _places(step.brokers[known]):
                 onward = int(step.onward[known][places].sum())

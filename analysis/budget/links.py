@@ -120,7 +120,7 @@ def ranges_of(sent: Records, directions: Sequence[Direction], variant: BudgetedV
         if properties is None or properties.rate is None:
             continue
         written = sent.link_time[places]
-        hops = Hops(sent.time[places], written, written, sent.bytes[places])
+        hops = Hops(sent.time[places], written, written, written, sent.bytes[places])
         frames = Frames(hops, np.ones(len(written), dtype=np.bool_), properties, variant.asked.costs.longest)
         through[places] = frames.through()
         if variant.replayed:

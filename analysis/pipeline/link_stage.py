@@ -10,18 +10,18 @@ from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.stage import HopStage
 from analysis.auditing.hops.table import HopTable
 from analysis.budget.passages import PassageStage
-from analysis.budget.replay.rows import REPLAY
 from analysis.engines.arrays import row_of
 from analysis.judging.journeys.notified_ways import WAYS
+from analysis.pipeline.variant_stage import VARIANT_ROWS, rows_of_variants
 
 HOPS_READ = pa.schema(
     [
         *HopTally().schema(),
         ("passages", pa.list_(pa.struct(list(WAYS)))),
-        ("replayed", pa.list_(pa.struct(list(REPLAY)))),
+        ("of_variants", pa.list_(pa.struct(list(VARIANT_ROWS)))),
     ]
 )
-"""The results for a bucket: a tally, parts for the buckets of the budget, and parts of the replays of variants."""
+"""The results for a bucket: a tally, parts for the buckets of the budget, and parts of variants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,5 +33,7 @@ class LinkStage:
 
     def __call__(self, blocks: pa.Table) -> pa.Table:
         table = HopTable(blocks)
-        columns = [*self.hops(table).table().columns, *map(row_of, self.passages(table))]
+        tally, turns = self.hops(table)
+        passages, replayed = self.passages(table)
+        columns = [*tally.table().columns, row_of(passages), rows_of_variants(replayed, turns)]
         return pa.table(columns, schema=HOPS_READ)

@@ -7,7 +7,8 @@
    `judging.detections.stage`, by composite subscription: the same of detections, where there are any.
 4. `judging.delay_stage`, by group of notifications: percentiles of delays;
    `budget.stage`, by publication: ways of notifications and passages over links -> the parts of delays.
-5. `budget.replay.stage`, by variant: messages without contention -> delays without contention, where there is any.
+5. `budget.replay.stage`, by variant: messages without contention -> delays without contention, where there is any;
+   `auditing.backlogs`, of the same variants: turns -> the backlog that contention made.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from analysis.auditing.backlogs import BacklogStage, BacklogTally
 from analysis.auditing.hops.readings import HopTally
 from analysis.auditing.hops.stage import HopStage
 from analysis.auditing.request import asked_of
 from analysis.auditing.way_sums import WaySumStage, WayTally
 from analysis.budget.passages import PassageStage
-from analysis.budget.replay.stage import REPLAYED, ReplayStage, ReplayTally
+from analysis.budget.replay.stage import ReplayStage, ReplayTally
 from analysis.budget.request import budgeted
 from analysis.budget.stage import BudgetStage
 from analysis.budget.tables import BudgetTables
@@ -53,6 +55,7 @@ from analysis.judging.publisher_stage import DELIVERED, PublisherStage, Publishe
 from analysis.judging.variant_context import VariantContext, VariantFaults
 from analysis.pipeline.link_stage import HOPS_READ, LinkStage
 from analysis.pipeline.progress import Progress, counted
+from analysis.pipeline.variant_stage import VARIANTS_READ, VariantStage
 from analysis.pipeline.way_stage import WAYS_READ, WayStage
 from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
 from analysis.reading.log_stage import READ, Share
@@ -102,6 +105,7 @@ class Findings:
     budget: BudgetTables
     replay: ReplayTally
     ways: WayTally
+    backlogs: BacklogTally
     faults: FaultTables
     work: WorkTables
     changes: list[OverlayChanges | None]
@@ -184,7 +188,7 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     judged = read.field("events").grouped(Grouping("bucket", buckets), by_publication, JUDGED).kept()
     publications = _total(judged, PublicationTally(), counted("judging deliveries", progress))
     budgets = [budgeted(run.manifest, number, of_variant) for number, of_variant in enumerate(asked)]
-    by_link = LinkStage(HopStage(asked), PassageStage(budgets, nodes, buckets))
+    by_link = LinkStage(HopStage(asked, nodes), PassageStage(budgets, nodes, buckets))
     hops_read = read.field("hops").grouped(Grouping("bucket", buckets), by_link, HOPS_READ).kept()
     hops = _total(hops_read, HopTally(), counted("reading links", progress))
     progress("writing notifications")
@@ -203,11 +207,9 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
     by_way = WayStage(BudgetStage(budgets, nodes), WaySumStage(asked, nodes))
     cut = ways.grouped(Grouping("bucket", buckets), by_way, WAYS_READ).kept()
     budget = _total(cut, BudgetTally(), counted("measuring delays", progress))
-    replay = ReplayTally()
-    if any(variant.replayed for variant in budgets):
-        rows = hops_read.field("replayed").with_rows_of(cut.field("replayed"))
-        replays = rows.grouped(Grouping("variant", len(budgets)), ReplayStage(budgets, nodes), REPLAYED)
-        replay = _total(replays, ReplayTally(), counted("replaying without contention", progress))
+    replay, backlogs = _by_variant(
+        hops_read, cut, VariantStage(ReplayStage(budgets, nodes), BacklogStage(asked, nodes)), progress
+    )
     way_sums = _total(cut, WayTally(), counted("measuring delays", progress))
     _publish(run, context, parts, sum(counts.delivered for counts in publishers.counts))
     names = tuple(variant.name for variant in run.manifest.variants)
@@ -223,6 +225,7 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
         budget=BudgetTables(budget, budgets, names),
         replay=replay,
         ways=way_sums,
+        backlogs=backlogs,
         faults=FaultTables(context.variants, publications.baselines, publishers.faults, logs.neighbours),
         work=WorkTables(publications.work, names),
         changes=found.changes,
@@ -237,6 +240,20 @@ def _run_stages(run: RunDirectory, workers: Workers, progress: Progress, parts: 
         ],
         settling=[history.settling for history in found.histories],
     )
+
+
+def _by_variant(
+    hops_read: Frame, cut: Frame, stage: VariantStage, progress: Progress
+) -> tuple[ReplayTally, BacklogTally]:
+    """Stage 5; nothing where no variant is replayed."""
+    variants = stage.replay.variants
+    replay, backlogs = ReplayTally(), BacklogTally()
+    if any(variant.replayed for variant in variants):
+        rows = hops_read.field("of_variants").with_rows_of(cut.field("of_variants"))
+        read = rows.grouped(Grouping("variant", len(variants)), stage, VARIANTS_READ).kept()
+        replay = _total(read, replay, counted("replaying without contention", progress))
+        backlogs = _total(read, backlogs, counted("replaying without contention", progress))
+    return replay, backlogs
 
 
 def _histories(run: RunDirectory, logs: LogTally) -> _Histories:

@@ -130,7 +130,7 @@ class _Budgets:
         tables = findings.budget
         self._tables = tables.by_delay(), tables.over_time(), tables.at_nodes()
         self._distribution = findings.delays.distribution()
-        self._ways = findings.ways
+        self._ways, self._backlogs = findings.ways, findings.backlogs.backlogs
 
     def of(self, number: int, name: str, delay: Delay) -> BudgetRows:
         """The rows of one variant."""
@@ -142,6 +142,7 @@ class _Budgets:
             at_nodes=_of(name, at_nodes),
             ways=self._ways.ways.of(number),
             on_hosts=[row for row in self._ways.on_hosts if row.variant == number],
+            backlog=self._backlogs.of(number).backlog,
             distribution=_of(name, self._distribution),
         )
 

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from analysis.auditing.way_sums import WaySumStage, WayTally
-from analysis.budget.stage import BUDGETED, BudgetStage
+from analysis.budget.stage import BudgetStage
+from analysis.budget.tally import BudgetTally
+from analysis.engines.arrays import rows_in
+from analysis.pipeline.variant_stage import VARIANT_ROWS, rows_of_variants
 
-WAYS_READ = pa.schema([*BUDGETED, *WayTally().schema()])
+WAYS_READ = pa.schema(
+    [*BudgetTally().schema(), *WayTally().schema(), ("of_variants", pa.list_(pa.struct(list(VARIANT_ROWS))))]
+)
+"""The results for a bucket: tallies, and parts of variants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,5 +26,7 @@ class WayStage:
     sums: WaySumStage
 
     def __call__(self, parts: pa.Table) -> pa.Table:
-        columns = [*self.budget(parts).columns, *self.sums(parts).table().columns]
+        budgeted, (sums, passed) = self.budget(parts), self.sums(parts)
+        of_variants = rows_of_variants(rows_in(budgeted.column("replayed")), passed)
+        columns = [*budgeted.drop_columns("replayed").columns, *sums.table().columns, of_variants]
         return pa.table(columns, schema=WAYS_READ)

@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from analysis.auditing.backlogs import BacklogStage
 from analysis.auditing.way_sums import WaySumStage
 from analysis.budget.passages import PassageStage
 from analysis.budget.stage import BudgetStage
@@ -27,6 +28,7 @@ _TIMED: tuple[tuple[Any, str, str], ...] = (
     (PassageStage, "__call__", "passages"),
     (BudgetStage, "__call__", "sums"),
     (WaySumStage, "__call__", "audit"),
+    (BacklogStage, "__call__", "audit of the replay"),
 )
 """Owner and name of each function, and its part of the work."""
 _BUDGET = ("ways", "passages", "sums")

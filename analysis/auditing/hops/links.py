@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from analysis.auditing.hops.asked import AskedVariant, untouched
 from analysis.auditing.hops.readings import QUANTILES, LinkReading, Spread
-from analysis.auditing.hops.table import Direction, Hops, Numbers, paired
+from analysis.auditing.hops.table import Direction, Hops
 from analysis.auditing.hops.waits import Waits, waits_of
 from analysis.run_files.processor_times import ProcessorTimes
 from record.time_units import MILLISECOND, SECOND
@@ -34,12 +34,9 @@ SENT_AGAIN = 150 * MILLISECOND
 Times = NDArray[np.float64]
 
 
-def link_reading(direction: Direction, sent: Numbers, received: Numbers, asked: AskedVariant) -> LinkReading | None:
-    """The reading of a direction; None for a link that the overlay did not have at the start."""
-    properties = asked.links.get((direction.source, direction.target))
-    if properties is None:
-        return None
-    hops = paired(sent, received)
+def link_reading(direction: Direction, sent: int, hops: Hops, asked: AskedVariant) -> LinkReading:
+    """The reading of a direction that the overlay had at the start, on which so many messages were sent."""
+    properties = asked.links[direction.source, direction.target]
     struck = asked.struck_on_link(direction.source, direction.target)
     free = untouched(hops.left, hops.arrived, struck)
     frames = Frames(hops, free, properties, asked.costs.longest)
@@ -59,7 +56,7 @@ def link_reading(direction: Direction, sent: Numbers, received: Numbers, asked: 
         source=direction.source,
         target=direction.target,
         asked=properties,
-        sent=len(sent),
+        sent=sent,
         paired=int(np.count_nonzero(free)),
         delay=spread_of(travelled[chosen]),
         disturbed=int(np.count_nonzero(waits.disturbed & idle)),

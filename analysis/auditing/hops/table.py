@@ -36,6 +36,8 @@ class Hops:
     """Left the output queue."""
     written: Numbers
     arrived: Numbers
+    turn: Numbers
+    """Had its turn at the receiver."""
     bytes: Numbers
 
     def __len__(self) -> int:
@@ -154,7 +156,13 @@ def paired(sent: Numbers, received: Numbers) -> Hops:
     sent, received = _equally_often(_numbered(sent), _numbered(received))
     written, arrived = _link_times(sent), _link_times(received)
     order = np.lexsort((arrived, written))
-    return Hops(sent[order, HopColumn.TIME], written[order], arrived[order], received[order, HopColumn.BYTES])
+    return Hops(
+        sent[order, HopColumn.TIME],
+        written[order],
+        arrived[order],
+        received[order, HopColumn.TIME],
+        received[order, HopColumn.BYTES],
+    )
 
 
 def _numbered(rows: Numbers) -> Numbers:

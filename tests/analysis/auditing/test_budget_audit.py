@@ -21,7 +21,7 @@ from analysis.run_files.processor_times import ProcessorTimes
 from analysis.tables.budget import DelayParts
 from record.fidelity import Check, FidelityVerdict
 from record.manifest import PhaseName
-from record.time_units import SECOND
+from record.time_units import MILLISECOND, SECOND
 from tests.analysis.auditing.edited import CALM, run_of
 
 Change = Callable[[BudgetRows], BudgetRows]
@@ -123,6 +123,24 @@ def test_a_replay_that_is_not_quicker_by_the_contention_is_named(
     assert honest.budget is not None
     sentence = found(budget_audit(with_fields(honest, budget=with_contention(honest.budget, replayed))))
     assert ("ms quicker than the run" in sentence) is named
+
+
+@pytest.mark.parametrize(("backlog", "named"), [(0.0, False), (0.1, False), (0.25, True), (0.5, True)])
+def test_a_replay_that_keeps_the_backlog_of_contention_is_named(honest: Evidence, backlog: float, named: bool) -> None:
+    """The replay is quicker by contention and a tenth of the delay, which is not half of a backlog of a quarter."""
+    assert honest.budget is not None
+    rows = with_contention(honest.budget, 1.0)
+    budget, without = rows.delay.budget, rows.delay.without_contention
+    assert budget is not UNSET
+    assert without is not UNSET
+    delay, contention = budget.parts.delay_ms, budget.parts.contention_ms or 0.0
+    kept = replace(without, mean_ms=delay - contention - delay / 10)
+    rows = with_fields(
+        rows,
+        delay=replace(rows.delay, without_contention=kept),
+        backlog=round(backlog * delay * budget.notifications * MILLISECOND),
+    )
+    assert ("made a backlog of" in found(budget_audit(with_fields(honest, budget=rows)))) is named
 
 
 def sampled(evidence: Evidence, factor: float, late: int = 0) -> Evidence:

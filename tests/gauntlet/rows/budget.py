@@ -43,6 +43,9 @@ _SENDING = scenarios.TID_LINE.but(
     {"topology.link": {"delay": "20ms", "send_time": {"mean": "8ms", "distribution": "exponential"}}},
 )
 _SERVED = scenarios.TID_LINE.but("a line, 4 ms of service", {"brokers.service_time": "4ms"})
+_BUSY = scenarios.TID_LINE.but(
+    "a line, 4 ms of service, busy", {"brokers.service_time": "4ms", "workload.publications.rate": "30/s"}
+)
 _SHORT, _LONG = 2 * MILLISECOND, 40 * MILLISECOND
 _MICROSECOND = 1000
 Times = tuple[int, int, int, int]
@@ -68,6 +71,23 @@ def _held_up(by: int = _SHORT) -> None:
 
 def _held_up_for_long() -> None:
     _held_up(_LONG)
+
+
+def _held_up_in_turn() -> None:
+    """B4 waits for 0.15 s of every half a second, so that messages pile up, which it works off afterwards."""
+    every, length = SECOND // 2, 3 * SECOND // 20
+
+    def arrival(original, self, now, size, latency):
+        arrived = original(self, now, size, latency)
+        since = arrived % every
+        if not self._seed.endswith("-B4") or arrived < 4 * SECOND or since > length:
+            return arrived
+        end = arrived - since + length
+        if (wait := (end - length, end, length, 0)) not in _WAITS:
+            _WAITS.append(wait)
+        return end
+
+    around(Direction, "arrival", arrival)
 
 
 def _sampled(run: Path, intervals: Mapping[str, Iterable[Times]]) -> None:
@@ -224,6 +244,18 @@ def _sampled_on_a_host_timed_late(run: Path) -> None:
     _counted(run, 1.0)
 
 
+def _replay_keeps_backlog() -> None:
+    """The replay leaves out waits, but not what piled up behind them."""
+    _held_up_in_turn()
+
+    def measured(original, number, findings):
+        delay = original(number, findings)
+        kept = delay.mean_ms - delay.budget.parts.contention_ms
+        return replace(delay, without_contention=replace(delay.without_contention, mean_ms=kept))
+
+    around(summarise, "_measured_delay", measured)
+
+
 def _replay_forgets_contention() -> None:
     """The replay says that everything came when it came, so that all figures hold."""
     _held_up_for_long()
@@ -320,6 +352,13 @@ def _waits_on_a_host(run: Path) -> None:
     _waits_of_b4(run)
 
 
+def _waits_and_work(run: Path) -> None:
+    """The file of such a run which also has how long brokers ran."""
+    _as_on_a_host(run)
+    work = {f"B{number}": _work(run, f"B{number}", 1.0) for number in range(1, 7)}
+    _sampled(run, work | {"B4": [*work["B4"], *_WAITS]})
+
+
 def _quota_on_a_host(run: Path) -> None:
     """The file of such a run where B4's own quota took these times."""
     _waits_on_a_host(run)
@@ -337,6 +376,7 @@ _AT_B4 = r"ms are this host's, most of it at B4"
 BUDGET.add("the relay is held up", _RUN, _relay_held_up, r"nothing explains [1-9]", _sampled_on_a_host)
 BUDGET.add("a broker waits long", _RUN, _held_up_for_long, _AT_B4, _waits_on_a_host)
 BUDGET.add("a planned quota is left out", _RUN, _quota_forgotten, _AT_B4, _quota_on_a_host)
+BUDGET.add("a replay keeps backlog", _BUSY, _replay_keeps_backlog, r"made a backlog of .* besides", _waits_and_work)
 BUDGET.add(
     "a replay forgets contention", _RUN, _replay_forgets_contention, r"ms quicker than the run", _waits_on_a_host
 )

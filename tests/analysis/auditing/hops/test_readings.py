@@ -37,9 +37,7 @@ def reading(messages: list[Message], properties: LinkProperties, bytes: int = 0,
     ((direction, sent, received),) = table(messages, bytes=bytes).directions()
     assert direction == A_TO_B
     variant = AskedVariant(links={("A", "B"): properties}, **asked)  # type: ignore[arg-type]
-    found = link_reading(direction, sent, received, variant)
-    assert found is not None
-    return found
+    return link_reading(direction, len(sent), paired(sent, received), variant)
 
 
 def test_frames_that_found_the_link_idle_show_its_delay() -> None:
