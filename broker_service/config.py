@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from record.sample import PublicationSample
-from record.service_time import ServiceTime
+from record.service_time import SendingOrder, ServiceTime
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,6 +153,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The publications whose whole lives are logged; None: all."""
     service_time: ServiceTime = ServiceTime()
     """Work added to each message, to emulate slower hardware on purpose."""
+    sending: SendingOrder = SendingOrder.SIDE_BY_SIDE
+    """Order of the sendings over its links, of those with a send time."""
     limits: Limits = Limits()
     starts: dict[str, int] | None = None
     """The number of times that brokers start, of those that are planned to start more than once. An incarnation beyond

@@ -18,6 +18,7 @@ from record.files import MANIFEST, TOPOLOGY, replace_file
 from record.host_speed import HostSpeed
 from record.promises import Order, Promises
 from record.sample import PublicationSample
+from record.service_time import SendingOrder
 
 FORMAT = 2
 """Version of run directories that this code writes and analyses: manifest, logs and their meaning."""
@@ -125,10 +126,17 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     the routing declares; not set where it declares none."""
     service_time: float | msgspec.UnsetType = msgspec.UNSET
     """Mean seconds of modelled work of a broker on each message; not set without any."""
+    sending: SendingOrder | msgspec.UnsetType = msgspec.UNSET
+    """Order in which a broker sends over its links where that takes time; not set where links send side by side."""
 
     remaining_state: dict[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
     """Rows that brokers' routing tables held after all clients had left, by broker, and did not hold before the first
     one joined; not set where the scenario did not ask for it (`timeline.withdraw`)."""
+
+    @property
+    def sending_order(self) -> SendingOrder:
+        """Order in which a broker sends over its links where that takes time."""
+        return SendingOrder.SIDE_BY_SIDE if self.sending is msgspec.UNSET else self.sending
 
     def __post_init__(self) -> None:
         if self.keeps_order is True:

@@ -31,6 +31,15 @@ NEEDS_DEVIATION = frozenset({Distribution.UNIFORM, Distribution.LOGNORMAL})
 """The shapes whose width is free; a constant has no width, and that of an exponential distribution is its mean."""
 
 
+class SendingOrder(enum.StrEnum):
+    """The order in which a broker sends over its links where that takes time."""
+
+    SIDE_BY_SIDE = "side-by-side"
+    """Each link sends its own messages one after the other."""
+    IN_TURN = "in-turn"
+    """The broker sends one message after the other, whatever their links."""
+
+
 class ServiceTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Time of work added to each message. Messages are served one at a time, in the order they came in."""
 

@@ -142,7 +142,7 @@ def _rows_of(of: _Variant, sent: Records, received: Records) -> tuple[list[Numbe
     struck, quicker = (
         spans.struck(directions, times) for times in (variant.asked.struck_on_link, variant.asked.struck_direction)
     )
-    free, rows, hops = sent.free_before(), [], []
+    free, rows, hops = sent.free_before(variant.sending), [], []
     for begin in range(0, len(departed), _CUT_AT_ONCE):
         together = slice(begin, begin + _CUT_AT_ONCE)
         here, there = departed[together], arrived[together]

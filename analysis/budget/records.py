@@ -17,6 +17,7 @@ from analysis.reading.event_table import NOBODY, Truths
 from analysis.reading.hop_events import HopColumn, HopPlace
 from analysis.reading.publication_events import UNKNOWN
 from record.log import Event
+from record.service_time import SendingOrder
 
 _MIXED = 0x5DEECE66D
 """An odd number, by which the numbers of directions differ in all bits of a key."""
@@ -92,9 +93,18 @@ class Records:
         for source, target, begin, end in np.column_stack((self.node[first], self.peer[first], first, ends)).tolist():
             yield Direction(nodes[source], nodes[target], begin, end)
 
-    def free_before(self) -> Numbers:
-        """The time at which the message ahead on the same link had been written, of records in the order of directions
-        and times; `UNKNOWN` where there was none. Messages that left together have the same one ahead."""
+    def free_before(self, sending: SendingOrder) -> Numbers:
+        """The time at which the message ahead had been written, of records in the order of directions and times;
+        `UNKNOWN` where there was none. Messages that left together have the same one ahead.
+
+        It is ahead on the same link, or at the same broker where links send in turn.
+        """
+        if sending is SendingOrder.IN_TURN:
+            order = np.lexsort((self.time, self.node))
+            free = np.empty_like(self.link_time)
+            same = np.diff(self.node[order]) == 0
+            free[order] = _last_of_former_group(same, self.time[order], self.link_time[order])
+            return free
         same = (np.diff(self.node) == 0) & (np.diff(self.peer) == 0)
         return _last_of_former_group(same, self.time, self.link_time)
 

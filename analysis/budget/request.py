@@ -23,6 +23,7 @@ def budgeted(manifest: Manifest, number: int, asked: AskedVariant) -> BudgetedVa
         rest=_rest(charged, manifest.speeds.get("", UNSET), variant),
         rest_on={host.name: _rest(charged, host.speed, variant) for host in manifest.hosts},
         service=service_time_of(manifest, variant) or ServiceTime(),
+        sending=variant.sending_order,
         acknowledged_singly=_window_of(manifest, variant) == 1,
         modelled=charged is not UNSET,
         simulated=manifest.calibration is not UNSET,

@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.auditing.hops.table import Numbers
 from broker_service.messages import Kind
-from record.service_time import Distribution, ServiceTime
+from record.service_time import Distribution, SendingOrder, ServiceTime
 from record.time_units import SECOND
 
 _PUBLISH = Kind.PUBLISH.word
@@ -85,6 +85,7 @@ class BudgetedVariant:
     rest_on: Mapping[str, AtRest] = field(default_factory=dict)
     """The costs at rest on each of several hosts, by its name; empty where one host had all of the run."""
     service: ServiceTime = ServiceTime()  # noqa: RUF009 - immutable
+    sending: SendingOrder = SendingOrder.SIDE_BY_SIDE
     acknowledged_singly: bool = False
     """True where a link has one message in flight, until it is acknowledged."""
     modelled: bool = True

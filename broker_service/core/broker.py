@@ -27,6 +27,7 @@ from broker_service.language import Publication
 from broker_service.language.wire import decode_publication
 from broker_service.links.on_demand import LinksOnDemand, MeshPlace, MeshStatus
 from broker_service.links.overlay_link import OverlayLink
+from broker_service.links.sending import Turns
 from broker_service.messages import (
     MOST_HOPS,
     BrokerId,
@@ -48,7 +49,7 @@ from broker_service.service.service_queue import ServiceTotals, no_service
 from broker_service.tracing.trace import Trace
 from record.errors import BrokerDefectError
 from record.log import Event
-from record.service_time import ServiceTime
+from record.service_time import SendingOrder, ServiceTime
 from record.time_units import SECOND
 
 MATCHING_INDEX = "matching_index"
@@ -97,6 +98,7 @@ class Broker:
         self._recorder = surroundings.recorder
         self._defects = surroundings.defects
         self._started_at = clock()
+        self._turns = Turns() if config.sending is SendingOrder.IN_TURN else None
         self.links: dict[BrokerId, OverlayLink] = self._make_links(config, mesh)
         """All links; in a mesh those that were used."""
         self._link_status: Mapping[BrokerId, LinkStatus] = self.links if mesh is None else MeshStatus(mesh, self.links)
@@ -331,6 +333,7 @@ class Broker:
             attributes=config.attributes,
             appearance=config.appearance,
             send_times=self._surroundings.config.send_times(config.neighbour, config.appearance, config.send_time),
+            turns=self._turns,
         )
 
     def _seconds_since_start(self) -> float:

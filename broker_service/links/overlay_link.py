@@ -25,7 +25,7 @@ from typing import Any, Final
 from broker_service.config import Limits
 from broker_service.links.flow import Flow, LinkFlow
 from broker_service.links.retransmission import RetransmissionQueue
-from broker_service.links.sending import Sending
+from broker_service.links.sending import Sending, Turns
 from broker_service.links.utilisation import SentWindow
 from broker_service.messages import BrokerId, Kind, Message
 from broker_service.tracing.trace import Recorder
@@ -66,6 +66,7 @@ class OverlayLink:
         "_recorder",
         "_resumes",
         "_sent_window",
+        "_turns",
         "_waiting",
         "appearance",
         "attributes",
@@ -96,15 +97,18 @@ class OverlayLink:
         attributes: Mapping[str, Any] = NO_ATTRIBUTES,
         appearance: int = 1,
         send_times: Callable[[], int] | None = None,
+        turns: Turns | None = None,
     ) -> None:
         """`attributes` are the neighbour's overlay attributes, `appearance` is as in `LinkConfig`.
 
-        `send_times` draws the time that sending a message takes, in nanoseconds; None where it takes none.
+        `send_times` draws the time that sending a message takes, in nanoseconds; None where it takes none. `turns` are
+        those of all links of the broker where they send in turn; None where each has its own.
         """
         self.neighbour = neighbour
         self.attributes = attributes
         self.appearance = appearance
-        self.sending = None if send_times is None else Sending(self, send_times)
+        self._turns = turns
+        self.sending = None if send_times is None else Sending(self, send_times, turns or Turns())
         """The sending of messages; None where it takes no time."""
         self.round_trip: float | None = None
         """Shortest round trip in seconds that the link's session has measured; None before the first."""
@@ -280,7 +284,7 @@ class OverlayLink:
         if self.sending is not None:
             self.sending.draw = send_times
         elif send_times is not None:
-            self.sending = Sending(self, send_times)
+            self.sending = Sending(self, send_times, self._turns or Turns())
 
     def check_resumption(self, incarnation: int, handled: int) -> None:
         """Raises `ValueError` when a neighbour of this incarnation cannot have handled this many messages."""

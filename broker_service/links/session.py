@@ -230,7 +230,7 @@ class LinkSession:
             messages = link.take()
         else:
             messages = sending.advance(now)
-            self.sent_at = sending.ends_at
+            self.sent_at = sending.due_at
             if sending.over:
                 link.sending = None
         if not (messages or self.frame_due):

@@ -11,7 +11,7 @@ import msgspec
 from broker_service.config import BrokerConfig, Disturbance, Limits, LinkConfig
 from broker_service.routing import read_options
 from record.sample import PublicationSample
-from record.service_time import ServiceTime
+from record.service_time import SendingOrder, ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection
 from topology.model import Overlay
 
@@ -29,6 +29,8 @@ class BrokerSettings:
     limits: Limits = field(default_factory=Limits)
     service_time: ServiceTime = field(default_factory=ServiceTime)
     """Work added to each message, as `BrokerConfig.service_time`."""
+    sending: SendingOrder = SendingOrder.SIDE_BY_SIDE
+    """Order of the sendings over a broker's links, as `BrokerConfig.sending`."""
     variant: str = "base"
     prepared: Mapping[BrokerId, bytes] = field(default_factory=dict)
     """Result of the protocol's `prepare`, by broker."""
@@ -111,6 +113,7 @@ class BrokerConfigs:
             seed=settings.seed,
             sample=settings.sample,
             service_time=settings.service_time,
+            sending=settings.sending,
             limits=settings.limits,
             starts=None if settings.starts is None else dict(settings.starts),
         )

@@ -145,6 +145,7 @@ class VariantPlan:
             sample=scenario.sample,
             limits=scenario.brokers.limits.limits(),
             service_time=scenario.brokers.work(),
+            sending=scenario.brokers.sending_order(),
             variant=self.name,
             prepared=self.prepared,
             starts=self.schedule().starts(scenario.timeline.duration),

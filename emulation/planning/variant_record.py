@@ -33,4 +33,5 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         reconnects_within=limits.reconnect_last,
         settles_within=routing.settles_within or UNSET,
         service_time=scenario.brokers.work().mean or UNSET,
+        sending=UNSET if scenario.brokers.sending is None else scenario.brokers.sending_order(),
     )

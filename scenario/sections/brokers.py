@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, StrictBool, model_validator
 
 from broker_service.config import Limits
-from record.service_time import ServiceTime
+from record.service_time import SendingOrder, ServiceTime
 from scenario.sections.section import Count, CpuQuota, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
 from scenario.sections.units import DURATION, SHORTEST_TIME, SIZE, Duration, Size
@@ -103,8 +103,15 @@ class Brokers(Section):
     """Memory limit; the runtime's default without it."""
     service_time: ServiceTimeField = Range.fixed(0.0)
     """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""
+    sending: Literal["side-by-side", "in-turn"] | None = None
+    """Order of what a broker sends over links with a `send_time`: `in-turn`, one message after the other, as if each
+    copy of a publication cost the broker that time, or `side-by-side`, each link for itself, as without it."""
     limits: BrokerLimits = BrokerLimits()
     """Bounds on queues, frames and windows."""
+
+    def sending_order(self) -> SendingOrder:
+        """The order in the form of `BrokerConfig.sending`."""
+        return SendingOrder(self.sending or SendingOrder.SIDE_BY_SIDE)
 
     def work(self) -> ServiceTime:
         """The service time in the form of `BrokerConfig.service_time`."""

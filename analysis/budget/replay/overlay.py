@@ -4,7 +4,8 @@
 2. A turn puts into output queues what it did in the log, after the same time: brokers' decisions stay. What no turn
    caused, but a timer, comes when it came.
 3. A message is written when the one ahead on its link has been written, and acknowledged where a link has one message
-   in flight. It travels when the rate has served the one ahead, and does not overtake that one.
+   in flight. Where a broker's links send in turn, the one ahead is on any of them. It travels when the rate has served
+   the one ahead on its link, and does not overtake that one.
 
 So there is as much queueing as the overlay causes, at the times at which messages come without contention.
 """
@@ -12,7 +13,7 @@ So there is as much queueing as the overlay causes, at the times at which messag
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -25,9 +26,16 @@ from analysis.budget.variant import BudgetedVariant
 from analysis.budget.waits import Waits
 from analysis.reading.event_table import NOBODY
 from analysis.reading.publication_events import UNKNOWN
+from record.service_time import SendingOrder
 from record.time_units import MILLISECOND
 
 _FIRST = int(np.iinfo(np.int64).min)
+_LINK = (HopColumn.SENDER, HopColumn.BROKER)
+_WRITTEN_ONE_BY_ONE: Mapping[SendingOrder, Sequence[HopColumn]] = {
+    SendingOrder.SIDE_BY_SIDE: _LINK,
+    SendingOrder.IN_TURN: (HopColumn.SENDER,),
+}
+"""The columns in which messages are alike that are written one after the other."""
 _AT_ONCE = MILLISECOND // 2
 """Nanoseconds after a turn in which nothing else of the broker comes into a queue before what the turn put there."""
 
@@ -39,7 +47,8 @@ def replayed(hops: Numbers, variant: BudgetedVariant, nodes: Sequence[str]) -> N
     rest = NodesAtRest(variant, nodes)
     work = rest.handling(hops[:, HopColumn.SENDER])
     cause, after = causes_of(hops, Waits(asked.processors, nodes, asked.time_dilation), work)
-    links = _Links(hops, _in_turn(hops, rest.link(hops[:, HopColumn.BROKER]).bounds[-1]))
+    one_by_one = _WRITTEN_ONE_BY_ONE[variant.sending]
+    links = _Links(hops, _in_turn(hops, rest.link(hops[:, HopColumn.BROKER]).bounds[-1]), one_by_one)
     order = np.lexsort((hops[:, HopColumn.TURN], hops[:, HopColumn.ENTERED], cause))
     begins = _plain(np.searchsorted(cause[order], np.arange(len(hops) + 1)))
     effects, delays = _plain(order), _plain(after[order])
@@ -85,10 +94,12 @@ def _plain(numbers: Numbers) -> array[int]:
 class _Links:
     """The links, on which messages follow one another."""
 
-    def __init__(self, hops: Numbers, rest: Numbers) -> None:
-        """`rest` is the time from the end of a link to the time from which the broker can handle a message."""
+    def __init__(self, hops: Numbers, rest: Numbers, one_by_one: Sequence[HopColumn]) -> None:
+        """`rest` is the time from the end of a link to the time from which the broker can handle a message; messages
+        that are alike in the columns `one_by_one` are written one after the other."""
         self.rest = rest
-        found, link = np.unique(hops[:, [HopColumn.SENDER, HopColumn.BROKER]], axis=0, return_inverse=True)
+        found, link = np.unique(hops[:, _LINK], axis=0, return_inverse=True)
+        writers, writer = np.unique(hops[:, one_by_one], axis=0, return_inverse=True)
         columns = (
             HopColumn.LEAVING,
             HopColumn.SENDING,
@@ -96,18 +107,19 @@ class _Links:
             HopColumn.TRAVELLING,
             HopColumn.ACKNOWLEDGED,
         )
-        self._link = _plain(link.reshape(-1))
+        self._link, self._writer = _plain(link.reshape(-1)), _plain(writer.reshape(-1))
         self._leaving, self._sending, self._serialised, self._travelling, self._acknowledged = (
             _plain(hops[:, column]) for column in columns
         )
         self._rest = _plain(rest)
-        self._written, self._served, self._through = ([_FIRST] * len(found) for _ in range(3))
+        self._written = [_FIRST] * len(writers)
+        self._served, self._through = ([_FIRST] * len(found) for _ in range(2))
 
     def ready(self, hop: int, entered: int) -> int:
         """Sends a message that enters the queue of its link; returns the time from which it can be handled."""
-        link = self._link[hop]
-        leaves = max(entered + self._leaving[hop], self._written[link] + self._acknowledged[hop])
-        written = self._written[link] = leaves + self._sending[hop]
+        link, writer = self._link[hop], self._writer[hop]
+        leaves = max(entered + self._leaving[hop], self._written[writer] + self._acknowledged[hop])
+        written = self._written[writer] = leaves + self._sending[hop]
         served = self._served[link] = max(written, self._served[link]) + self._serialised[hop]
         due = self._through[link] = max(served + self._travelling[hop], self._through[link])
         return due + self._rest[hop]

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from msgspec import UNSET
 
 from analysis.judging.histories.settling import VARIATION, WORK_SECONDS
+from analysis.judging.histories.turns import sendings_ahead
 from analysis.reading.traffic import Activity, Amount
 from record.log import Event
 from record.manifest import VariantRecord
+from record.service_time import SendingOrder
 from topology.link_properties import BrokerId, LinkProperties
 from topology.model import Overlay
 
@@ -29,6 +31,7 @@ class Paces:
     """With all links that it ever has."""
     service: float
     """Mean seconds of modelled work of a broker on each message."""
+    sending: SendingOrder = SendingOrder.SIDE_BY_SIDE
     sizes: dict[tuple[BrokerId, BrokerId], float] = field(default_factory=dict)
     """Mean bytes of the messages that were sent, by source and target."""
 
@@ -43,7 +46,7 @@ class Paces:
                 bytes_of[ends] = messages + amount.records, size + amount.bytes
         service = 0.0 if variant.service_time is UNSET else variant.service_time
         sizes = {ends: size / messages for ends, (messages, size) in bytes_of.items() if messages}
-        return cls(overlay, service, sizes)
+        return cls(overlay, service, variant.sending_order, sizes)
 
     def seconds(self, broker: BrokerId, neighbour: BrokerId | None) -> float:
         """Seconds for each message of a broker's queue to a neighbour; of None, of that for its own service."""
@@ -53,7 +56,7 @@ class Paces:
         size = self.sizes.get((broker, neighbour), 0.0)
         return (
             WORK_SECONDS
-            + VARIATION * (self.service + asked.send_time.mean)
+            + VARIATION * (self.service + sendings_ahead(self.sending, self.overlay, broker) * asked.send_time.mean)
             + VARIATION * (0.0 if asked.rate is None else size * _BITS / asked.rate)
             + RETRANSMISSION_SECONDS * asked.loss
             + 2 * asked.delay / _LEAST_WINDOW

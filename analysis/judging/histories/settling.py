@@ -17,7 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import UNSET
 
+from analysis.judging.histories.turns import sendings_ahead
 from record.manifest import VariantRecord
+from record.service_time import SendingOrder
 from record.time_units import SECOND
 from topology.model import MeshLinks, Overlay
 from topology.paths import path_delays
@@ -81,13 +83,13 @@ def settling_of(variant: VariantRecord, overlay: Overlay) -> Settling:
     declared = 0.0 if variant.settles_within is UNSET else variant.settles_within
     service = 0.0 if variant.service_time is UNSET else variant.service_time
     return Settling(
-        spread=round((DETOURS * _longest_path(overlay, service) + declared) * SECOND),
+        spread=round((DETOURS * _longest_path(overlay, service, variant.sending_order) + declared) * SECOND),
         declared=round(declared * SECOND),
-        pace=round((WORK_SECONDS + VARIATION * (service + _longest_sending(overlay))) * SECOND),
+        pace=round((WORK_SECONDS + VARIATION * (service + _longest_sending(overlay, variant.sending_order))) * SECOND),
     )
 
 
-def _longest_path(overlay: Overlay, service: float) -> float:
+def _longest_path(overlay: Overlay, service: float, sending: SendingOrder) -> float:
     """Seconds of the longest of the fastest paths between two brokers, with the work of brokers and links on it."""
     names = [broker.id for broker in overlay.brokers]
     if len(names) < 2:
@@ -99,13 +101,20 @@ def _longest_path(overlay: Overlay, service: float) -> float:
     for link in overlay.links:
         for source, target in ((link.a, link.b), (link.b, link.a)):
             asked = link.properties_from(source)
-            work = BACKLOG * (service + asked.send_time.mean)
+            work = BACKLOG * (service + sendings_ahead(sending, overlay, source) * asked.send_time.mean)
             edges.append((number[source], number[target], asked.delay + _SPREAD_OF_JITTER * asked.jitter + work))
     delays = path_delays(len(names), edges, range(len(names)))
     return float(delays[np.isfinite(delays)].max())
 
 
-def _longest_sending(overlay: Overlay) -> float:
+def _longest_sending(overlay: Overlay, sending: SendingOrder) -> float:
     """Mean seconds of the longest modelled sending of a message; of a mesh, those of its first link."""
     links = overlay.links[:1] if isinstance(overlay.links, MeshLinks) else overlay.links
-    return max((end.send_time.mean for link in links for end in (link.forward, link.backward)), default=0.0)
+    return max(
+        (
+            sendings_ahead(sending, overlay, source) * link.properties_from(source).send_time.mean
+            for link in links
+            for source in (link.a, link.b)
+        ),
+        default=0.0,
+    )

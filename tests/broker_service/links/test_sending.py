@@ -16,7 +16,7 @@ from broker_service.config import BrokerConfig, Limits
 from broker_service.links.frames import Hello, MessageFrame, Probe
 from broker_service.links.greeting import RefusedError
 from broker_service.links.overlay_link import OverlayLink
-from broker_service.links.sending import LATEST, Sending
+from broker_service.links.sending import LATEST, Sending, Turns
 from broker_service.links.session import ACKNOWLEDGE_AFTER, LinkSession, LinkViolationError
 from broker_service.links.states import Input
 from broker_service.messages import Kind, Message
@@ -117,7 +117,7 @@ def test_late_calls_delay_no_message_but_the_one_that_they_write(
 ) -> None:
     arrivals = list(accumulate(gaps))
     queue = LateQueue()
-    sending = Sending(queue, iter(times).__next__)
+    sending = Sending(queue, iter(times).__next__, Turns())
     written: list[str] = []
     ends = naive_ends(arrivals, times)
     lateness = iter(late)
@@ -131,6 +131,63 @@ def test_late_calls_delay_no_message_but_the_one_that_they_write(
     assert written == [f"P:{number}" for number in range(len(arrivals))]
 
 
+@given(
+    arrivals=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2)), min_size=1, max_size=40),
+    took=st.integers(1, 10),
+)
+def test_links_that_share_turns_send_as_one_server_does(arrivals: list[tuple[int, int]], took: int) -> None:
+    """Messages of a link keep their order; of equally long ones it does not matter to the server which is next."""
+    entered = list(accumulate(gap for gap, _ in arrivals))
+    turns, queues = Turns(), [LateQueue() for _ in range(3)]
+    sendings = [Sending(queue, lambda: took, turns) for queue in queues]
+    written: list[tuple[int, int, str]] = []
+    for now in range(entered[-1] + took * len(arrivals) + 1):
+        for number, (_, link) in enumerate(arrivals):
+            if entered[number] == now:
+                queues[link].add([(now, f"P:{number}")])
+                written += [(now, link, sent.id) for sent in sendings[link].advance(now)]
+        written += [(now, link, sent.id) for link in range(3) for sent in sendings[link].advance(now)]
+    assert [now for now, _, _ in written] == naive_ends(entered, [took] * len(arrivals))
+    for link in range(3):
+        own = [f"P:{number}" for number, (_, to) in enumerate(arrivals) if to == link]
+        assert [id for _, to, id in written if to == link] == own
+
+
+def test_a_message_waits_for_one_of_each_other_link_at_most() -> None:
+    turns, queues = Turns(), [LateQueue() for _ in range(3)]
+    sendings = [Sending(queue, lambda: 10, turns) for queue in queues]
+    queues[0].add([(0, f"A:{number}") for number in range(5)])
+    queues[1].add([(0, f"B:{number}") for number in range(5)])
+    for sending in sendings:
+        sending.advance(0)
+    queues[2].add([(1, "C:0")])
+    written = [sent.id for now in range(1, 41) for sending in sendings for sent in sending.advance(now)]
+    assert written == ["A:0", "B:0", "C:0", "A:1"]
+
+
+def test_a_message_leaves_the_queue_when_its_turn_begins() -> None:
+    turns, queues = Turns(), [LateQueue() for _ in range(2)]
+    first, second = (Sending(queue, lambda: 10, turns) for queue in queues)
+    queues[0].add([(0, "A:0")])
+    queues[1].add([(0, "B:0")])
+    assert (first.advance(0), first.due_at) == ([], 10)
+    assert (second.advance(0), second.due_at, queues[1].sendable) == ([], 10, True)
+    assert (second.advance(10), second.due_at, queues[1].sendable) == ([], 20, False)
+
+
+def test_a_turn_is_given_back_when_the_stream_ends_and_no_other_link_has_one_behind_it() -> None:
+    turns, queues = Turns(), [LateQueue() for _ in range(2)]
+    first, second = (Sending(queue, lambda: 10, turns) for queue in queues)
+    queues[0].add([(0, "A:0")])
+    queues[1].add([(0, "B:0")])
+    first.advance(0)
+    second.advance(0)
+    first.abandon()
+    assert turns.free_at == 20, "the other link keeps its turn"
+    second.abandon()
+    assert (turns.free_at, second.due_at) == (10, None)
+
+
 class LateQueue:
     """An output queue without a window, which knows when its messages entered it."""
 
@@ -141,6 +198,10 @@ class LateQueue:
     def add(self, messages: list[tuple[int, str]]) -> None:
         self.added += len(messages)
         self._waiting += messages
+
+    @property
+    def sendable(self) -> bool:
+        return bool(self._waiting)
 
     @property
     def waiting_since(self) -> int:
@@ -302,9 +363,9 @@ class FinishesOnTheNextStream(LinkSession):
     def _change(self, input: Input) -> None:
         sending = self.link.sending
         assert sending is not None
-        ends_at, message = sending.ends_at, sending._message
+        ends_at, message, turn = sending.ends_at, sending._message, sending._turn
         super()._change(input)
-        sending.ends_at, sending._message = ends_at, message
+        sending.ends_at, sending._message, sending._turn = ends_at, message, turn
 
 
 def test_a_session_that_finishes_a_sending_on_the_next_stream_is_found() -> None:

@@ -1,29 +1,33 @@
-"""Messages that are replayed, by hand: two brokers, A (0) and B (1), and a link from A to B. Times in microseconds."""
+"""Messages that are replayed, by hand: brokers A (0), B (1) and C (2), and links from A. Times in microseconds."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from analysis.auditing.hops.asked import AskedVariant
 from analysis.budget.replay.overlay import replayed
 from analysis.budget.replay.rows import HopColumn
 from analysis.budget.variant import AtRest, BudgetedVariant, Latency
 from analysis.reading.event_table import NOBODY
+from record.service_time import SendingOrder
 
-A, B = 0, 1
+A, B, C = 0, 1, 2
 MICROSECOND = 1000
 VARIANT = BudgetedVariant(asked=AskedVariant(links={}), rest=AtRest(link=Latency((0, 2000 * MICROSECOND))))
 DELAY = 5000
 
 
-def turns(*hops: dict[HopColumn, int]) -> list[int]:
+def turns(*hops: dict[HopColumn, int], variant: BudgetedVariant = VARIANT) -> list[int]:
     """The turns of hops, which are given in the order of their logged turns."""
     rows = np.zeros((len(hops), len(HopColumn)), dtype=np.int64)
     for row, hop in zip(rows, hops, strict=True):
         for column, number in hop.items():
             time = column not in {HopColumn.BROKER, HopColumn.SENDER, HopColumn.MESSAGE}
             row[column] = number * MICROSECOND if time else number
-    return [int(turn) // MICROSECOND for turn in replayed(rows, VARIANT, ["A", "B"])]
+    return [int(turn) // MICROSECOND for turn in replayed(rows, variant, ["A", "B", "C"])]
 
 
 def published(message: int, turn: int, **more: int) -> dict[HopColumn, int]:
@@ -53,6 +57,14 @@ def test_a_message_does_not_leave_before_the_one_ahead_is_acknowledged_where_a_l
     assert turns(published(7, 100), published(8, 20_000), first, late)[-1] == 20_000 + DELAY, (
         "it was acknowledged long ago"
     )
+
+
+@pytest.mark.parametrize(("order", "waited"), [(SendingOrder.SIDE_BY_SIDE, 0), (SendingOrder.IN_TURN, 400)])
+def test_a_copy_waits_for_that_to_another_neighbour_where_links_send_in_turn(order: SendingOrder, waited: int) -> None:
+    first = passed(7, 30_000, 100, SENDING=400)
+    second = passed(7, 30_001, 100, SENDING=400) | hop(BROKER=C)
+    found = turns(published(7, 100), first, second, variant=replace(VARIANT, sending=order))
+    assert found[1:] == [100 + 400 + DELAY, 100 + waited + 400 + DELAY]
 
 
 def test_a_message_does_not_overtake_the_one_ahead() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.judging.histories.settling import ALLOWANCE, BACKLOG, DETOURS, VARIATION, WORK_SECONDS, settling_of
 from record.manifest import VariantRecord
-from record.service_time import ServiceTime
+from record.service_time import SendingOrder, ServiceTime
 from record.time_units import SECOND
 from topology.link_properties import Link, LinkProperties
 from topology.model import Broker, Overlay
@@ -40,11 +40,27 @@ def test_a_shortcut_makes_it_shorter() -> None:
         (VariantRecord(name="base", settles_within=5.0), LinkProperties(), 5.0),
         (VariantRecord(name="base", service_time=0.01), LinkProperties(), DETOURS * BACKLOG * 0.01),
         (VariantRecord(name="base"), LinkProperties(send_time=ServiceTime(mean=0.02)), DETOURS * BACKLOG * 0.02),
+        (
+            VariantRecord(name="base", sending=SendingOrder.IN_TURN),
+            LinkProperties(send_time=ServiceTime(mean=0.02)),
+            DETOURS * BACKLOG * 0.02,
+        ),
     ],
-    ids=["declared", "service", "sending"],
+    ids=["declared", "service", "sending", "sending in turn over a single link"],
 )
 def test_intervals_and_modelled_work_count(record: VariantRecord, asked: LinkProperties, seconds: float) -> None:
     assert settling_of(record, line(asked)).spread == round(seconds * SECOND)
+
+
+def test_a_message_waits_for_the_turns_of_all_other_links() -> None:
+    asked = LinkProperties(send_time=ServiceTime(mean=0.02))
+    in_turn = settling_of(VariantRecord(name="base", sending=SendingOrder.IN_TURN), line(asked, asked))
+    beside = settling_of(VariantRecord(name="base"), line(asked, asked))
+    # The broker in the middle has two links, and the one at the end a single one.
+    assert (in_turn.spread, beside.spread) == tuple(
+        round(DETOURS * BACKLOG * seconds * SECOND) for seconds in (0.06, 0.04)
+    )
+    assert in_turn.pace - beside.pace == round(VARIATION * 0.02 * SECOND)
 
 
 def test_a_single_broker_needs_the_allowance_alone() -> None:
