@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import h2.config
 import h2.connection
 
-from broker_service.transport.frames import data_header, window_update
-from broker_service.transport.length_prefix import prefixed
+from broker_service.transport.frames import DATA, window_update
 from broker_service.transport.methods import LINK
 
 PATH_OF_NONE = "/no.Service/Method"
 _HEADER = struct.Struct(">HBBBL")
+_PREFIX = struct.Struct(">BI")
 _SETTING = struct.Struct(">HL")
 _PING, _SETTINGS, _INITIAL_WINDOW = 0x6, 0x4, 0x4
 
@@ -22,6 +22,16 @@ _PING, _SETTINGS, _INITIAL_WINDOW = 0x6, 0x4, 0x4
 def frame(kind: int, content: bytes, stream: int = 0) -> bytes:
     """A frame without flags."""
     return _HEADER.pack(len(content) >> 8, len(content) & 0xFF, kind, 0, stream) + content
+
+
+def data_header(stream: int, length: int) -> bytes:
+    """The header of a frame with this many bytes of data."""
+    return _HEADER.pack(length >> 8, length & 0xFF, DATA, 0, stream)
+
+
+def prefixed(message: bytes) -> bytes:
+    """The bytes of an uncompressed message of gRPC."""
+    return _PREFIX.pack(0, len(message)) + message
 
 
 def request(path: str = LINK.path) -> list[tuple[str, str]]:

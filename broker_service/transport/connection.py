@@ -42,8 +42,8 @@ from broker_service.transport.frames import (
     PADDED,
     STREAM_BITS,
     WINDOW_UPDATE,
-    data_header,
     end_of_data,
+    pack_header,
     read_header,
     read_increment,
     unpadded,
@@ -145,7 +145,8 @@ class Connection(asyncio.Protocol):
         stream.window -= size
         self._window -= size
         self._allowance.data += size
-        transport.write(data_header(stream.number, size) + (data if size == len(data) else data[:size]))
+        header = pack_header(size >> 8, size & 0xFF, DATA, 0, stream.number)
+        transport.write(header + (data if size == len(data) else data[:size]))
         return size
 
     def enlarge_window(self, stream: RpcStream, size: int) -> None:

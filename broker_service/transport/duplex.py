@@ -111,7 +111,7 @@ class Duplex:
         stream.on_arrival, stream.on_room = self._handle_frames, self._write_rest
         self._writable = True
         self._write()
-        self._handle_frames()
+        self._handle_waiting()
         try:
             await self._end
         finally:
@@ -141,13 +141,14 @@ class Duplex:
         if self._next_turn is not None:
             return
         stream, due, handled, begin = self._stream, self._due_writes, 0, 0
+        waiting = stream.waiting
         try:
             due.callbacks += 1  # as `with due` does, whose two calls would be made for each frame
             try:
-                while stream.waiting and self._holding is None and not self._end.done():
+                while waiting and self._holding is None and not self._end.done():
                     if handled == 1:
                         begin = time.monotonic_ns()
-                    self.on_frame(stream.take())
+                    self.on_frame(waiting.popleft())
                     handled += 1
                     if self.held_up:
                         self._hold()
@@ -165,9 +166,14 @@ class Duplex:
         if not stream.reads_on and self._holding is None and (stream.ended or stream.error is not None):
             self._finish(stream.error)
 
+    def _handle_waiting(self) -> None:
+        """Handles frames that came before this call."""
+        self._handle_frames()
+        self._stream.note_taken()
+
     def _take_turn(self) -> None:
         self._next_turn = None
-        self._handle_frames()
+        self._handle_waiting()
 
     def _hold(self) -> None:
         """Reads no further frames for now. A stream that is broken ends without those that it still has."""
@@ -184,7 +190,7 @@ class Duplex:
         if (error := held.exception()) is not None:
             self._finish(error)
         else:
-            self._handle_frames()
+            self._handle_waiting()
 
     # Writing
 

@@ -43,7 +43,8 @@ STREAM_BITS: Final = (1 << 31) - 1
 
 _HEADER = struct.Struct(">HBBBL")
 _INCREMENT = struct.Struct(">L")
-_pack_header = _HEADER.pack
+pack_header: Final = _HEADER.pack
+"""Makes the header of a frame, of the fields that `read_header` reads."""
 read_header: Final = _HEADER.unpack_from
 """Reads the header of the frame that begins at a place: the high and the low part of the length of its content, its
 type, its flags and its stream, whose highest bit means nothing (`STREAM_BITS`)."""
@@ -66,16 +67,11 @@ def read_increment(data: bytes, begin: int) -> int:
     return increment & STREAM_BITS
 
 
-def data_header(stream: int, length: int) -> bytes:
-    """The header of a frame with this many bytes of data."""
-    return _pack_header(length >> 8, length & 0xFF, DATA, 0, stream)
-
-
 def end_of_data(stream: int) -> bytes:
     """A frame without data that ends its stream."""
-    return _pack_header(0, 0, DATA, END_STREAM, stream)
+    return pack_header(0, 0, DATA, END_STREAM, stream)
 
 
 def window_update(stream: int, increment: int) -> bytes:
     """A frame that enlarges the window of a stream, or of the connection for stream 0."""
-    return _pack_header(0, INCREMENT_BYTES, WINDOW_UPDATE, 0, stream) + _INCREMENT.pack(increment)
+    return pack_header(0, INCREMENT_BYTES, WINDOW_UPDATE, 0, stream) + _INCREMENT.pack(increment)

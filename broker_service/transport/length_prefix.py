@@ -9,14 +9,10 @@ from broker_service.transport.status import RpcError, StatusCode
 
 _PREFIX = struct.Struct(">BI")
 PREFIX_BYTES = _PREFIX.size
-_pack = _PREFIX.pack
+pack_prefix: Final = _PREFIX.pack
+"""Makes the prefix of a message from the byte for compression, 0 for none, and the message's length."""
 read_prefix: Final = _PREFIX.unpack_from
 """Reads the byte for compression and the length of the message whose prefix begins at a place."""
-
-
-def prefixed(message: bytes) -> bytes:
-    """The bytes of an uncompressed message."""
-    return _pack(0, len(message)) + message
 
 
 class MessageSplitter:

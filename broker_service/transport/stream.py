@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Protocol
 
-from broker_service.transport.length_prefix import PREFIX_BYTES, MessageSplitter, prefixed, read_prefix
+from broker_service.transport.length_prefix import PREFIX_BYTES, MessageSplitter, pack_prefix, read_prefix
 from broker_service.transport.status import RpcError, StatusCode
 from record.callbacks import do_nothing
 
@@ -33,12 +33,12 @@ class Stream(Protocol):
     reads_on: bool
     """Set by a user that has not read all messages yet, and will without being called."""
 
-    @property
-    def waiting(self) -> Collection[bytes]:
-        """Messages that have come and were not taken."""
+    waiting: deque[bytes]
+    """Messages that have come. A user takes them from the left; one that does so outside of `on_arrival` calls
+    `note_taken` then."""
 
-    def take(self) -> bytes:
-        """The next of the messages that wait."""
+    def note_taken(self) -> None:
+        """Lets the other end send more if no message waits any longer."""
 
     def send(self, message: bytes, /) -> bool:
         """Sends a message; a part that there is no room for follows later, and none may be sent before `on_room`.
@@ -102,14 +102,14 @@ class RpcStream:
             progress = asyncio.get_running_loop().create_future()
             self.on_arrival = functools.partial(_resolve, progress)
             await progress
-        return self.take()
-
-    def take(self) -> bytes:
-        """The next of the messages that wait."""
         message = self.waiting.popleft()
+        self.note_taken()
+        return message
+
+    def note_taken(self) -> None:
+        """Lets the other end send more if no message waits any longer."""
         if not self.waiting and self._consumed >= _ENLARGED_AFTER:
             self._enlarge_window()
-        return message
 
     async def write(self, message: bytes) -> None:
         """Sends a message, and returns once all of it is sent. Raises `RpcError` when the stream is broken."""
@@ -125,7 +125,7 @@ class RpcStream:
 
         Returns whether the next message may be sent now. Raises `RpcError` when the stream is broken.
         """
-        data = prefixed(message)
+        data = pack_prefix(0, len(message)) + message
         sent = self._carrier.send(self, data)
         return sent == len(data) or self._send(data[sent:])
 
@@ -150,7 +150,7 @@ class RpcStream:
             completed = len(messages)
         if waiting:
             self.on_arrival()
-        elif self._consumed >= _ENLARGED_AFTER:
+        if not waiting and self._consumed >= _ENLARGED_AFTER:
             self._enlarge_window()
         return completed
 

@@ -15,11 +15,10 @@ import pytest
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated
 
-from benchmarks.support.floods import FLOODS, HostileEnd, request
+from benchmarks.support.floods import FLOODS, HostileEnd, data_header, prefixed, request
 from broker_service.service.turns import SLICE_TIME
 from broker_service.transport.allowance import BURST, JUSTIFIED, RATE, Allowance, CalmError
-from broker_service.transport.frames import data_header, window_update
-from broker_service.transport.length_prefix import prefixed
+from broker_service.transport.frames import window_update
 from broker_service.transport.methods import LINK
 from broker_service.transport.server import RpcServer, ServedStream, ServerConnection, ServerLimits
 from tests.broker_service.transport.test_connection import ListedSocket
@@ -114,7 +113,7 @@ async def test_costly_messages_make_a_turn_shorter() -> None:
     handled: list[bytes | None] = []
 
     def handle() -> None:
-        handled.append(stream.take())
+        handled.append(stream.waiting.popleft())
         time.sleep(SLICE_TIME / 1e9)
 
     stream.on_arrival = handle

@@ -13,11 +13,11 @@ from h2.settings import SettingCodes
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from benchmarks.support.floods import data_header, prefixed
 from broker_service.transport import connection as connections
 from broker_service.transport.channel import Call, ClientConnection
 from broker_service.transport.connection import _MOST_UNSENT
-from broker_service.transport.frames import HEADER_BYTES, LARGEST_WINDOW, data_header, end_of_data, window_update
-from broker_service.transport.length_prefix import prefixed
+from broker_service.transport.frames import HEADER_BYTES, LARGEST_WINDOW, end_of_data, window_update
 from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerConnection, ServerLimits
 from broker_service.transport.stream import STREAM_WINDOW

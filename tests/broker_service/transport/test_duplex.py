@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -27,7 +28,7 @@ class QueueStream:
         self.ended = False
         self.reads_on = False
         self.on_arrival: Callable[[], None] = do_nothing
-        self.waiting: list[bytes] = []
+        self.waiting: deque[bytes] = deque()
         self.written: asyncio.Queue[bytes] = asyncio.Queue()
         self.on_room: Callable[[], None] = do_nothing
         self.open = True
@@ -40,8 +41,8 @@ class QueueStream:
         self.ended = True
         self.on_arrival()
 
-    def take(self) -> bytes:
-        return self.waiting.pop(0)
+    def note_taken(self) -> None:
+        """Has no window."""
 
     def send(self, message: bytes) -> bool:
         self.written.put_nowait(message)

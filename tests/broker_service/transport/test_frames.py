@@ -16,8 +16,8 @@ from broker_service.transport.frames import (
     PADDED,
     WINDOW_UPDATE,
     PaddingError,
-    data_header,
     end_of_data,
+    pack_header,
     read_header,
     read_increment,
     unpadded,
@@ -57,7 +57,8 @@ def test_more_padding_than_content_is_refused(content: bytes) -> None:
 
 @given(stream=STREAMS, data=st.binary(max_size=70_000))
 def test_data_is_written_as_a_library_does(stream: int, data: bytes) -> None:
-    assert data_header(stream, len(data)) + data == DataFrame(stream, data).serialize()
+    header = pack_header(len(data) >> 8, len(data) & 0xFF, DATA, 0, stream)
+    assert header + data == DataFrame(stream, data).serialize()
 
 
 @given(stream=STREAMS)

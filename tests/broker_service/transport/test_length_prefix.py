@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_service.transport.length_prefix import MessageSplitter, prefixed
+from benchmarks.support.floods import prefixed
+from broker_service.transport.length_prefix import MessageSplitter, pack_prefix, read_prefix
 from broker_service.transport.status import RpcError, StatusCode
 
 LARGEST = 64
@@ -21,6 +22,13 @@ def test_messages_come_out_as_they_went_in_wherever_they_are_cut(messages: list[
         found += splitter.split(data[:cut])
         data = data[cut:]
     assert found + splitter.split(data) == messages
+
+
+@given(length=st.integers(0, 1 << 31))
+def test_a_prefix_is_read_as_it_was_made(length: int) -> None:
+    prefix = pack_prefix(0, length)
+    assert prefix == b"\0" + length.to_bytes(4, "big")
+    assert read_prefix(prefix) == (0, length)
 
 
 def test_a_message_above_the_largest_is_refused_by_its_prefix() -> None:
