@@ -125,11 +125,15 @@ class MedymRouter(DispatchingRouter):
                 Kind.UNSUBSCRIBE: self._receive_subscription,
             }
         )
-        self._exchange: Exchange = (
-            SubscriptionBroadcast(self._own, self._sums)
-            if self._options.subscriptions == "broadcast"
-            else AdvertisedExchange(context, self._mesh, self._sums, self._decisions, self._incarnation_of)
-        )
+        self._exchange: Exchange
+        self._sent: AdvertisedExchange | None = None
+        """The exchange, where servers send subscriptions to one another; None where announcements bring them to all."""
+        if self._options.subscriptions == "broadcast":
+            self._exchange = SubscriptionBroadcast(self._own, self._sums)
+        else:
+            self._exchange = self._sent = AdvertisedExchange(
+                context, self._mesh, self._sums, self._decisions, self._incarnation_of
+            )
         self._states = ServerStates(
             self._own, len(self._mesh.servers), self._exchange.others, self._locations, self._decisions
         )
@@ -192,14 +196,16 @@ class MedymRouter(DispatchingRouter):
         first = incarnation == self._context.incarnation == 1 and server not in self._interrupted
         if not first and server in self._relay.neighbours:
             actions.append(Send(neighbour, self._message(self._versions())))
-        return [*actions, *self._exchange.repeated([server]), *self._announce_soon()]
+        if self._sent is not None:
+            actions += self._sent.repeated([server])
+        return [*actions, *self._announce_soon()]
 
     def timer(self, key: TimerKey) -> Actions:
         self._running.discard(key)
         if isinstance(key, _Asking):
             return self._ask(key.neighbour)
-        if key is _Timer.REPETITION:
-            return [*self._exchange.repeated(self._exchange.unconfirmed), *self._announce_soon()]
+        if key is _Timer.REPETITION and self._sent is not None:
+            return [*self._sent.repeated(self._sent.unconfirmed), *self._announce_soon()]
         if key is not _Timer.STATUS:
             return self._announce_soon()
         changed = self._publications.load.has_changed()
@@ -305,17 +311,25 @@ class MedymRouter(DispatchingRouter):
         actions: list[Action] = []
         if _Timer.ANNOUNCEMENT not in self._running and self._announce_changes():
             actions.append(self._awaited(_Timer.ANNOUNCEMENT, self._options.announce_every))
-        if _Timer.PASSING_ON not in self._running and self._relay.waits:
+        if _Timer.PASSING_ON not in self._running and self._relay.waiting:
             actions += self._pass_on()
             actions.append(self._awaited(_Timer.PASSING_ON, self._options.pass_on_every))
-        if _Timer.EXCHANGE not in self._running and (sends := self._exchange.due()):
-            actions += [*sends, self._awaited(_Timer.EXCHANGE, self._options.pass_on_every)]
-        if _Timer.REPETITION not in self._running and self._exchange.unconfirmed:
-            actions.append(self._awaited(_Timer.REPETITION, self._options.repeat_after))
+        if self._sent is not None:
+            actions += self._send_soon(self._sent)
         return actions
+
+    def _send_soon(self, exchange: AdvertisedExchange) -> Iterator[Action]:
+        """Sends subscriptions to the servers that need them, and again to those that have not confirmed them."""
+        if _Timer.EXCHANGE not in self._running and (sends := exchange.due()):
+            yield from sends
+            yield self._awaited(_Timer.EXCHANGE, self._options.pass_on_every)
+        if _Timer.REPETITION not in self._running and exchange.unconfirmed:
+            yield self._awaited(_Timer.REPETITION, self._options.repeat_after)
 
     def _announce_changes(self) -> bool:
         """Announces the changes of this server's own state. False when there are none."""
+        if not self._exchange.own.touched and self._changed_status is None:
+            return False
         change = self._exchange.own.announce()
         status, self._changed_status = self._changed_status, None
         if not (change.added or change.withdrawn or status is not None):

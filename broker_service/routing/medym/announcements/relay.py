@@ -51,7 +51,8 @@ class Relay:
         self._failed = np.zeros(tree.servers, np.bool_)
         self._chosen = tree.working_neighbours(own, self._failed)
         self._guests: dict[int, None] = {}
-        self._waiting: list[Announcement] = []
+        self.waiting: list[Announcement] = []
+        """Announcements that wait to be passed on."""
         self._upwards: list[Announcement] = []
         """Waiting announcements that did not come from the parent."""
 
@@ -59,11 +60,6 @@ class Relay:
     def neighbours(self) -> set[int]:
         """Numbers of the servers to which announcements go."""
         return self._chosen | self._guests.keys()
-
-    @property
-    def waits(self) -> bool:
-        """True while announcements wait."""
-        return bool(self._waiting)
 
     def set_failed(self, server: int, failed: bool) -> Neighbours:
         """Takes note that a link has failed, or works again. Returns the neighbours that this server chooses anew."""
@@ -86,14 +82,14 @@ class Relay:
 
     def add(self, announcement: Announcement, source: int) -> None:
         """Takes an announcement that came from a server, which may be this one."""
-        self._waiting.append(announcement)
+        self.waiting.append(announcement)
         if source != self._parent:
             self._upwards.append(announcement)
 
     def bundles(self) -> Iterator[Addressed]:
         """Takes all waiting announcements, in bundles with the neighbours that they go to."""
-        waiting, upwards = self._waiting, self._upwards
-        self._waiting, self._upwards = [], []
+        waiting, upwards = self.waiting, self._upwards
+        self.waiting, self._upwards = [], []
         above, neighbours = self._parent, self.neighbours
         if above is not None and above in neighbours:
             neighbours.discard(above)

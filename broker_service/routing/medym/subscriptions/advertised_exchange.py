@@ -85,6 +85,7 @@ class AdvertisedExchange(Exchange):
         self._telling.begin(server, incarnation)
 
     def due(self) -> Sequence[Send]:
+        """Messages to send now because something has changed."""
         sends: list[Send] = []
         for telling, servers in self._told.changes(self._incarnation_of):
             sends += self._multicast(telling, servers)
@@ -96,6 +97,7 @@ class AdvertisedExchange(Exchange):
         return sends
 
     def repeated(self, servers: Sequence[int]) -> Iterator[Send]:
+        """Messages to send again to these servers, because they have not confirmed them."""
         for server in servers:
             alone = encode_list(np.array([server], np.uint16))
             for telling in self._told.unconfirmed(server):
@@ -103,6 +105,7 @@ class AdvertisedExchange(Exchange):
 
     @property
     def unconfirmed(self) -> Sequence[int]:
+        """Servers that have not confirmed all messages, although they can be reached."""
         return [server for server in self._told.awaited if self._decisions.reaches(server)]
 
     def receive(self, neighbour: BrokerId, message: Message) -> Sequence[Send]:

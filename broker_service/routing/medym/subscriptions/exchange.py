@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from broker_service.language import Advertisement, Subscription
@@ -68,19 +68,6 @@ class Exchange(ABC):
         """Another server is known to run in an incarnation."""
 
     @abstractmethod
-    def due(self) -> Sequence[Send]:
-        """Messages to send now because something has changed."""
-
-    @abstractmethod
-    def repeated(self, servers: Sequence[int]) -> Iterator[Send]:
-        """Messages to send again to these servers, because they have not confirmed them."""
-
-    @property
-    @abstractmethod
-    def unconfirmed(self) -> Sequence[int]:
-        """Servers that have not confirmed all messages, although they can be reached."""
-
-    @abstractmethod
     def receive(self, neighbour: BrokerId, message: Message) -> Sequence[Send]:
         """Applies a subscription or a withdrawal that a neighbour sends, and passes it on.
 
@@ -130,16 +117,6 @@ class SubscriptionBroadcast(Exchange):
 
     def begin(self, server: int, incarnation: int) -> None:
         """Does nothing, because announcements name the incarnation."""
-
-    def due(self) -> Sequence[Send]:
-        return ()
-
-    def repeated(self, servers: Sequence[int]) -> Iterator[Send]:
-        return iter(())
-
-    @property
-    def unconfirmed(self) -> Sequence[int]:
-        return ()
 
     def receive(self, neighbour: BrokerId, message: Message) -> Sequence[Send]:
         raise MalformedMessageError("subscriptions are announced, and not sent one by one")

@@ -29,7 +29,8 @@ class OwnSum:
         self._clients: Counter[bytes] = Counter()
         """Number of clients' subscriptions that are equal."""
         self._announced: dict[bytes, None] = {}
-        self._touched: dict[bytes, None] = {}
+        self.touched: dict[bytes, None] = {}
+        """Subscriptions that may have changed since the call of `announce` before."""
 
     @property
     def announced(self) -> tuple[bytes, ...]:
@@ -39,19 +40,19 @@ class OwnSum:
     def add(self, subscription: bytes) -> None:
         """A client has this subscription."""
         self._clients[subscription] += 1
-        self._touched[subscription] = None
+        self.touched[subscription] = None
 
     def remove(self, subscription: bytes) -> None:
         """A client has this subscription no more."""
         self._clients[subscription] -= 1
         if not self._clients[subscription]:
             del self._clients[subscription]
-        self._touched[subscription] = None
+        self.touched[subscription] = None
 
     def announce(self) -> SumChange:
         """The changes since the call before, which are announced now."""
         clients, announced = self._clients, self._announced
-        touched, self._touched = self._touched, {}
+        touched, self.touched = self.touched, {}
         added = tuple(key for key in touched if key in clients and key not in announced)
         withdrawn = tuple(key for key in touched if key in announced and key not in clients)
         announced.update(dict.fromkeys(added))

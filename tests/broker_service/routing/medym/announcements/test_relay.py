@@ -23,10 +23,10 @@ def test_what_came_from_the_parent_does_not_go_back_and_children_get_one_bundle(
     relay = Relay(OWN, TREE)
     relay.add(announcement(50), 0)
     relay.add(announcement(51), CHILDREN[0])
-    assert relay.waits
+    assert relay.waiting
     upwards, downwards = Bundle((announcement(51),)), Bundle((announcement(50), announcement(51)))
     assert list(relay.bundles()) == [Addressed([0], upwards), Addressed(CHILDREN, downwards)]
-    assert not relay.waits
+    assert not relay.waiting
     assert not list(relay.bundles())
 
 
