@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic
 
 from broker_service.core.actions import ActionExecutor
@@ -121,9 +122,5 @@ def _own_name(request: ClientRequest) -> str:
     return request.id
 
 
-def _advertisements(client: Client) -> dict[str, Declared[Any]]:
-    return client.advertisements
-
-
-def _subscriptions(client: Client) -> dict[str, Declared[Any]]:
-    return client.subscriptions
+_advertisements: Callable[[Client], dict[str, Declared[Any]]] = attrgetter("advertisements")
+_subscriptions: Callable[[Client], dict[str, Declared[Any]]] = attrgetter("subscriptions")

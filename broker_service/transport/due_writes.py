@@ -22,6 +22,7 @@ class DueWrites:
         self.before: Callable[[], None] = do_nothing
         """Called before each write of a stream. Whatever it raises ends that stream, which then writes nothing."""
         self.waiting: list[Callable[[], None]] = []
+        """Writes that are due. Within a callback, one more need only be appended."""
         self.callbacks = 0
         """Surrounded callbacks that run now, one within the other."""
 

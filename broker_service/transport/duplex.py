@@ -90,7 +90,11 @@ class Duplex:
         """Has `next_frames` called, because there is, or may be, a frame to write."""
         if not self._woken:
             self._woken = True
-            self._due_writes.add(self._write, self._loop)
+            due = self._due_writes
+            if due.callbacks:
+                due.waiting.append(self._write)
+            else:
+                due.add(self._write, self._loop)
 
     async def flushed(self) -> None:
         """Returns once all frames so far are written."""

@@ -27,7 +27,7 @@ class Propagation:
         """Sends a subscription one hop up each of these trees, except back to where it came from."""
         by_next_hop: dict[BrokerId, list[TreeId]] = {}
         for tid in tids:
-            next_hop = self._advertisements.last_hop(tid)
+            next_hop = None if (row := self._advertisements.get(tid)) is None else row.last_hop
             route = entry.routes.by_tid.get(tid)
             if next_hop is not None and (route is None or route.last_hop != next_hop):
                 by_next_hop.setdefault(next_hop, []).append(tid)
@@ -55,7 +55,7 @@ class Propagation:
         """Sends a withdrawal one hop up each of these trees, except back to `source`."""
         by_next_hop: dict[BrokerId, list[TreeId]] = {}
         for tid in tids:
-            next_hop = self._advertisements.last_hop(tid)
+            next_hop = None if (row := self._advertisements.get(tid)) is None else row.last_hop
             if next_hop is not None and next_hop != source:
                 by_next_hop.setdefault(next_hop, []).append(tid)
         return [

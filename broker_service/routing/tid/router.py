@@ -87,7 +87,7 @@ class TidRouter(DispatchingRouter):
         self._home = Home(context.broker, context.incarnation)
         self._neighbours = tuple(context.links)
         self._advertisements = SubscriptionRoutingTable()
-        self._subscriptions = PublicationRoutingTable(self._advertisements.is_local)
+        self._subscriptions = PublicationRoutingTable(self._advertisements.rooted)
         self._matching: Matcher[SubscriptionRow] = context.matcher()
         """The subscriptions bound to a tree rooted here, because only publications of these trees are matched here."""
         self._propagation = Propagation(self._advertisements, self._subscriptions)
@@ -260,7 +260,7 @@ class TidRouter(DispatchingRouter):
         tids = {sys.intern(tid): self._is_void(tid) for tid in header.tids}
         known = self._subscriptions.get(message.id)
         entry = known or SubscriptionRow(message.id, message.body, home, number, header.client, False)
-        if any(map(self._advertisements.is_local, tids)):
+        if not self._advertisements.rooted.isdisjoint(tids):
             entry.decode()  # before anything changes, because the body may be malformed
         if len(entry.tids) + len(tids) > MOST_TREES and len(entry.tids.keys() | tids.keys()) > MOST_TREES:
             raise MalformedMessageError(f"a subscription that is bound to more than {MOST_TREES} trees")

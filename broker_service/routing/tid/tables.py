@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakValueDictionary
@@ -61,15 +61,22 @@ class SubscriptionRoutingTable(AdvertisementTable[AdvertisementRow]):
         super().__init__()
         self.withdrawn: dict[TreeId, None] = {}
         """TIDs that were withdrawn lately."""
+        self.rooted: set[TreeId] = set()
+        """Trees that are rooted at this broker."""
         self._by_root: dict[BrokerId, dict[TreeId, None]] = {}
 
     def add(self, row: AdvertisementRow) -> None:
-        super().add(row)
+        self._rows[row.id] = row
+        if row.last_hop is None:
+            self.rooted.add(row.id)
+        else:
+            self.rooted.discard(row.id)
         self._by_root.setdefault(row.root.broker, {})[row.id] = None
 
     def remove(self, id: TreeId) -> AdvertisementRow | None:
-        row = super().remove(id)
+        row = self._rows.pop(id, None)
         if row is not None:
+            self.rooted.discard(id)
             _discard(self._by_root, row.root.broker, id)
         return row
 
@@ -108,13 +115,13 @@ class SubscriptionRow:
     routes: Routes = NO_ROUTES
     """Routes to the subscriber; empty when it is local."""
     home_name: str = field(init=False)
-    """`home` in the form that identifiers have."""
+    """`home` as `id` has it."""
     indexed: bool = False
     """True while the matching index of this broker has it."""
     _subscription: Subscription | None = None
 
     def __post_init__(self) -> None:
-        self.home_name = str(self.home)
+        self.home_name = self.id.rpartition(".")[0]
 
     @property
     def subscription(self) -> Subscription:
@@ -131,11 +138,11 @@ class SubscriptionRow:
 class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
     """The PRT: one row a subscription, found by identifier, by home and number, and by TID."""
 
-    def __init__(self, is_rooted: Callable[[TreeId], bool]) -> None:
-        """`is_rooted` returns whether a tree is rooted at this broker; such a tree's subscriptions are unbound when it
-        ends."""
+    def __init__(self, rooted: Set[TreeId]) -> None:
+        """`rooted` are the trees that are rooted at this broker, a live view; the subscriptions of such a tree are
+        unbound when it ends."""
         super().__init__()
-        self._is_rooted = is_rooted
+        self._rooted = rooted
         self._by_home: dict[str, dict[int, SubscriptionRow]] = {}
         self._homes: dict[BrokerId, dict[str, None]] = {}
         """Keys of `_by_home`, by broker."""
@@ -183,7 +190,7 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         """Binds a subscription to trees; `route` is how it came along them, None for a local one."""
         for tid in tids:
             entry.tids[tid] = None
-            if self._is_rooted(tid):
+            if tid in self._rooted:
                 entry.rooted[tid] = None
             bound = self._by_tid.get(tid)
             if bound is None:
