@@ -234,8 +234,8 @@ def _both(name: str, protocol: str, subscription: Counts, publication: Counts) -
 
 
 WAYS: Mapping[str, BoundedWay] = {
-    "publication": BoundedWay(published, Counts(147, 34, 109)),
-    **_both("tid", "tid-fixed", Counts(194, 43, 142), Counts(120, 29, 101)),
+    "publication": BoundedWay(published, Counts(146, 32, 107)),
+    **_both("tid", "tid-fixed", Counts(194, 43, 142), Counts(118, 27, 97)),
     **_both("octopia", "octopia-spr", Counts(192, 34, 136), Counts(146, 28, 122)),
     **_both("cbf", "cbf", Counts(162, 31, 118), Counts(147, 25, 117)),
     **_both("channelization", "channelization", Counts(86, 22, 46), Counts(100, 26, 79)),

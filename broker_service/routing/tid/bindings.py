@@ -39,7 +39,7 @@ class Bindings:
     def bind_local(self, row: AdvertisementRow) -> list[Action]:
         """Binds the subscriptions of this broker's clients to a tree that is new here."""
         actions: list[Action] = []
-        for entry in self._subscriptions.at_home(self._home_name).values():
+        for entry in self._subscriptions.by_home.get(self._home_name, {}).values():
             if self.intersects(row, entry.subscription):
                 self._subscriptions.bind(entry, (row.id,), None)
                 self.index(entry)

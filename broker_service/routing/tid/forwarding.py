@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.common.congestion import Congestion
+from broker_service.routing.common.decoding import encode_header
 from broker_service.routing.interface import LinkStatus, Send
-from broker_service.routing.tid.messages import PublishHeader, encoded_parts
+from broker_service.routing.tid.messages import MOST_DESTINATION_BYTES, PublishHeader
 from broker_service.routing.tid.options import TidOptions
 from broker_service.routing.tid.routes import Arrival, NextHop, Route, Routes, TreeId
 from broker_service.routing.tid.tables import Group
@@ -183,3 +184,27 @@ class Copies:
                 copy = Message(message.kind, message.id, message.body, encoded, hops, "", published)
                 sends.append(Send(neighbour, copy))
         return sends
+
+
+def encoded_parts(header: PublishHeader) -> list[bytes]:
+    """The header of a publication, in several ones where one would be too long.
+
+    A group stays whole, so that its client is notified once. Of one that is too long by itself, the first half
+    represents the client.
+    """
+    encoded = encode_header(header)
+    if len(encoded) <= MOST_DESTINATION_BYTES:
+        return [encoded]
+    groups = [(home, group) for home, groups in header.destinations.items() for group in groups]
+    middle = len(groups) // 2
+    if not middle:
+        home, group = groups[0]
+        return encoded_parts(_to_groups(header, [(home, group[: len(group) // 2])]))
+    return encoded_parts(_to_groups(header, groups[:middle])) + encoded_parts(_to_groups(header, groups[middle:]))
+
+
+def _to_groups(header: PublishHeader, groups: Iterable[tuple[str, Group]]) -> PublishHeader:
+    destinations: dict[str, list[Group]] = {}
+    for home, group in groups:
+        destinations.setdefault(home, []).append(group)
+    return PublishHeader(header.tid, header.budget, destinations)

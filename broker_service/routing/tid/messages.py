@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Final
 
 import msgspec
@@ -71,27 +70,3 @@ def advertise_message(row: AdvertisementRow, sender: BrokerId, hops: int) -> Mes
 def subscribe_message(row: SubscriptionRow, tids: tuple[TreeId, ...], hops: int) -> Message:
     """The subscription of a row along these trees, as its next broker gets it."""
     return Message(Kind.SUBSCRIBE, row.id, row.body, encode_header(SubscribeHeader(row.client, tids)), hops)
-
-
-def encoded_parts(header: PublishHeader) -> list[bytes]:
-    """The header of a publication, in several ones where one would be too long.
-
-    A group stays whole, so that its client is notified once. Of one that is too long by itself, the first half
-    represents the client.
-    """
-    encoded = encode_header(header)
-    if len(encoded) <= MOST_DESTINATION_BYTES:
-        return [encoded]
-    groups = [(home, group) for home, groups in header.destinations.items() for group in groups]
-    middle = len(groups) // 2
-    if not middle:
-        home, group = groups[0]
-        return encoded_parts(_to_groups(header, [(home, group[: len(group) // 2])]))
-    return encoded_parts(_to_groups(header, groups[:middle])) + encoded_parts(_to_groups(header, groups[middle:]))
-
-
-def _to_groups(header: PublishHeader, groups: Iterable[tuple[str, Group]]) -> PublishHeader:
-    destinations: dict[str, list[Group]] = {}
-    for home, group in groups:
-        destinations.setdefault(home, []).append(group)
-    return PublishHeader(header.tid, header.budget, destinations)

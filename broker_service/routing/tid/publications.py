@@ -88,7 +88,7 @@ class Publications:
             copies = Copies(self._forwarding, Arrival(header.tid, header.budget, neighbour))
             common: CommonRoutes | None = None
             for home, groups in destinations.items():
-                known = self._subscriptions.at_home(home)
+                known = self._subscriptions.by_home.get(home, {})
                 missed = 0
                 for group in groups:
                     entries = [known[number] for number in group if number in known]
@@ -105,7 +105,7 @@ class Publications:
 
     def _subscribers(self, groups: Iterable[Group]) -> tuple[ClientId, ...]:
         """The clients whose subscriptions these are, without those withdrawn in the meantime."""
-        known = self._subscriptions.at_home(self._home_name)
+        known = self._subscriptions.by_home.get(self._home_name, {})
         clients: dict[ClientId, None] = {}
         for group in groups:
             for number in group:

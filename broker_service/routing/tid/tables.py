@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakValueDictionary
@@ -143,23 +143,20 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
         unbound when it ends."""
         super().__init__()
         self._rooted = rooted
-        self._by_home: dict[str, dict[int, SubscriptionRow]] = {}
+        self.by_home: dict[str, dict[int, SubscriptionRow]] = {}
+        """The subscriptions of each home that has any, by number."""
         self._homes: dict[BrokerId, dict[str, None]] = {}
-        """Keys of `_by_home`, by broker."""
+        """Keys of `by_home`, by broker."""
         self._by_tid: dict[TreeId, dict[str, SubscriptionRow]] = {}
         self._trees: dict[BrokerId, dict[TreeId, None]] = {}
         """Keys of `_by_tid`, by the root's broker."""
         self._shared: WeakValueDictionary[int, Routes] = WeakValueDictionary()
         """Routes that several rows share, by their digest."""
 
-    def at_home(self, home: str) -> Mapping[int, SubscriptionRow]:
-        """The subscriptions of one home, by number."""
-        return self._by_home.get(home, {})
-
     def of_broker(self, broker: BrokerId) -> Iterator[SubscriptionRow]:
         """The subscriptions of all incarnations of one broker; rows may be removed meanwhile."""
         for home in tuple(self._homes.get(broker, {})):
-            yield from tuple(self.at_home(home).values())
+            yield from tuple(self.by_home.get(home, {}).values())
 
     def trees_of(self, broker: BrokerId) -> Collection[TreeId]:
         """The TIDs of one broker's trees that subscriptions are bound to."""
@@ -174,16 +171,16 @@ class PublicationRoutingTable(RoutingTable[SubscriptionRow]):
 
     def add(self, entry: SubscriptionRow) -> None:
         self._rows[entry.id] = entry
-        self._by_home.setdefault(entry.home_name, {})[entry.number] = entry
+        self.by_home.setdefault(entry.home_name, {})[entry.number] = entry
         self._homes.setdefault(entry.home.broker, {})[entry.home_name] = None
 
     def remove(self, entry: SubscriptionRow) -> None:
         self.unbind(entry, tuple(entry.tids))
         self._rows.pop(entry.id, None)
-        numbers = self._by_home[entry.home_name]
+        numbers = self.by_home[entry.home_name]
         numbers.pop(entry.number, None)
         if not numbers:
-            del self._by_home[entry.home_name]
+            del self.by_home[entry.home_name]
             _discard(self._homes, entry.home.broker, entry.home_name)
 
     def bind(self, entry: SubscriptionRow, tids: Collection[TreeId], route: Route | None) -> None:

@@ -15,7 +15,7 @@ from broker_service.routing.tid.placement.overlap import Overlap
 from broker_service.routing.tid.placement.rows import Ending, UnitRow
 from broker_service.routing.tid.placement.units import Units
 from broker_service.routing.tid.routes import TreeId
-from broker_service.routing.tid.tables import AdvertisementRow, PublicationRoutingTable
+from broker_service.routing.tid.tables import AdvertisementRow
 
 _move, _remove, _receive_detection = JoinPoints.move, JoinPoints.remove, Units.receive_detection
 _ends_at, _bind_local = Overlap.ends_at, Bindings.bind_local
@@ -49,12 +49,13 @@ def withdraws_at_a_former_join_point_alone(self: JoinPoints, row: UnitRow, endin
 
 def binds_no_part_late(self: Bindings, row: AdvertisementRow) -> list[Action]:
     """Subscriptions of clients only, and not those of composite subscriptions, are bound to a tree that is new."""
+    by_home = self._subscriptions.by_home
     of_clients = {
         number: entry
-        for number, entry in self._subscriptions.at_home(self._home_name).items()
+        for number, entry in by_home.get(self._home_name, {}).items()
         if not entry.client.startswith(INTERNAL)
     }
-    with mock.patch.object(PublicationRoutingTable, "at_home", return_value=of_clients):
+    with mock.patch.dict(by_home, {self._home_name: of_clients}):
         return _bind_local(self, row)
 
 
