@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -25,13 +24,15 @@ from record.errors import UserError
 from record.fidelity import FidelityVerdict
 from tests.gauntlet.forks import Forks
 from tests.gauntlet.harm import Notifications, begin_of_publishing, promises_order
-from tests.gauntlet.mutants import TARGETS, Executed, Mutant, drawn, watched
+from tests.gauntlet.mutants import Executed, Mutant, drawn, watched
 from tests.gauntlet.running import Verdict, verdict_on
 from tests.gauntlet.scenarios import Scenario
 from tests.gauntlet.trials import Kind, Outcome, Part, Trial
 
 _ENDS_WITHIN = 15
 """Seconds after which a run is taken not to end."""
+_HONEST_WITHIN = 120.0
+"""Seconds that the two honest runs of a scenario may take together."""
 _FAULT_AT = 4.5
 """Seconds of the run phase before the fault."""
 _MARGIN = 0.5
@@ -70,14 +71,9 @@ def is_named(verdict: Verdict) -> bool:
 
 def hunted(forks: Forks, seed: int, part: Part, wanted: int) -> Iterator[Outcome]:
     """The outcomes of the first `wanted` harmful mutants of a part of those that the seed draws."""
-    honest: dict[str, Baseline] = {}
-    for name, ended in forks.each(_baselines()):
-        if ended.result is None:
-            raise RuntimeError(f"the honest run of {name} failed: {ended.failure}")
-        honest[name] = ended.result
-    executed = {name: baseline.executed for name, baseline in honest.items()}
-    mutants = islice(drawn(seed, executed), part.number - 1, None, part.of)
-    trials = ((mutant, partial(_tried, mutant, honest[mutant.scenario.name])) for mutant in mutants)
+    honest = _HonestRuns()
+    mutants = drawn(seed, lambda scenario: honest.of(scenario).executed, part)
+    trials = ((mutant, partial(_tried, mutant, honest.of(mutant.scenario))) for mutant in mutants)
     for mutant, ended in forks.each(trials):
         if wanted <= 0:
             return
@@ -104,14 +100,20 @@ def faulty(scenario: Scenario) -> Scenario:
     return scenario.suffering("a late crash", fault, run="6s")
 
 
-def _baselines() -> Iterator[tuple[str, Callable[[], Baseline]]]:
-    """The honest runs of all scenarios in which mutants are tried, by the scenario's name."""
-    seen: set[str] = set()
-    for target in TARGETS:
-        for scenario in target.scenarios:
-            if scenario.name not in seen:
-                seen.add(scenario.name)
-                yield scenario.name, lambda scenario=scenario: _baseline(scenario)
+class _HonestRuns:
+    """Honest runs of the scenarios in which mutants are tried, each made when a mutant first needs it."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Baseline] = {}
+
+    def of(self, scenario: Scenario) -> Baseline:
+        """Raises `RuntimeError` if the honest run fails."""
+        if scenario.name not in self._made:
+            ((_, ended),) = Forks(1, _HONEST_WITHIN).each([(scenario.name, partial(_baseline, scenario))])
+            if ended.result is None:
+                raise RuntimeError(f"the honest run of {scenario.name} failed: {ended.failure}")
+            self._made[scenario.name] = ended.result
+        return self._made[scenario.name]
 
 
 def _baseline(scenario: Scenario) -> Baseline:

@@ -24,6 +24,7 @@ from typing import Any
 from tests.gauntlet import scenarios
 from tests.gauntlet.planting import install
 from tests.gauntlet.scenarios import Scenario
+from tests.gauntlet.trials import Part
 
 _ROUTING = "broker_service.routing"
 
@@ -189,17 +190,18 @@ Executed = Mapping[str, frozenset[int]]
 """Lines that a run executed, by module."""
 
 
-def drawn(seed: int, executed: Mapping[str, Executed]) -> Iterator[Mutant]:
-    """Mutants without end, always the same ones for a seed. Areas take turns, so that each has as many.
+def drawn(seed: int, executed: Callable[[Scenario], Executed], part: Part) -> Iterator[Mutant]:
+    """A part of the mutants that a seed draws, without end, always the same ones. Areas take turns, so that each has as
+    many.
 
-    `executed` are the lines that the honest run of each scenario executes, by the scenario's name: only these are
-    changed, because another change could do no harm there.
+    `executed` gives the lines that the honest run of a scenario executes: only these are changed, because another
+    change could do no harm there.
     """
-    for number in count():
+    for number in count(part.number - 1, part.of):
         draws = random.Random(f"{seed}:{number}")
         target = TARGETS[number % len(TARGETS)]
         scenario = draws.choice(target.scenarios)
-        lines = executed[scenario.name]
+        lines = executed(scenario)
         places = [
             place
             for module in target.modules

@@ -23,7 +23,7 @@ _SEED = 1
 """Another seed draws another fortieth."""
 
 _MUTANTS = "40"
-"""Harmful mutants in all forty parts together; the honest runs that they are compared with take half a minute."""
+"""Harmful mutants in all forty parts together, that is, one in this part."""
 
 pytestmark = pytest.mark.timeout(1200)
 
