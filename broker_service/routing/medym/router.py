@@ -191,12 +191,12 @@ class MedymRouter(DispatchingRouter):
         restarted = State(server, Version(incarnation, 0), ())
         if server in self._states.versions and self._states.apply(restarted) is Applied.NEW:
             self._relay.add(restarted, self._own)
-        self._exchange.begin(server, incarnation)
         self._repairs.link_up(server)
         first = incarnation == self._context.incarnation == 1 and server not in self._interrupted
         if not first and server in self._relay.neighbours:
             actions.append(Send(neighbour, self._message(self._versions())))
         if self._sent is not None:
+            self._sent.begin(server, incarnation)
             actions += self._sent.repeated([server])
         return [*actions, *self._announce_soon()]
 
@@ -260,7 +260,8 @@ class MedymRouter(DispatchingRouter):
             applied = states.apply(announcement)
             if applied is Applied.NEW:
                 self._relay.add(announcement, server)
-                self._exchange.begin(announcement.server, announcement.version.incarnation)
+                if self._sent is not None:
+                    self._sent.begin(announcement.server, announcement.version.incarnation)
             elif applied is Applied.MISSING:
                 is_missing = True
         states.settle()

@@ -64,10 +64,6 @@ class Exchange(ABC):
         """This server announces a change of its own sum."""
 
     @abstractmethod
-    def begin(self, server: int, incarnation: int) -> None:
-        """Another server is known to run in an incarnation."""
-
-    @abstractmethod
     def receive(self, neighbour: BrokerId, message: Message) -> Sequence[Send]:
         """Applies a subscription or a withdrawal that a neighbour sends, and passes it on.
 
@@ -114,9 +110,6 @@ class SubscriptionBroadcast(Exchange):
 
     def announced(self, change: SumChange) -> None:
         self._sums.change(self._number, change)
-
-    def begin(self, server: int, incarnation: int) -> None:
-        """Does nothing, because announcements name the incarnation."""
 
     def receive(self, neighbour: BrokerId, message: Message) -> Sequence[Send]:
         raise MalformedMessageError("subscriptions are announced, and not sent one by one")
