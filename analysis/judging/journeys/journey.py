@@ -123,7 +123,7 @@ class Journeys:
             yield Journey(
                 publication=publication,
                 variant=variant,
-                published=publishings[0] if len(publishings) == 1 else first_published(publishings),
+                published=first_published(publishings),
                 rejected=rejected[number],
                 accepted=accepted[number],
                 refused=refused[number],
@@ -282,4 +282,6 @@ def _receipts(notified: Events, arrivals: NDArray[np.int64], paths: Paths, names
 
 def first_published(publishings: Sequence[Published]) -> Published | None:
     """The first publishing, by the first client of those that made it at the same time."""
+    if len(publishings) == 1:  # as nearly always
+        return publishings[0]
     return min(publishings, key=lambda published: (published.time, published.client or ""), default=None)

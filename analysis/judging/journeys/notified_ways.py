@@ -16,7 +16,7 @@ from analysis.engines.arrays import keyed_lists
 from analysis.judging.journeys.journey import Journeys, first_published
 from analysis.judging.journeys.paths import NO_ARRIVAL, last_before
 from analysis.reading.event_table import NOBODY, EventTable, Numbers, Truths
-from analysis.reading.message_keys import publication_key
+from analysis.reading.message_keys import publication_keys
 from analysis.reading.publication_events import UNKNOWN
 from record.log import Event
 
@@ -77,38 +77,49 @@ def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buc
 
     `nodes` numbers brokers and drivers. A publication whose intended time is not known has no way.
     """
-    made, published = _publishings(table, nodes)
+    publishing, publishings = _publishings(table, nodes)
+    if not len(publishing):
+        return WAYS.empty_table()
+    published = np.zeros(len(table.journeys), dtype=np.bool_)
+    published[publishing] = True
+    events, told = journeys.arrivals, journeys.notified
     notified = _first_notified(journeys, published)
     before = journeys.paths.before
     needed = _with_all_before(journeys.led[notified], before)
-    needed |= (journeys.arrivals.neighbour == NOBODY) & published[journeys.arrivals.journey]
+    needed |= (events.neighbour == NOBODY) & published[events.journey]
     left = _left(table, journeys)
     brokers = np.array([nodes.get(name, NOBODY) for name in table.names], dtype=np.int64)
-    publishing, own = np.flatnonzero(published), np.flatnonzero(needed)
-    events = journeys.arrivals.take(own)
-    routing = np.where(events.duration == UNKNOWN, 0, events.duration)
-    row = np.searchsorted(publishing, events.journey)
-    arrivals = np.column_stack((row, brokers[events.broker], events.time, routing, _places(before[own], own)))
-    chosen = np.flatnonzero(notified)
-    told = journeys.notified.take(chosen)
-    row = np.searchsorted(publishing, told.journey)
-    notices = np.column_stack((row, _places(journeys.led[chosen], own), told.time, left[chosen]))
-    if not len(publishing):
-        return WAYS.empty_table()
-    return keyed_lists(WAYS, [bucket], publishings=[made[publishing]], arrivals=[arrivals], notices=[notices])
+    own, chosen = np.flatnonzero(needed), np.flatnonzero(notified)
+    durations = events.duration[own]
+    routing = np.where(durations == UNKNOWN, 0, durations)
+    row = np.searchsorted(publishing, events.journey[own])
+    arrivals = np.column_stack((row, brokers[events.broker[own]], events.time[own], routing, _places(before[own], own)))
+    row = np.searchsorted(publishing, told.journey[chosen])
+    notices = np.column_stack((row, _places(journeys.led[chosen], own), told.time[chosen], left[chosen]))
+    return keyed_lists(WAYS, [bucket], publishings=[publishings], arrivals=[arrivals], notices=[notices])
 
 
-def _publishings(table: EventTable, nodes: Mapping[str, int]) -> tuple[Numbers, Truths]:
-    """The row of each journey's publication, and True where its intended time is known."""
-    made = [first_published(publishings) for publishings in table.published]
-    rows = [
-        (publication_key(publication), variant, UNKNOWN, UNKNOWN, NOBODY)
-        if one is None or one.intended is None
-        else (publication_key(publication), variant, one.intended, one.time, nodes.get(one.node, NOBODY))
-        for one, (publication, variant) in zip(made, table.journeys, strict=True)
-    ]
-    found = np.array(rows, dtype=np.int64).reshape(-1, len(PublishingColumn))
-    return found, found[:, PublishingColumn.INTENDED] != UNKNOWN
+def _publishings(table: EventTable, nodes: Mapping[str, int]) -> tuple[Numbers, Numbers]:
+    """The journeys of publications whose intended time is known, in ascending order, and a row for each."""
+    made, numbers, intended = [], [], []
+    for number, publishings in enumerate(table.published):
+        one = first_published(publishings)
+        if one is not None and one.intended is not None:
+            made.append(one)
+            numbers.append(number)
+            intended.append(one.intended)
+    journeys = [table.journeys[number] for number in numbers]
+    columns = (
+        publication_keys(publication for publication, _ in journeys),
+        [variant for _, variant in journeys],
+        intended,
+        [one.time for one in made],
+        [nodes.get(one.node, NOBODY) for one in made],
+    )
+    rows = np.empty((len(made), len(PublishingColumn)), dtype=np.int64)
+    for column, values in zip(PublishingColumn, columns, strict=True):
+        rows[:, column] = values
+    return np.array(numbers, dtype=np.int64), rows
 
 
 def _first_notified(journeys: Journeys, published: Truths) -> Truths:
