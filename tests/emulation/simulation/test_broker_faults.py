@@ -9,6 +9,7 @@ import pytest
 from broker_service.config import Limits
 from broker_service.messages import Operation
 from broker_service.routing.interface import SetTimer
+from emulation.simulation.brokers import SimulatedTimer
 from record.errors import HostError
 from record.log import Event
 from record.service_time import ServiceTime
@@ -51,7 +52,8 @@ def test_a_paused_broker_does_nothing() -> None:
 def test_timers_of_a_paused_broker_wait() -> None:
     trial = Faulty()
     fired: list[int] = []
-    trial.overlay._running["B2"]._schedule(SetTimer("test", 1.0), lambda: fired.append(trial.overlay.events.now))
+    frozen = trial.overlay._running["B2"]
+    SimulatedTimer(frozen, SetTimer("test", 1.0), lambda: fired.append(trial.overlay.events.now))
     begin = trial.overlay.events.now
     trial.overlay.brokers.pause("B2")
     trial.wait(10.0)
