@@ -46,6 +46,12 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
 
 def service_time_of(manifest: Manifest, variant: VariantRecord) -> ServiceTime | None:
     """The service time of a variant's brokers; None where the manifest does not state it."""
+    brokers = brokers_of(manifest, variant)
+    return None if brokers is None else brokers.work()
+
+
+def brokers_of(manifest: Manifest, variant: VariantRecord) -> Brokers | None:
+    """The section about brokers of a variant's scenario; None where the manifest has none that can be read."""
     brokers: Any = copy.deepcopy(manifest.scenario.get(_BROKERS))
     if not isinstance(brokers, dict):
         return None
@@ -61,7 +67,7 @@ def service_time_of(manifest: Manifest, variant: VariantRecord) -> ServiceTime |
             section = section.setdefault(name, {})
         section[rest[-1]] = value
     try:
-        return Brokers.model_validate(brokers).work()
+        return Brokers.model_validate(brokers)
     except ValidationError:
         return None
 

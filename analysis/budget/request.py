@@ -5,38 +5,29 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from analysis.auditing.hops.asked import AskedVariant
-from analysis.auditing.request import service_time_of
+from analysis.auditing.request import brokers_of
 from analysis.budget.variant import AtRest, BudgetedVariant, Latency
 from record.host_speed import HostSpeed
 from record.manifest import ChargedCosts, Manifest, VariantRecord
 from record.service_time import ServiceTime
 
-_WINDOW = "brokers.limits.window"
-
 
 def budgeted(manifest: Manifest, number: int, asked: AskedVariant) -> BudgetedVariant:
     """One variant."""
     variant = manifest.variants[number]
+    brokers = brokers_of(manifest, variant)
     charged = manifest.at_rest if manifest.calibration is UNSET else manifest.calibration
     return BudgetedVariant(
         asked=asked,
         rest=_rest(charged, manifest.speeds.get("", UNSET), variant),
         rest_on={host.name: _rest(charged, host.speed, variant) for host in manifest.hosts},
-        service=service_time_of(manifest, variant) or ServiceTime(),
+        service=ServiceTime() if brokers is None else brokers.work(),
         sending=variant.sending_order,
-        acknowledged_singly=_window_of(manifest, variant) == 1,
+        acknowledged_singly=brokers is not None and brokers.limits.window == 1,
         modelled=charged is not UNSET,
         simulated=manifest.calibration is not UNSET,
         run_start=variant.run_start,
     )
-
-
-def _window_of(manifest: Manifest, variant: VariantRecord) -> object:
-    """The messages that a link may have in flight, as the variant's scenario has it; None where it states nothing."""
-    brokers = manifest.scenario.get("brokers")
-    limits = brokers.get("limits") if isinstance(brokers, dict) else None
-    window = limits.get("window") if isinstance(limits, dict) else None
-    return variant.settings.get(_WINDOW, window)
 
 
 def _rest(charged: ChargedCosts | UnsetType, speed: HostSpeed | UnsetType, variant: VariantRecord) -> AtRest:
