@@ -19,7 +19,7 @@ _SENT = replace(
     time=np.array([10, 40, 20, 30, 15, 25]),
     link_time=np.array([20, 50, 30, 40, 16, 26]),
 )
-"""What two brokers sent: the first of them in turn to two neighbours, in the order of directions and times."""
+"""Messages that two brokers sent: the first of them in turn to two neighbours, in the order of directions and times."""
 
 
 @pytest.mark.parametrize(
