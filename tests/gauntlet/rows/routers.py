@@ -133,8 +133,8 @@ def tid_notifies_only_the_first_client_of_a_list() -> None:
 def tid_forgets_other_subscriptions_of_a_home_when_one_leaves() -> None:
     def remove(original, self, entry):
         original(self, entry)
-        for other in self._by_home.get(entry.home_name, {}).copy():
-            del self._by_home[entry.home_name][other]
+        for other in self.by_home.get(entry.home_name, {}).copy():
+            del self.by_home[entry.home_name][other]
 
     around(TidTable, "remove", remove)
 
