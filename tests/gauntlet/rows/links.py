@@ -155,7 +155,7 @@ def a_link_goes_down_for_good_without_a_fault() -> None:
 @AREA.row(scenarios.TID_LINE, r"^lost: P2:\d+ for S[456]: .* last arrived at B2 ")
 def a_link_goes_down_before_subscriptions_pass_it() -> None:
     """The broker of the publisher does not know them, and sends publications elsewhere."""
-    _watched(lambda link: link._after(4.0, lambda: link.cut("B3")))
+    _watched(lambda link: link._events.after(4.0, lambda: link.cut("B3")))
 
 
 def _watched(found: Callable[[SimulatedLink], None]) -> None:

@@ -157,8 +157,8 @@ def send_times_are_ignored() -> None:
 def _send_times(factor: float) -> None:
     from broker_service.links.sending import Sending
 
-    def init(original, self, link, draw):
-        original(self, link, lambda: round(draw() * factor))
+    def init(original, self, link, draw, turns):
+        original(self, link, lambda: round(draw() * factor), turns)
 
     around(Sending, "__init__", init)
 
