@@ -166,7 +166,8 @@ def _backlog(rows: BudgetRows, budget: DelayBudget) -> Iterator[str]:
     backlog = rows.backlog / MILLISECOND / budget.notifications
     quicker = parts.delay_ms - replayed.mean_ms
     contention = parts.contention_ms or 0.0
-    if backlog / 2 > max(_REPLAYED * replayed.mean_ms, quicker - contention):
+    besides = quicker - contention - min(parts.unexplained_ms, 0.0)  # what parts have too much may be contention's
+    if backlog / 2 > max(_REPLAYED * replayed.mean_ms, besides):
         yield (
             f"the replay without contention is {quicker:.3f} ms quicker than the run, contention is "
             f"{contention:.3f} ms, and made a backlog of {backlog:.3f} ms besides"

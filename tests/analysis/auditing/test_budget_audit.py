@@ -125,11 +125,17 @@ def test_a_replay_that_is_not_quicker_by_the_contention_is_named(
     assert ("ms quicker than the run" in sentence) is named
 
 
-@pytest.mark.parametrize(("backlog", "named"), [(0.0, False), (0.1, False), (0.25, True), (0.5, True)])
-def test_a_replay_that_keeps_the_backlog_of_contention_is_named(honest: Evidence, backlog: float, named: bool) -> None:
+@pytest.mark.parametrize(
+    ("backlog", "too_much", "named"),
+    [(0.0, 0.0, False), (0.1, 0.0, False), (0.25, 0.0, True), (0.25, 0.1, False), (0.5, 0.1, True)],
+)
+def test_a_replay_that_keeps_the_backlog_of_contention_is_named(
+    honest: Evidence, backlog: float, too_much: float, named: bool
+) -> None:
     """The replay is quicker by contention and a tenth of the delay, which is not half of a backlog of a quarter."""
     assert honest.budget is not None
     rows = with_contention(honest.budget, 1.0)
+    rows = of_all(lambda parts: replace(parts, unexplained_ms=-too_much * parts.delay_ms))(rows)
     budget, without = rows.delay.budget, rows.delay.without_contention
     assert budget is not UNSET
     assert without is not UNSET
