@@ -17,7 +17,7 @@ from record.errors import BadInputError
 from scenario.loading import load
 from scenario.model import Scenario
 from scenario.sections.section import suggestion
-from studies.reproduction.program import program_digest
+from studies.reproduction.program import measures_digest, program_digest
 from studies.reproduction.size import ScenarioSize
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -47,8 +47,8 @@ class Experiment:
     weight: float
     """Size of a run, from its publications and brokers; only ratios matter."""
     fingerprint: str
-    """Hash of the scenario, with the user's overrides, and of the recipes of its claims. A result with another
-    fingerprint belongs to another experiment."""
+    """Hash of the scenario, with the user's overrides, and of the recipes and measures of its claims. A result with
+    another fingerprint belongs to another experiment."""
     figures: tuple[FigureRecipe, ...] = ()
     """Figures of the paper that are drawn from its runs."""
     quick_form: Mapping[str, str] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Experiment:
     """Fields that the user sets in the scenario."""
     size: ScenarioSize = field(default_factory=ScenarioSize)
     program: str = ""
-    """Digest of the code that runs the scenario and measures its claims."""
+    """Digest of the code that runs the scenario and judges its runs."""
 
 
 def chosen_claims(claims: Claims, names: Sequence[str]) -> tuple[Claim, ...]:
@@ -156,22 +156,20 @@ def _experiment(source: _Source, claims: tuple[Claim, ...], seeds: range | None,
     recipes = [claim.measured_by for claim in claims]
     first = seeds or first_seeds(max((recipe.seeds or SEEDS) for recipe in recipes if recipe is not None))
     size = ScenarioSize.of(scenario)
+    measures = {MEASURES[recipe.measure].__module__ for recipe in recipes if recipe is not None}
     return Experiment(
         scenario=source.name,
         name=f"{scenario.name}-quick" if source.quick_form else scenario.name,
         claims=claims,
         seeds=tuple(seed + number * len(first) for seed in first),
         weight=len(scenario.variants()) * size.weight,
-        fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None]),
+        fingerprint=_fingerprint(scenario, [recipe for recipe in recipes if recipe is not None], measures),
         figures=tuple(load_figures().get(source.name, ())),
         quick_form=source.quick_form,
         resolved=scenario.resolved(),
         changed=source.overrides,
         size=size,
-        program=program_digest(
-            {variant.scenario.routing.protocol for variant in scenario.variants()},
-            {MEASURES[recipe.measure].__module__ for recipe in recipes if recipe is not None},
-        ),
+        program=program_digest({variant.scenario.routing.protocol for variant in scenario.variants()}, measures),
     )
 
 
@@ -180,10 +178,14 @@ def first_seeds(number: int) -> range:
     return range(1, number + 1)
 
 
-def _fingerprint(scenario: Scenario, recipes: Iterable[Recipe]) -> str:
-    """Hash of scenario and recipes; of a recipe only the fields that decide on what is measured affect it."""
+def _fingerprint(scenario: Scenario, recipes: Iterable[Recipe], measures: Iterable[str]) -> str:
+    """Hash of scenario, recipes and the code of their measures.
+
+    Of a recipe only the fields that decide on what is measured affect it.
+    """
     measured = [{name: getattr(recipe, name) for name in _MEASURING} for recipe in recipes]
-    return hashlib.sha256(msgspec.json.encode([scenario.resolved(), measured])).hexdigest()[:16]
+    content = [scenario.resolved(), measured, measures_digest(measures)]
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
 
 def _nearest(name: str, claims: Claims) -> str:

@@ -1,9 +1,9 @@
-"""The digest of the program behind a result: of all code that simulates a scenario and measures its claims.
+"""Digests of the program behind a result: of the code that runs and judges scenarios, and of the measures of claims.
 
-It covers the packages that decide what a simulated run logs and what is counted in it (`_DECIDING`), and of these the
-modules that the simulator, the judge, the scenario's protocols and the measures import; neither comments nor
-docstrings. So a change of another protocol, of the emulation's checks, of the report or of a command leaves the digest
-as it is.
+They cover the packages that decide what a simulated run logs and what is counted in it (`_RUNNING`, `_MEASURING`), and
+of these the modules that the simulator, the judge, the scenario's protocols and the measures import; neither comments
+nor docstrings. So a change of another protocol, of the emulation's checks, of the report or of a command leaves the
+digests as they are.
 """
 
 from __future__ import annotations
@@ -21,29 +21,36 @@ _ALWAYS = (
     "analysis.judging.oracle",
     "analysis.judging.publication_stage",
     "analysis.judging.publisher_stage",
-    "analysis.claims.measured_run",
 )
 """Modules that each reproduction runs."""
-_DECIDING = (
+_RUNNING = (
     "broker_service.",
     "topology.",
     "scenario.",
     "emulation.simulation.",
     "analysis.judging.",
     "analysis.reading.",
-    "analysis.claims.measured_run",
-    "analysis.claims.papers.",
 )
+_MEASURED_RUN = "analysis.claims.measured_run"
+_MEASURING = (_MEASURED_RUN, "analysis.claims.papers.")
 _REGISTRY = "broker_service.routing.registry"
 """Imports every protocol's package when the protocol is looked up, so that its imports say nothing about a scenario."""
 
 
 def program_digest(protocols: Iterable[str], measures: Iterable[str]) -> str:
-    """The digest of the program that runs these protocols; `measures` are names of modules."""
+    """The digest of the program that runs these protocols and judges the runs; `measures` are names of modules."""
     packages = (f"broker_service.routing.{protocol.replace('-', '_')}" for protocol in protocols)
-    needed = _needed([*_ALWAYS, *packages, *measures])
-    parts = [f"{name} {_code(name)}" for name in sorted(needed)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return _digest(name for name in _needed([*_ALWAYS, *packages, *measures]) if name.startswith(_RUNNING))
+
+
+def measures_digest(measures: Iterable[str]) -> str:
+    """The digest of the code that measures claims in the tables of a run; `measures` are names of modules."""
+    return _digest(name for name in _needed([_MEASURED_RUN, *measures]) if name.startswith(_MEASURING))
+
+
+def _digest(names: Iterable[str]) -> str:
+    """The digest of modules."""
+    return hashlib.sha256("\n".join(f"{name} {_code(name)}" for name in sorted(names)).encode()).hexdigest()[:16]
 
 
 def _needed(roots: Iterable[str]) -> set[str]:
@@ -52,7 +59,7 @@ def _needed(roots: Iterable[str]) -> set[str]:
     waiting = list(roots)
     while waiting:
         name = waiting.pop()
-        if name not in needed and name.startswith(_DECIDING) and _file(name) is not None:
+        if name not in needed and name.startswith((*_RUNNING, *_MEASURING)) and _file(name) is not None:
             needed.add(name)
             waiting += [*_imports(name), name.rpartition(".")[0]]
     return needed

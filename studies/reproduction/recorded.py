@@ -22,6 +22,7 @@ from record.errors import BadInputError
 from record.files import read_file, replace_file
 from studies.reproduction.plan import Experiment
 from studies.reproduction.results import MeasuredCell, MeasuredExperiment
+from studies.reproduction.shipped_runs import given
 
 FILE = FILES[0].parent / "recorded.json"
 _SEVERAL = "several"
@@ -71,6 +72,9 @@ class RecordedClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Digests of the scenarios and recipes, with a space between; empty in records of versions without it."""
     program: str = ""
     """Digests of the code that ran them, likewise."""
+    given: str = ""
+    """Digest of what short runs of the scenarios gave then (`shipped_runs`); empty where the code was of several
+    versions, or these digests were not there."""
 
     def judged(self, claim: Claim) -> JudgedClaim:
         """The judgement on these numbers by the rules of today. Without numbers the verdict is the recorded one."""
@@ -182,6 +186,7 @@ def _of_claim(claim: Claim, found: Iterable[MeasuredExperiment]) -> list[Measure
 def _recorded(judgement: JudgedClaim, found: Sequence[MeasuredExperiment]) -> RecordedClaim:
     is_property = judgement.claim.kind is ClaimKind.PROPERTY
     programs = [{run.result.program for run in runs} for _, runs in found]
+    of_today = all(program == {experiment.program} for program, (experiment, _) in zip(programs, found, strict=True))
     return RecordedClaim(
         verdict=judgement.verdict,
         seeds=judgement.seeds,
@@ -192,6 +197,7 @@ def _recorded(judgement: JudgedClaim, found: Sequence[MeasuredExperiment]) -> Re
         smaller=judgement.smaller,
         scenario=" ".join(experiment.fingerprint for experiment, _ in found),
         program=" ".join(min(program) if len(program) == 1 else _SEVERAL for program in programs),
+        given=given(experiment.scenario for experiment, _ in found) if of_today else "",
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from analysis.claims import Claim, ClaimKind, Claims, ClaimVerdict, Measurement, Paper, Recipe, judge, load_claims
 from analysis.claims.standing import Construction, Fit
-from studies.reproduction import Experiment, Recorded, load_recorded
+from studies.reproduction import Experiment, Recorded, load_recorded, shipped_runs
 from studies.reproduction.counts import table_of_verdicts
 from studies.reproduction.pages import ROOT, outcome, with_parts, written
 from studies.reproduction.recorded import RecordedClaim, RecordedPart
@@ -126,7 +126,34 @@ def test_a_record_of_another_program_or_scenario_is_stale() -> None:
     fresh = recorded("scenario", "program"), recorded("scenario other", "program program")
     assert found(*fresh) == []
     assert found(recorded("before", "program"), fresh[1]) == [Stale("a", "its scenario or its measure has changed")]
-    assert found(fresh[0], recorded("scenario other", "program several")) == [
-        Stale("b", "the code that runs and measures it has changed")
-    ]
+    assert found(fresh[0], recorded("scenario other", "program several")) == [Stale("b", "its runs have changed")]
     assert found(recorded("", ""), fresh[1]) == [Stale("a", "recorded by a version that kept no digest")]
+
+
+def test_a_record_of_other_code_is_fresh_where_the_short_runs_of_its_scenarios_are_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ran(**parts: str) -> str:
+        """Lets these parts be what the scenario's short run gives, and digests them."""
+        file = tmp_path / f"{len(list(tmp_path.iterdir()))}.json"
+        file.write_bytes(msgspec.json.encode({"runs": {"scenarios/x.yaml": {"parts": parts}}}))
+        monkeypatch.setattr(shipped_runs, "FILE", file)
+        return shipped_runs.given(["x.yaml"])
+
+    def is_stale() -> bool:
+        return bool(list(stale({"a": record}, [now])))
+
+    now = Experiment("x.yaml", "x", (claim("a"),), (1,), 1.0, "scenario", program="later")
+    given = ran(logs="1", **{"results/delays.parquet": "1", "results/budget.parquet": "1", "printed.txt": "1"})
+    record = RecordedClaim(verdict=ClaimVerdict.DIFFERS, seeds=2, scenario="scenario", program="earlier", given=given)
+    assert not is_stale()
+    ran(logs="1", **{"results/delays.parquet": "1", "results/budget.parquet": "2", "printed.txt": "2"})
+    assert not is_stale()
+    ran(logs="2", **{"results/delays.parquet": "1"})
+    assert is_stale()
+    ran(logs="1", **{"results/delays.parquet": "2"})
+    assert is_stale()
+    monkeypatch.setattr(shipped_runs, "FILE", tmp_path / "absent.json")
+    assert is_stale()
+    record = msgspec.structs.replace(record, given="")
+    assert is_stale()

@@ -13,11 +13,11 @@ from analysis.claims.model import FullSize
 from scenario.loading import load
 from studies.reproduction import program
 from studies.reproduction.plan import SCENARIOS
-from studies.reproduction.program import program_digest
+from studies.reproduction.program import measures_digest, program_digest
 from studies.reproduction.size import ScenarioSize
 
 Digest: TypeAlias = Callable[..., str]
-"""Digests a small program with changes, by file with `__` for `/`."""
+"""Digests a small program and its measures with changes, by file with `__` for `/`."""
 FILES = {
     "emulation/simulation/run.py": "from broker_service import core\nx = 1\n",
     "broker_service/core.py": "y = 1\n",
@@ -41,7 +41,8 @@ def digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Digest]:
             (tmp_path / name).write_text(text)
         for cached in (program._code, program._imports, program._file):
             cached.cache_clear()
-        return program_digest(["tid"], ["analysis.claims.papers.tid"])
+        measures = ["analysis.claims.papers.tid"]
+        return f"{program_digest(['tid'], measures)} {measures_digest(measures)}"
 
     yield made
     for cached in (program._code, program._imports, program._file):
@@ -64,6 +65,14 @@ def test_the_digest_is_of_the_code_that_decides_on_a_result(digest: Digest) -> N
         {"broker_service__core": '"""Another text."""\n\ny = 1  # and a comment\n'},
     ):
         assert digest(**kept) == before, kept
+
+
+def test_code_that_runs_a_scenario_and_code_that_measures_claims_have_digests_of_their_own(digest: Digest) -> None:
+    program, measures = digest().split()
+    other_measure = digest(analysis__claims__papers__tid="import emulation.network\nm = 2\n").split()
+    assert (other_measure[0], other_measure[1] == measures) == (program, False)
+    other_router = digest(broker_service__routing__tid__router="z = 2\n").split()
+    assert (other_router[0] == program, other_router[1]) == (False, measures)
 
 
 def test_the_extents_in_which_a_scenario_is_smaller() -> None:
