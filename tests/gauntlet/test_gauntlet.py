@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gauntlet.__main__ import main
 from tests.gauntlet.known import KNOWN_MISSED
 from tests.gauntlet.running import Verdict
 from tests.gauntlet.trials import Kind, Part, Trial
@@ -81,7 +82,6 @@ def unjudged() -> Verdict:
     raise AssertionError("this trial is not to be run")
 
 
-def test_a_name_that_is_none_is_refused() -> None:
-    ended = gauntlet("--only", "no such trial")
-    assert ended.returncode == 2
-    assert "--list" in ended.stderr
+def test_a_name_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "no such trial"]) == 2
+    assert "--list" in capsys.readouterr().err

@@ -100,5 +100,5 @@ class PlainModel:
             over = distances[broker].get(neighbour, {})
             return min((over[number] for number in event if number in over), default=math.inf)
 
-        order = sorted(candidates, key=lambda neighbour: (distance(neighbour), rng.random()))
-        return [neighbour for place, neighbour in enumerate(order) if place < fanout or distance(neighbour) == 1]
+        order = sorted((distance(neighbour), rng.random(), neighbour) for neighbour in candidates)
+        return [neighbour for place, (far, _, neighbour) in enumerate(order) if place < fanout or far == 1]
