@@ -1,11 +1,22 @@
-"""Numbers within sentences."""
+"""Numbers and names within sentences."""
 
 from __future__ import annotations
+
+_AS_PUBLISHED = {"cbf": "CBF", "dcsr": "DCSR", "medym": "MEDYM", "octopia": "OctopiA", "padres": "PADRES", "tid": "TID"}
+"""Names in scenarios that their authors spell in another way."""
+_PREFIX = "protocol-"
+"""Beginning of the name of a variant that chooses a protocol among other fields."""
 
 
 def capitalised(text: str) -> str:
     """A sentence whose first letter is made a capital one."""
     return text[:1].upper() + text[1:]
+
+
+def variant_name(variant: str) -> str:
+    """A variant's name as people write it: `DCSR` for `dcsr`, `rendezvous+2` for `protocol-rendezvous+2`."""
+    words = (word.removeprefix(_PREFIX) for word in variant.split("+"))
+    return "+".join(_AS_PUBLISHED.get(word, word) for word in words)
 
 
 def milliseconds(value: float | None) -> str:

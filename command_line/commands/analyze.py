@@ -16,8 +16,8 @@ from command_line.commands.progress import shown_progress
 from command_line.commands.twin import show_twin
 from command_line.commands.verdicts import (
     exit_code,
-    print_comparison,
     print_dilation,
+    print_finding,
     print_verdicts,
     write_verdicts,
 )
@@ -46,7 +46,7 @@ def _analyze(run: Path, store: StoreFolder | None, engine: Engine, junit: Path |
     judged = with_audit(fidelity.read(run) if (run / FIDELITY).exists() else None, summary)
     print_verdicts(console, summary, judged)
     print_dilation(console, summary, read_manifest(run))
-    print_comparison(console, summary, run)
+    print_finding(console, summary, run)
     write_verdicts(run, summary, judged, junit)
     if store is None:
         show_twin(run, engine, events, console)

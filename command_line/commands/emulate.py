@@ -22,8 +22,8 @@ from command_line.commands.run_engines import RunEngine
 from command_line.commands.twin import make_twin
 from command_line.commands.verdicts import (
     exit_code,
-    print_comparison,
     print_dilation,
+    print_finding,
     print_verdicts,
     write_verdicts,
 )
@@ -213,7 +213,7 @@ def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -
     judged = with_audit(outcome.fidelity, summary)
     print_verdicts(console, summary, judged)
     print_dilation(console, summary, read_manifest(outcome.directory))
-    print_comparison(console, summary, outcome.directory)
+    print_finding(console, summary, outcome.directory)
     write_verdicts(outcome.directory, summary, judged, request.junit)
     console.print(f"\nrun directory: {outcome.directory}", markup=False, soft_wrap=True)
     if page is not None:

@@ -14,6 +14,7 @@ from analysis.compare.sentences.variants import comparisons_in_words
 from analysis.report.sentences.dilation import missing_in_words
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
 from analysis.report.sentences.figures import delay_line
+from analysis.report.sentences.kept import kept_in_words
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.summary import (
     BROKER_DEFECT,
@@ -113,11 +114,17 @@ def print_dilation(console: Console, summary: Summary, manifest: Manifest) -> No
             console.print(f"{variant.name}: {missing}", markup=False, soft_wrap=True)
 
 
-def print_comparison(console: Console, summary: Summary, run: Path) -> None:
-    """Prints the difference between variants; nothing for a single one."""
+def print_finding(console: Console, summary: Summary, run: Path) -> None:
+    """Prints the difference between variants, the most telling sentence last.
+
+    Of a single variant it prints the promise that it kept under faults, and nothing without any.
+    """
+    manifest = read_manifest(run)
+    if (kept := kept_in_words(summary, manifest)) is not None:
+        console.print(Text(f"\n{kept}", style="bold"), soft_wrap=not console.is_terminal)
     if summary.comparison is None:
         return
-    for words in comparisons_in_words(summary, read_manifest(run).scenario):
+    for words in reversed(comparisons_in_words(summary, manifest.scenario)):
         console.print(Text(f"\n{words.finding}", style="bold"), soft_wrap=not console.is_terminal)
         if words.numbers:
             console.print(Text(words.numbers), soft_wrap=not console.is_terminal)

@@ -22,7 +22,7 @@ _BESIDE = "results/budget"
 
 
 class _Run(msgspec.Struct, frozen=True):
-    """What one scenario gave."""
+    """The result of one scenario."""
 
     parts: dict[str, str]
     """Digests by part: a table, or the logs together."""
@@ -32,7 +32,7 @@ class _Runs(msgspec.Struct, frozen=True):
     """The file, less the fields that do not matter here."""
 
     runs: dict[str, _Run]
-    """By the scenario's path from the root of the repository."""
+    """Results by the scenario's path from the root of the repository."""
 
 
 def given(scenarios: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from analysis.compare.sentences.finding import ComparisonInWords
 from analysis.tables.summary import VariantSummary
-from analysis.tables.wording import milliseconds
+from analysis.tables.wording import milliseconds, variant_name
 from broker_service.messages import Kind
 
 _VARIED = "routing.composites"
@@ -34,14 +34,15 @@ def composite_comparison(variants: Sequence[VariantSummary], scenario: Mapping[s
 
 def _finding(variant: VariantSummary, reference: VariantSummary, candidates: int) -> str:
     fewer, before = _copies(variant), _copies(reference)
-    best = f"Of the {candidates} other ways to route composite subscriptions, {variant.name} was the most economical: "
+    name, other = variant_name(variant.name), variant_name(reference.name)
+    best = f"Of the {candidates} other ways to route composite subscriptions, {name} was the most economical: "
     subject = f"{best}brokers" if candidates > 1 else "Brokers"
     if fewer == before:
-        change = f"as many publications and detections with {variant.name} as with {reference.name} routing"
+        change = f"as many publications and detections with {name} as with {other} routing"
         return f"{subject} sent each other {change}, {before:,}."
     share = abs(1 - fewer / before) if before else 1.0
     change = f"{share:.0%} {'fewer' if fewer < before else 'more'} publications and detections"
-    compared = f"with {variant.name} than with {reference.name} routing of composite subscriptions"
+    compared = f"with {name} than with {other} routing of composite subscriptions"
     return f"{subject} sent each other {change} {compared}: {fewer:,} instead of {before:,}."
 
 

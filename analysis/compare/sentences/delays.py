@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import UNSET
 
 from analysis.compare.sentences.finding import ComparisonInWords
+from analysis.run_files.blocks import BLOCK_SECONDS, FEWEST_BLOCKS
 from analysis.tables.comparison import Comparison
-from analysis.tables.wording import capitalised, milliseconds
+from analysis.tables.wording import capitalised, milliseconds, variant_name
 from record.fidelity import FidelityVerdict
 from record.figures import DifferenceVerdict
 
 _ROUTING = "routing"
 _SAME = 0.001
 """Relative differences below this are no difference in words."""
+_LONGEST = 100
+"""Multiple of the run's length beyond which a sentence recommends no longer run."""
 
 
 def delay_comparison(compared: Comparison, scenario: Mapping[str, Any]) -> ComparisonInWords:
@@ -54,15 +58,34 @@ def _finding(compared: Comparison, variant: str, reference: str) -> str:
         first = f"of the {compared.candidates} other variants, {variant} was the fastest:"
     change = f"{first} {_speed(difference)} than {reference}"
     if compared.interval is None:
-        return f"{change}, in a run too short to tell that from chance."
+        return (
+            f"nothing was shown about the delays of {variant} and {reference}: chance can only be ruled out over at "
+            f"least {FEWEST_BLOCKS * BLOCK_SECONDS} s in which both deliver (`timeline.run`)."
+        )
     if not compared.beyond_chance:
         low, high = (_speed(bound) for bound in compared.interval)
         return (
             f"no difference beyond chance between {variant} and {reference}: {change}, "
-            f"with a 95% interval from {low} to {high}."
+            f"with a 95% interval from {low} to {high}{_longer(compared)}."
         )
     low, high = sorted(_percent(bound) for bound in map(abs, compared.interval))
     return f"{change} (95% interval {low} to {high}){_cause(compared)}."
+
+
+def _longer(compared: Comparison) -> str:
+    """The length of a run that would tell the measured difference from chance, as a clause.
+
+    An interval narrows with the square root of the run's length. Empty where no run that one would wait for suffices.
+    """
+    difference = compared.relative_difference
+    if not difference or compared.interval is None:
+        return ""
+    low, high = compared.interval
+    towards_zero = high - difference if difference < 0 else difference - low
+    times = math.ceil((towards_zero / difference) ** 2)
+    if times > _LONGEST:
+        return ""
+    return f"; a run about {times} times as long would tell a difference of this size from chance"
 
 
 def _cause(compared: Comparison) -> str:
@@ -94,10 +117,10 @@ def _arrow(compared: Comparison) -> str:
 
 def _name(variant: str, scenario: Mapping[str, Any]) -> str:
     """`dynamic routing` where the variants differ in their routing only, else `variant dynamic+2`."""
-    varied = list(scenario.get("vary") or ())
+    varied, name = list(scenario.get("vary") or ()), variant_name(variant)
     if varied and all(field.partition(".")[0] == _ROUTING for field in varied):
-        return f"{variant} routing"
-    return f"variant {variant}"
+        return f"{name} routing"
+    return f"variant {name}"
 
 
 def _speed(difference: float) -> str:

@@ -14,6 +14,7 @@ from analysis.report.figures.burst_recovery import recovery_sentence
 from analysis.report.sentences.delivery import delivery_sentence
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
 from analysis.report.sentences.figures import beside
+from analysis.report.sentences.kept import kept_in_words
 from analysis.tables.summary import CORRECT, UNJUDGED, UNKNOWN_FIDELITY, Summary, VariantSummary
 from analysis.tables.wording import milliseconds
 from record.fidelity import FidelityVerdict
@@ -37,7 +38,8 @@ def headline(data: ReportData) -> Headline:
         return Headline(wrong, findings[:1])
     if summary.fidelity in (FidelityVerdict.INVALID, UNKNOWN_FIDELITY):
         return Headline(FIDELITY_SENTENCES[summary.fidelity], findings[:1])
-    lead, *details = findings or [delivery_sentence(summary.variants[0].delivery), _delay(summary.variants[0])]
+    kept, first = kept_in_words(summary, data.run), summary.variants[0]
+    lead, *details = findings or [*filter(None, [kept]), delivery_sentence(first.delivery), _delay(first)]
     return Headline(lead, [sentence for sentence in details if sentence])
 
 

@@ -13,9 +13,10 @@ from analysis.pipeline import analyze
 from analysis.report import build_report
 from analysis.tables.summary import UNJUDGED
 from command_line.commands.analyze import analyze_run
-from command_line.commands.verdicts import exit_code, fault_lines, print_comparison, print_verdicts
+from command_line.commands.verdicts import exit_code, fault_lines, print_finding, print_verdicts
 from record.exit_codes import ExitCode
 from record.manifest import MODELLED
+from record.promises import Order, Promises
 from tests.analysis.history import History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
 from tests.analysis.report.figures.test_faults import KILL, fault
@@ -114,13 +115,16 @@ def closing(directory: Path, fidelity: str, *variants: History) -> list[str]:
     run = write_run(directory, variants, fidelity, links=MODELLED)
     console = Console(width=200)
     with console.capture() as captured:
-        print_comparison(console, analyze(run, PlainEngine()), run)
+        print_finding(console, analyze(run, PlainEngine()), run)
     return captured.get().split("\n")
 
 
 def test_the_difference_between_variants_is_printed(tmp_path: Path) -> None:
     fixed, dynamic = (joined(name).publish().notify(at=at) for name, at in (("fixed", 110.2), ("dynamic", 110.1)))
-    finding = "Variant dynamic was 50% faster than variant fixed, in a run too short to tell that from chance."
+    finding = (
+        "Nothing was shown about the delays of variant dynamic and variant fixed: chance can only be ruled out over at "
+        "least 25 s in which both deliver (`timeline.run`)."
+    )
     numbers = "Mean delay 100 ms instead of 200 ms, over 1 notifications that both delivered."
     assert closing(tmp_path / "valid", "VALID", fixed, dynamic) == ["", finding, numbers, ""]
     assert closing(tmp_path / "alone", "VALID", fixed) == [""]
@@ -128,6 +132,18 @@ def test_the_difference_between_variants_is_printed(tmp_path: Path) -> None:
     assert closing(tmp_path / "invalid", "INVALID", fixed, dynamic) == ["", finding, numbers, caution, ""]
     lossy = joined("lossy").publish().notify(at=110.1).publish("P:2", 120)
     assert caution in closing(tmp_path / "lossy", "VALID", fixed, lossy)
+
+
+def test_the_promise_that_a_single_variant_kept_under_faults_is_printed(tmp_path: Path) -> None:
+    def struck(kind: str = "kill", healed: str = "restart") -> History:
+        calm = joined("base", promises=Promises(order=Order.PUBLISHER)).publish().notify(at=110.1)
+        return calm.fault(130, kind, "B9").heal(135, healed, "B9")
+
+    kept = "0 of 1 notifications that had to come were lost, none doubled, none out of order."
+    assert closing(tmp_path / "kept", "VALID", struck()) == ["", f"B9 was killed; {kept}", ""]
+    assert closing(tmp_path / "links", "VALID", struck("link_down", "link_up")) == ["", f"Faults struck B9; {kept}", ""]
+    assert closing(tmp_path / "invalid", "INVALID", struck()) == [""]
+    assert closing(tmp_path / "lost", "VALID", struck().publish("P:2", 120)) == [""]
 
 
 UNKNOWN = "fidelity: Nothing is known about the fidelity of the emulation, because no fidelity.json judges it."

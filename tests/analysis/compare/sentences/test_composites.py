@@ -36,7 +36,7 @@ def compared(*variants: VariantSummary, scenario: dict[str, Any] = WAYS) -> Comp
 def test_publications_and_detections_count_together_and_control_messages_are_stated() -> None:
     words = compared(SIMPLE, variant("dcsr", 11.3, publish=1927, detection=200, control=184))
     assert words.finding == (
-        f"Brokers sent each other 14% fewer publications and detections with dcsr {ENDING}: 2,127 instead of 2,463."
+        f"Brokers sent each other 14% fewer publications and detections with DCSR {ENDING}: 2,127 instead of 2,463."
     )
     assert words.numbers == (
         "184 control messages instead of 0 come on top. Detections took 11.3 ms instead of 11.1 ms in the mean."
@@ -55,12 +55,12 @@ def test_equal_delays_are_stated_once() -> None:
     [
         (
             variant("dcsr", publish=2463, detection=2463),
-            f"Brokers sent each other 100% more publications and detections with dcsr {ENDING}: 4,926 instead of "
+            f"Brokers sent each other 100% more publications and detections with DCSR {ENDING}: 4,926 instead of "
             "2,463.",
         ),
         (
             variant("dcsr", publish=2463),
-            "Brokers sent each other as many publications and detections with dcsr as with simple routing, 2,463.",
+            "Brokers sent each other as many publications and detections with DCSR as with simple routing, 2,463.",
         ),
     ],
 )
@@ -70,7 +70,7 @@ def test_no_way_is_praised_that_takes_as_many_messages(other: VariantSummary, ex
 
 def test_of_several_ways_the_most_economical_is_named() -> None:
     words = compared(SIMPLE, variant("topology", publish=2000), variant("dcsr", publish=1000))
-    first = "Of the 2 other ways to route composite subscriptions, dcsr was the most economical: "
+    first = "Of the 2 other ways to route composite subscriptions, DCSR was the most economical: "
     assert words.finding.startswith(f"{first}brokers sent each other 59% fewer")
 
 

@@ -56,7 +56,8 @@ def finding(scenario: dict[str, Any] = ROUTING, **changes: Any) -> str:
         (
             {"relative_difference": 0.04, "interval": (-0.01, 0.09), "queueing_share": 0.9, "relieved": RELIEVED},
             "No difference beyond chance between dynamic routing and fixed routing: dynamic routing was 4.0% slower "
-            "than fixed routing, with a 95% interval from 1.0% faster to 9.0% slower.",
+            "than fixed routing, with a 95% interval from 1.0% faster to 9.0% slower; a run about 2 times as long "
+            "would tell a difference of this size from chance.",
         ),
         (
             {"candidates": 3},
@@ -65,7 +66,13 @@ def finding(scenario: dict[str, Any] = ROUTING, **changes: Any) -> str:
         ),
         (
             {"interval": None},
-            "Dynamic routing was 31% faster than fixed routing, in a run too short to tell that from chance.",
+            "Nothing was shown about the delays of dynamic routing and fixed routing: chance can only be ruled out "
+            "over at least 25 s in which both deliver (`timeline.run`).",
+        ),
+        (
+            {"relative_difference": -0.002, "interval": (-0.05, 0.046)},
+            "No difference beyond chance between dynamic routing and fixed routing: dynamic routing was 0.2% faster "
+            "than fixed routing, with a 95% interval from 5.0% faster to 4.6% slower.",
         ),
         (
             {"relative_difference": -0.0004, "interval": (-0.01, 0.01)},
@@ -91,6 +98,16 @@ def test_variants_that_differ_in_more_than_routing_are_named_as_they_are() -> No
         "Variant dynamic+4 was 31% faster than variant fixed+2"
     )
     assert finding({}).startswith("Variant dynamic was")
+
+
+def test_names_are_written_as_people_write_them() -> None:
+    protocols = {"vary": {"routing": {"protocol-rendezvous": {}, "protocol-tid": {}}}}
+    assert finding(protocols, variant="protocol-rendezvous", reference="protocol-tid").startswith(
+        "Rendezvous routing was 31% faster than TID routing"
+    )
+    composites = {"vary": {"routing.composites": ["simple", "dcsr"]}}
+    assert finding(composites, variant="dcsr", reference="simple").startswith("DCSR routing was 31% faster than simple")
+    assert finding(DEGREES, variant="dcsr+2", reference="simple+4").startswith("Variant DCSR+2 was")
 
 
 def test_the_numbers_behind_a_finding() -> None:
