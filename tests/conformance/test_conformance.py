@@ -72,6 +72,7 @@ def test_relation(relation: Relation) -> None:
     check(run_relation(relation))
 
 
+@pytest.mark.proof
 @pytest.mark.container
 @pytest.mark.parametrize(
     ("runtime", "protocols"),

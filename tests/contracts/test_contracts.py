@@ -109,6 +109,7 @@ def passes(cases: Sequence[tuple[Contract, Case]], runner: CaseRunner) -> None:
         check(run_case(trial.case, trial.protocol, runner))
 
 
+@pytest.mark.proof
 @pytest.mark.container
 @pytest.mark.parametrize("runtime", ["process"])
 def test_on_real_brokers(runtime: str) -> None:
@@ -117,6 +118,7 @@ def test_on_real_brokers(runtime: str) -> None:
         assert everyone_is_notified_over_links_that_return(runner, CONTRACTS[GOSSIP].row) == CORRECT
 
 
+@pytest.mark.proof
 @pytest.mark.container
 def test_in_containers() -> None:
     """Reliable flooding alone needs more of its container than a network: storage that lasts."""

@@ -35,6 +35,7 @@ UNRELIABLE = scenario(
 )
 
 Run = Callable[[str, Path], Path]
+REAL = (pytest.mark.container, pytest.mark.proof)
 
 
 def on(runtime: str, text: str, directory: Path) -> Path:
@@ -44,9 +45,7 @@ def on(runtime: str, text: str, directory: Path) -> Path:
     return simulated(file) if runtime == "simulated" else emulated(file, runtime)
 
 
-@pytest.fixture(
-    params=["simulated", *(pytest.param(name, marks=pytest.mark.container) for name in ("process", "container"))]
-)
+@pytest.fixture(params=["simulated", *(pytest.param(name, marks=REAL) for name in ("process", "container"))])
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     with registered():
         yield partial(on, request.param)

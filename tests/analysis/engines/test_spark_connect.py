@@ -38,6 +38,7 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.proof
 @pytest.mark.spark
 def test_cells_of_a_campaign_run_on_a_server_of_spark_connect(server: str, tmp_path: Path) -> None:
     file, out = write_campaign(tmp_path, CAMPAIGN.replace("1..2", "[1]")), tmp_path / "out"
@@ -47,6 +48,7 @@ def test_cells_of_a_campaign_run_on_a_server_of_spark_connect(server: str, tmp_p
         assert (out / "cells" / cell.key / "result.json").read_bytes() == run_here(cell, tmp_path).encode()
 
 
+@pytest.mark.proof
 @pytest.mark.spark
 def test_a_server_of_spark_connect_gives_the_same_results(server: str, tmp_path: Path) -> None:
     history = joined("base").publish("P:1").notify("P:1").publish("P:2").notify("P:2")

@@ -55,6 +55,7 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run", [joined("base").publish("P:1").notify("P:1").publish("P:2").notify("P:2")])
 
 
+@pytest.mark.proof
 @pytest.mark.spark
 def test_workers_share_nothing_where_the_run_is_on_a_store(cluster: str, run: Path, tmp_path: Path) -> None:
     """The run's own directory is refused first, with the remedy."""

@@ -23,7 +23,7 @@ from record.time_units import SECOND
 from tests.emulation.multi_host.laboratory import CLOCKS, LabHost, Laboratory, copy_product
 from tests.waiting import await_true
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(400)]
 
 PATIENCE = 200.0
 SCENARIO = """

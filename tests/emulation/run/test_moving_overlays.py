@@ -40,6 +40,7 @@ def records(run: Path, node: str) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
+@pytest.mark.proof
 @pytest.mark.container
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("runtime", ["process", "container"])

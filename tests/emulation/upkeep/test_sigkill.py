@@ -113,6 +113,7 @@ def lasting_state() -> frozenset[str]:
     return first & host_state()
 
 
+@pytest.mark.proof
 @pytest.mark.container
 def test_killed_at_any_moment_a_run_leaves_nothing_that_cleaning_does_not_remove_and_others_go_on(
     tmp_path: Path, foreign: list[str]

@@ -14,7 +14,7 @@ from studies.campaign.directory import CampaignDirectory
 from tests.emulation.multi_host.laboratory import Laboratory
 from tests.studies.campaign.made_up import CAMPAIGN, write_campaign
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(400)]
 PATIENCE = 200.0
 ONE_SEED = CAMPAIGN.replace("1..2", "[1]")
 

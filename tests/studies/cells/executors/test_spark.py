@@ -45,6 +45,7 @@ def java() -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.proof
 @pytest.mark.spark
 @pytest.mark.usefixtures("java")
 def test_cells_have_the_same_bytes_and_survive_their_executor(
