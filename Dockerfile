@@ -16,8 +16,9 @@ COPY .cache/broker-packages /opt/brokerlab/packages
 RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "/opt/brokerlab/packages"]
 COPY record /opt/brokerlab/record
 COPY broker_service /opt/brokerlab/broker_service
+COPY brokerlab /opt/brokerlab/brokerlab
 RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", \
-     "/opt/brokerlab/record", "/opt/brokerlab/broker_service"]
+     "/opt/brokerlab/record", "/opt/brokerlab/broker_service", "/opt/brokerlab/brokerlab"]
 # Python images come without bytecode of the standard library; importing a broker once compiles what brokers need of it.
 RUN ["env", "PYTHONDONTWRITEBYTECODE=", "python3", "-c", "import broker_service.__main__"]
 

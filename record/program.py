@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 _TREE = Path(__file__).parents[1]
-_PACKAGES = ("broker_service", "record")
+_PACKAGES = ("broker_service", "brokerlab", "record")
 _DIGITS = 16
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -29,13 +29,17 @@ from broker_service.routing.interface import (
     HoldPublishers,
     Notify,
     Recall,
+    RecallsMessages,
     RecordPlacement,
     ReleasePublishers,
     Router,
+    RoutesComposites,
     Send,
     SetTimer,
     Store,
     TimerKey,
+    capabilities_of,
+    capability_for,
 )
 from record.log import Event
 
@@ -69,7 +73,7 @@ class ActionExecutor:
         self._defects = surroundings.defects
         self._comparisons = surroundings.comparisons
         self._recorder = surroundings.recorder
-        self._performers: Mapping[type[Action], Callable[[Any], None]] = {
+        performers: Mapping[type[Action], Callable[[Any], None]] = {
             SetTimer: self.timers.set,
             CancelTimer: lambda action: self.timers.cancel(action.key),
             Recall: self._recall,
@@ -85,7 +89,11 @@ class ActionExecutor:
             RecordPlacement: self._record_placement,
             Notify: self._notify_of_unit,
         }
-        """Performers of all actions but `Send` and `Deliver`, to which most publications lead."""
+        declared = {None, *capabilities_of(router)}
+        self._performers = {
+            action: performer for action, performer in performers.items() if capability_for(action) in declared
+        }
+        """Performers of the actions that the router may return, but for `Send` and `Deliver`, which most are."""
 
     def perform(self, actions: Actions) -> None:
         """Performs actions, and logs the router's comparisons, which is not part of its work."""
@@ -103,7 +111,10 @@ class ActionExecutor:
             elif isinstance(action, Deliver):
                 self._deliver(action)
             else:
-                self._performers[type(action)](action)
+                performer = self._performers.get(type(action))
+                if performer is None:
+                    raise TypeError(_objection(action))
+                performer(action)
 
     def send(self, session: Session, event: ClientEvent) -> None:
         """Queues an event for a session; logs one that the session has no room for."""
@@ -149,7 +160,7 @@ class ActionExecutor:
     def _recall(self, action: Recall) -> None:
         messages = self._links[action.neighbour].recall()
         if messages:
-            self.perform(self.router.returned(action.neighbour, messages))
+            self.perform(cast(RecallsMessages, self.router).returned(action.neighbour, messages))
 
     def _timer_ran_out(self, key: TimerKey) -> None:
         """A timer that the router set has run out."""
@@ -191,7 +202,7 @@ class ActionExecutor:
         """Passes detections on: to clients, and to the router for units."""
         for detection in detections:
             if isinstance(detection, UnitDetection):
-                self.perform(self.router.detected(detection.unit, detection.publications))
+                self.perform(cast(RoutesComposites, self.router).detected(detection.unit, detection.publications))
             else:
                 self._notify(self.clients[detection.clients[0]], detection)
 
@@ -233,3 +244,12 @@ class ActionExecutor:
             _DELIVERED, kind=_DETECTION_WORD, id=event.id, client=client.id, hops=0, bytes=event.contents_size
         )
         self.send(client.session, event)
+
+
+def _objection(action: Action) -> str:
+    """The reason for which a router may not return an action."""
+    name = type(action).__name__
+    capability = capability_for(type(action))
+    if capability is None:
+        return f"{action!r} is no action"
+    return f"{name} belongs to the capability {capability!r}, and the router does not inherit from its class"

@@ -38,12 +38,16 @@ from broker_service.messages import (
 from broker_service.routing import protocol_named, read_options
 from broker_service.routing.interface import (
     Buffer,
+    CompositeSurroundings,
+    FollowsNeighbours,
+    KeepsStreams,
     LinkStatus,
     MalformedMessageError,
     Matcher,
     NoRoomError,
     Router,
     RouterContext,
+    StoredValues,
 )
 from broker_service.service.service_queue import ServiceTotals, no_service
 from broker_service.tracing.trace import Trace
@@ -129,16 +133,14 @@ class Broker:
             options=self._options,
             started_at=self._started_at,
             now=self._seconds_since_start,
-            service=service,
             prepared=config.prepared,
-            stored=self._storage.values,
-            stored_bytes=config.limits.stored_bytes,
-            detection_lateness=config.limits.detection_lateness,
             random=random.Random(f"{config.seed}:{config.id}:{config.incarnation}"),
             matcher=self._make_matcher,
             report_dropped=self._surroundings.report_dropped,
             latest_incarnation=config.latest_incarnation,
             require_room=self._account.require_room,
+            storage=StoredValues(self._storage.values, config.limits.stored_bytes),
+            composites=CompositeSurroundings(config.limits.detection_lateness, service),
         )
 
     @property
@@ -196,7 +198,7 @@ class Broker:
     def buffers(self) -> Sequence[Buffer]:
         """The router's buffers."""
         with self._defects.handling("a look at its buffers"):
-            return self._router.buffers()
+            return self._router.buffers() if isinstance(self._router, KeepsStreams) else ()
 
     # Neighbours
 
@@ -299,8 +301,9 @@ class Broker:
             raise ValueError(f"{self.id} and {config.neighbour} are linked already")
         link = self.links[config.neighbour] = self._make_link(config)
         self._recorder.note(Event.LINK_ADDED, peer=link.neighbour, count=link.appearance)
-        with self._defects.handling("the appearance of the neighbour {}", link.neighbour):
-            self._actions.perform(self._router.neighbour_added(link.neighbour))
+        if isinstance(self._router, FollowsNeighbours):
+            with self._defects.handling("the appearance of the neighbour {}", link.neighbour):
+                self._actions.perform(self._router.neighbour_added(link.neighbour))
         return link
 
     def remove_link(self, neighbour: BrokerId) -> None:
@@ -314,8 +317,9 @@ class Broker:
         link.vanish()
         self._disturber.set(neighbour, Disturbance())
         self._recorder.note(Event.LINK_REMOVED, peer=neighbour, count=link.appearance)
-        with self._defects.handling("the disappearance of the neighbour {}", neighbour):
-            self._actions.perform(self._router.neighbour_removed(neighbour))
+        if isinstance(self._router, FollowsNeighbours):
+            with self._defects.handling("the disappearance of the neighbour {}", neighbour):
+                self._actions.perform(self._router.neighbour_removed(neighbour))
 
     # Storage and time
 

@@ -18,7 +18,7 @@ from broker_service.language.composite_subscription import CompositeSubscription
 from broker_service.language.composite_wire import decode_composite
 from broker_service.language.wire import decode_advertisement, decode_subscription
 from broker_service.messages import ClientId, ClientRequest
-from broker_service.routing.interface import Action, Actions, RejectedError
+from broker_service.routing.interface import Action, Actions, RejectedError, RoutesComposites
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Declarations:
             "composite subscription", decode_composite, _own_name, _subscriptions, self._compose, self._decompose
         )
         self._router = router
+        self._units_router = router if isinstance(router, RoutesComposites) and router.routes_units else None
         self._composites = actions.composites
         self._perform = actions.perform
         self._make_id = surroundings.new_id
@@ -99,10 +100,10 @@ class Declarations:
         return self._make_id()
 
     def _compose(self, client: ClientId, name: str, composite: CompositeSubscription) -> Actions:
-        if self._router.routes_units:
+        if self._units_router is not None:
             unit = self._composites.make_unit(self._make_id(), client, name, composite)
             self._units[client, name] = unit.id
-            return self._router.compose(unit)
+            return self._units_router.compose(unit)
         actions: list[Action] = []
         for part in self._composites.add(client, name, composite):
             actions += self._router.subscribe(part.client, part.id, part.subscription)
@@ -110,8 +111,8 @@ class Declarations:
 
     def _decompose(self, client: ClientId, name: str) -> Actions:
         unit = self._units.pop((client, name), None)
-        if unit is not None:
-            return self._router.decompose(unit)
+        if unit is not None and self._units_router is not None:
+            return self._units_router.decompose(unit)
         actions: list[Action] = []
         for part in self._composites.remove(client, name):
             actions += self._router.unsubscribe(part.client, part.id)

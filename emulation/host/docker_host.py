@@ -27,8 +27,8 @@ _SOCKET = "unix:///var/run/docker.sock"
 
 _REQUEST_PATIENCE = 120
 """Timeout in seconds of one request to the daemon."""
-_SOURCE = ("broker_service", "record")
-"""The packages of this tree that a broker imports."""
+_SOURCE = ("broker_service", "brokerlab", "record")
+"""The packages of this tree that a broker imports, and the protocol that it runs."""
 _IMAGES_KEPT = 5
 """Number of broker images of former trees that stay, for runs in progress and for switching between trees."""
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = (
-    "record", "broker_service", "topology", "scenario", "emulation", "analysis", "studies", "command_line", "proto",
-    "setup",
+    "record", "broker_service", "brokerlab", "topology", "scenario", "emulation", "analysis", "studies", "command_line",
+    "proto", "setup",
 )  # fmt: skip
 _FILES = ("pyproject.toml", "constraints.txt", "Makefile", "Dockerfile", ".dockerignore", "README.md")
 _LEFT_OUT = frozenset({"__pycache__"})

@@ -23,7 +23,7 @@ def _floors(*floors: str) -> Floors:
 PACKAGES: Floors = _floors(
     "record",
     "broker_service topology",
-    "scenario",
+    "brokerlab scenario",
     "analysis emulation",
     "studies",
     "command_line",
@@ -46,6 +46,7 @@ ROOMS: Mapping[str, Floors] = {
         "client_library grpc_shell",
         "__main__",
     ),
+    "brokerlab": _floors("protocol"),
     "topology": _floors(
         "link_properties",
         "model",

@@ -12,6 +12,7 @@ from tests.architecture.imports import modules
 HELD = (
     "record",
     "broker_service",
+    "brokerlab",
     "topology",
     "scenario",
     "emulation",

@@ -9,7 +9,7 @@ from unittest import mock
 
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Message
-from broker_service.routing.interface import Actions, Router, RouterContext
+from broker_service.routing.interface import Actions, FollowsNeighbours, RecallsMessages, Router, RouterContext
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.registry import PROTOCOLS, Protocol
 
@@ -21,7 +21,7 @@ class ObedientOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown
     neighbours_change: ClassVar[bool] = True
 
 
-class ObedientRouter(Router):
+class ObedientRouter(Router, FollowsNeighbours, RecallsMessages):
     """Notes its calls and answers them with actions that the test provides, by default none."""
 
     def __init__(self, context: RouterContext[ObedientOptions]) -> None:

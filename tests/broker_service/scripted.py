@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 from unittest import mock
 
@@ -24,16 +24,20 @@ from broker_service.routing.interface import (
     Action,
     Actions,
     AnnounceStart,
+    Buffer,
     CancelTimer,
     Deliver,
     Erase,
     HoldPublishers,
+    HoldsPublishers,
+    KeepsStreams,
     RefusedPublicationError,
     ReleasePublishers,
     Router,
     RouterContext,
     SetTimer,
     Store,
+    StoresValues,
     TimerKey,
 )
 from broker_service.routing.options import Preparation, ProtocolOptions
@@ -83,7 +87,7 @@ class ScriptedOptions(ProtocolOptions, frozen=True, kw_only=True, forbid_unknown
         return {broker: f"{broker}: {seen}".encode() for broker in brokers}
 
 
-class ScriptedRouter(Router):
+class ScriptedRouter(Router, StoresValues, HoldsPublishers, KeepsStreams):
     """A router that does what attribute `do` of each publication asks for."""
 
     def __init__(self, context: RouterContext[ScriptedOptions]) -> None:
@@ -107,9 +111,12 @@ class ScriptedRouter(Router):
     def timer(self, key: TimerKey) -> Actions:
         return [ReleasePublishers()] if key == "release" else []
 
+    def buffers(self) -> Sequence[Buffer]:
+        return ()
+
     def tables(self) -> Mapping[str, object]:
         return {
-            "stored": {key: value.decode() for key, value in self.context.stored.items()},
+            "stored": {key: value.decode() for key, value in self.context.storage.values.items()},
             "prepared": self.context.prepared.decode(),
         }
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from broker_service.language import Subscription
 from broker_service.messages import BrokerId, ClientId, Message
-from broker_service.routing.interface import Actions, Deliver, RouterContext
+from broker_service.routing.interface import Actions, Deliver, FollowsNeighbours, RouterContext
 from tests.contracts.routers.gossip import GossipOptions, GossipRouter
 
 
@@ -40,7 +40,7 @@ class NotifiesAllClients(GossipRouter):
         return tuple(self._all)
 
 
-class KeepsVanishedNeighbours(GossipRouter):
+class KeepsVanishedNeighbours(GossipRouter, FollowsNeighbours):
     """Sends to every broker that has ever been its neighbour."""
 
     def __init__(self, context: RouterContext[GossipOptions]) -> None:
@@ -49,6 +49,9 @@ class KeepsVanishedNeighbours(GossipRouter):
 
     def neighbour_added(self, neighbour: BrokerId) -> Actions:
         self._ever[neighbour] = None
+        return ()
+
+    def neighbour_removed(self, neighbour: BrokerId) -> Actions:
         return ()
 
     def _drawn(self, source: BrokerId | None) -> Sequence[BrokerId]:

@@ -13,6 +13,7 @@ PACKAGES = (
     "analysis",
     "benchmarks",
     "broker_service",
+    "brokerlab",
     "campaigns",
     "command_line",
     "docs",

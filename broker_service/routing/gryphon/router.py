@@ -68,11 +68,14 @@ from broker_service.routing.interface import (
     Buffer,
     CancelTimer,
     Deliver,
+    HoldsPublishers,
+    KeepsStreams,
     Matcher,
     RefusedPublicationError,
     RouterContext,
     SetTimer,
     Store,
+    StoresValues,
     TimerKey,
 )
 
@@ -84,7 +87,7 @@ _COVERINGS: Mapping[str, Callable[[], Covering]] = {"exact": ExactCovering, "ide
 _decode_tree = msgspec.msgpack.Decoder(RoutingTree).decode
 
 
-class GryphonRouter(DispatchingRouter):
+class GryphonRouter(DispatchingRouter, KeepsStreams, StoresValues, HoldsPublishers):
     """Gryphon's router: one broker of the redundant tree."""
 
     def __init__(self, context: RouterContext[GryphonOptions]) -> None:
@@ -123,7 +126,7 @@ class GryphonRouter(DispatchingRouter):
         self._forwarding = Forwarding(view, self._propagation, self, options, self._detours, now=context.now)
         self._relay = Relay(self._forwarding)
         stream = self._forwarding.state(view.leaf)
-        self._log_bytes = min(options.log_bytes, context.stored_bytes // 2)
+        self._log_bytes = min(options.log_bytes, context.storage.most_bytes // 2)
         self._log = recovered_log(context, stream, view.leaf, self._log_bytes)
         self._given = maximum(self._propagation.known, self._vector_given_before(stream))
         """The vector that no publication of this broker's stream may be below, as of this version of V_b."""
@@ -321,7 +324,7 @@ class GryphonRouter(DispatchingRouter):
 
     def _vector_given_before(self, stream: StreamState) -> Vector:
         """The maximum of all that former incarnations of this broker have given and acknowledged."""
-        latest, stored = stream.vectors.latest(), self._context.stored.get(_KNOWN)
+        latest, stored = stream.vectors.latest(), self._context.storage.values.get(_KNOWN)
         given: Vector = {} if latest is None else latest[1]
         return given if stored is None else maximum(given, decode_vector(stored))
 

@@ -1,6 +1,17 @@
 """The contract between a broker and a routing protocol; `router` states its rules."""
 
-from broker_service.routing.interface.actions import CancelTimer, Deliver, Recall, Send, SetTimer, TimerKey
+from broker_service.routing.interface.actions import CancelTimer, Deliver, Send, SetTimer, TimerKey
+from broker_service.routing.interface.capabilities import (
+    CAPABILITIES,
+    FollowsNeighbours,
+    HoldsPublishers,
+    KeepsStreams,
+    RecallsMessages,
+    RoutesComposites,
+    StoresValues,
+    capabilities_of,
+    capability_for,
+)
 from broker_service.routing.interface.composite_units import (
     Cease,
     CompositeUnit,
@@ -9,13 +20,20 @@ from broker_service.routing.interface.composite_units import (
     Notify,
     RecordPlacement,
 )
-from broker_service.routing.interface.context import LinkStatus, Options, RouterContext
+from broker_service.routing.interface.context import (
+    CompositeSurroundings,
+    LinkStatus,
+    Options,
+    RouterContext,
+    StoredValues,
+)
 from broker_service.routing.interface.errors import (
     MalformedMessageError,
     NoRoomError,
     RefusedPublicationError,
     RejectedError,
 )
+from broker_service.routing.interface.every_action import Action, Actions
 from broker_service.routing.interface.matcher import Matcher
 from broker_service.routing.interface.reliable_delivery import (
     AnnounceLoss,
@@ -23,12 +41,14 @@ from broker_service.routing.interface.reliable_delivery import (
     Buffer,
     Erase,
     HoldPublishers,
+    Recall,
     ReleasePublishers,
     Store,
 )
-from broker_service.routing.interface.router import Action, Actions, Router
+from broker_service.routing.interface.router import Router
 
 __all__ = [
+    "CAPABILITIES",
     "Action",
     "Actions",
     "AnnounceLoss",
@@ -36,12 +56,16 @@ __all__ = [
     "Buffer",
     "CancelTimer",
     "Cease",
+    "CompositeSurroundings",
     "CompositeUnit",
     "Contribute",
     "Deliver",
     "Detect",
     "Erase",
+    "FollowsNeighbours",
     "HoldPublishers",
+    "HoldsPublishers",
+    "KeepsStreams",
     "LinkStatus",
     "MalformedMessageError",
     "Matcher",
@@ -49,14 +73,20 @@ __all__ = [
     "Notify",
     "Options",
     "Recall",
+    "RecallsMessages",
     "RecordPlacement",
     "RefusedPublicationError",
     "RejectedError",
     "ReleasePublishers",
     "Router",
     "RouterContext",
+    "RoutesComposites",
     "Send",
     "SetTimer",
     "Store",
+    "StoredValues",
+    "StoresValues",
     "TimerKey",
+    "capabilities_of",
+    "capability_for",
 ]

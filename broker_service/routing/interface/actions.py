@@ -47,12 +47,3 @@ class CancelTimer(msgspec.Struct, frozen=True):
     """End the timer of this key; has no effect when none runs."""
 
     key: TimerKey
-
-
-class Recall(msgspec.Struct, frozen=True):
-    """Take back the messages that wait for a neighbour, and hand them to `Router.returned` at this very point.
-
-    While the link is down, messages in flight are taken back, too: some of them the neighbour may have handled.
-    """
-
-    neighbour: BrokerId

@@ -28,7 +28,7 @@ class CompositeUnit(msgspec.Struct, frozen=True):
 
 class Detect(msgspec.Struct, frozen=True):
     """Detect a unit at this broker from now on: its parts become subscriptions of this broker, in calls of
-    `Router.subscribe`, and what they complete is passed to `Router.detected`."""
+    `Router.subscribe`, and what they complete is passed to `RoutesComposites.detected`."""
 
     unit: CompositeUnit
     elsewhere: frozenset[int] = frozenset()
@@ -39,8 +39,8 @@ class Detect(msgspec.Struct, frozen=True):
 class Contribute(msgspec.Struct, frozen=True):
     """Pass a set of publications, which were detected together elsewhere, to the detector of a unit at this broker.
 
-    What they complete is passed to `Router.detected`. Has no effect on a unit that is not detected here, nor when the
-    set came before.
+    What they complete is passed to `RoutesComposites.detected`. Has no effect on a unit that is not detected here, nor
+    when the set came before.
     """
 
     unit: str

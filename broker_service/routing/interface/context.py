@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from broker_service.links.flow import Flow
 from broker_service.messages import BrokerId, Message
 from broker_service.routing.interface.matcher import Matcher
 from broker_service.routing.options import ProtocolOptions
-from broker_service.service.service_queue import ServiceTotals
+from broker_service.service.service_queue import ServiceTotals, no_service
 
 
 class LinkStatus(Protocol):
@@ -74,6 +74,28 @@ def _not_known(_broker: BrokerId) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredValues:
+    """Stable storage as a router sees it. It is lost with the host and not with the broker process."""
+
+    values: Mapping[str, bytes] = field(default_factory=dict)
+    """A live view of what this and former incarnations of the broker have stored, in the order in which their keys were
+    stored first."""
+    most_bytes: int = 0
+    """Bytes that its keys and values may take together (`limits.stored_bytes`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeSurroundings:
+    """Surroundings of a router that places the detection of composite subscriptions."""
+
+    lateness: float = 0.0
+    """Seconds for which detectors keep a match beyond its window (`limits.detection_lateness`)."""
+    service: Callable[[], ServiceTotals] = no_service
+    """This broker's work so far, on the clock of `RouterContext.now`; nothing in a simulation in which brokers take no
+    time."""
+
+
+@dataclass(frozen=True, slots=True)
 class RouterContext(Generic[Options]):
     """Everything that a router may know beyond its calls."""
 
@@ -90,17 +112,8 @@ class RouterContext(Generic[Options]):
     (`Message.published`)."""
     now: Callable[[], float]
     """Seconds since this broker started, on the clock by which timers run; virtual time in the simulator."""
-    service: Callable[[], ServiceTotals]
-    """This broker's work so far, on the same clock; nothing in a simulation in which brokers take no time."""
     prepared: bytes
     """The part of `ProtocolOptions.prepare`'s result that is this broker's; empty when there is none."""
-    stored: Mapping[str, bytes]
-    """Stable storage, a live view: the values that this and former incarnations of the broker have stored, in the order
-    in which their keys were stored first. It is lost with the host and not with the broker process."""
-    stored_bytes: int
-    """Bytes that its keys and values may take together (`limits.stored_bytes`)."""
-    detection_lateness: float
-    """Seconds for which detectors keep a match beyond its window (`limits.detection_lateness`)."""
     random: random.Random
     matcher: Callable[[], Matcher[Any]]
     """Makes an empty index of subscriptions, which logs its own comparisons."""
@@ -112,3 +125,7 @@ class RouterContext(Generic[Options]):
     """Called with the size of a control message that declares something for a neighbour, before anything has changed.
     Raises `NoRoomError` when the broker has no room (`limits.declared_bytes`). Messages of the kinds `ADVERTISE`,
     `SUBSCRIBE` and `COMPOSE` reach the router only when there is."""
+    storage: StoredValues = field(default_factory=StoredValues)
+    """For the capability `storage`."""
+    composites: CompositeSurroundings = field(default_factory=CompositeSurroundings)
+    """For the capability `composites`."""

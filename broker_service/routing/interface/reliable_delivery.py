@@ -1,16 +1,25 @@
-"""Actions of protocols that promise more than a best effort: stable storage, held publishers, announced losses."""
+"""Actions of protocols that promise more than a best effort: recalls, stable storage, held publishers, streams."""
 
 from __future__ import annotations
 
 import msgspec
 
-from broker_service.messages import ClientId, StreamPosition
+from broker_service.messages import BrokerId, ClientId, StreamPosition
+
+
+class Recall(msgspec.Struct, frozen=True):
+    """Take back the messages that wait for a neighbour, and hand them to `RecallsMessages.returned` at this very point.
+
+    While the link is down, messages in flight are taken back, too: some of them the neighbour may have handled.
+    """
+
+    neighbour: BrokerId
 
 
 class Store(msgspec.Struct, frozen=True, gc=False):
     """Keep a value in the broker's stable storage, before what the actions behind this one send leaves the broker.
 
-    The broker ends as for a defect when the value does not fit (`RouterContext.stored_bytes`) or cannot be written,
+    The broker ends as for a defect when the value does not fit (`StoredValues.most_bytes`) or cannot be written,
     because a router that took it for stable could not keep its promises.
     """
 

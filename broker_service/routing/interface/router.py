@@ -6,60 +6,23 @@ Three rules hold for every router:
 2. Every call returns the actions it wants done, in order; it performs none itself.
 3. It shares no state with other routers. Knowledge for neighbours travels in messages.
 
-A router gets its surroundings (`context`) and returns actions: those of every protocol (`actions`), those by which some
-promise more than a best effort (`reliable_delivery`), and those by which some place the detection of composite
-subscriptions (`composite_units`).
+A router gets its surroundings (`context`) and returns actions. This module and `actions` are all that most protocols
+need. What few need is grouped into capabilities, which a router declares by inheriting from their classes
+(`capabilities`): a broker makes the calls of a capability and carries its actions out for those routers only.
 
 A broker calls one method for each operation of its own clients, with the content already decoded and checked, and
-`receive` for each message of a neighbour. To add a protocol, write a subclass of `Router` and a struct of its options,
-and name both in `routing/registry.py`.
+`receive` for each message of a neighbour.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from broker_service.language import Advertisement, Publication, Subscription
-from broker_service.messages import BrokerId, ClientId, Message, StampedPublication
-from broker_service.routing.interface.actions import CancelTimer, Deliver, Recall, Send, SetTimer, TimerKey
-from broker_service.routing.interface.composite_units import (
-    Cease,
-    CompositeUnit,
-    Contribute,
-    Detect,
-    Notify,
-    RecordPlacement,
-)
-from broker_service.routing.interface.reliable_delivery import (
-    AnnounceLoss,
-    AnnounceStart,
-    Buffer,
-    Erase,
-    HoldPublishers,
-    ReleasePublishers,
-    Store,
-)
-
-Action = (
-    Send
-    | Deliver
-    | AnnounceStart
-    | AnnounceLoss
-    | SetTimer
-    | CancelTimer
-    | Recall
-    | Store
-    | Erase
-    | HoldPublishers
-    | ReleasePublishers
-    | Detect
-    | Contribute
-    | Cease
-    | RecordPlacement
-    | Notify
-)
-Actions = Sequence[Action]
+from broker_service.messages import BrokerId, ClientId, Message
+from broker_service.routing.interface.actions import TimerKey
+from broker_service.routing.interface.every_action import Actions
 
 
 class Router(ABC):
@@ -81,24 +44,6 @@ class Router(ABC):
     def unsubscribe(self, client: ClientId, id: str) -> Actions:
         """A client of this broker withdraws a subscription."""
 
-    @property
-    def routes_units(self) -> bool:
-        """True when the protocol routes composite subscriptions as units. Otherwise the subscriber's broker splits them
-        (simple routing), and the router is given their parts only."""
-        return False
-
-    def compose(self, unit: CompositeUnit) -> Actions:
-        """A client of this broker makes a composite subscription."""
-        return ()
-
-    def decompose(self, unit: str) -> Actions:
-        """A client of this broker withdraws a composite subscription."""
-        return ()
-
-    def detected(self, unit: str, publications: tuple[StampedPublication, ...]) -> Actions:
-        """Publications, in the order of their publishing, fulfil a unit that is detected at this broker."""
-        return ()
-
     @abstractmethod
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         """Route a publication of a client of this broker.
@@ -118,20 +63,6 @@ class Router(ABC):
         it here. Nothing may have changed then. Any other error is taken for a defect of the router and ends the broker.
         """
 
-    def neighbour_added(self, neighbour: BrokerId) -> Actions:
-        """A broker has become a neighbour; `link_up` follows when a stream to it is open.
-
-        Neighbours that the broker started with are not announced: they are in `RouterContext.links` from the beginning.
-        """
-        return ()
-
-    def neighbour_removed(self, neighbour: BrokerId) -> Actions:
-        """A broker is a neighbour no more; `link_down` came before if the link was up.
-
-        Whatever waited for it or was in flight is dropped. If it becomes a neighbour again, both ends begin anew.
-        """
-        return ()
-
     def link_up(self, neighbour: BrokerId, incarnation: int) -> Actions:
         """The link works (again); a greater incarnation than before means that the neighbour has lost its state.
 
@@ -143,16 +74,8 @@ class Router(ABC):
         """The link carries nothing any more; what is queued for it waits until it is up again."""
         return ()
 
-    def returned(self, neighbour: BrokerId, messages: Sequence[Message]) -> Actions:
-        """Messages that a `Recall` took back, at least one, in the order in which they were sent."""
-        return ()
-
     def timer(self, key: TimerKey) -> Actions:
         """A timer that this router set has run out."""
-        return ()
-
-    def buffers(self) -> Sequence[Buffer]:
-        """The buffers in which publications are kept, always the same ones."""
         return ()
 
     def index(self) -> None:  # noqa: B027 - the index of most routers never lags

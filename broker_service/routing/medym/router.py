@@ -40,6 +40,7 @@ from broker_service.routing.interface import (
     Action,
     Actions,
     Recall,
+    RecallsMessages,
     RouterContext,
     Send,
     SetTimer,
@@ -99,7 +100,7 @@ class _Asking(NamedTuple):
     neighbour: BrokerId
 
 
-class MedymRouter(DispatchingRouter):
+class MedymRouter(DispatchingRouter, RecallsMessages):
     """MEDYM's router: one server of the mesh."""
 
     def __init__(self, context: RouterContext[MedymOptions]) -> None:

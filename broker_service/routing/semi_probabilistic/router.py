@@ -45,6 +45,7 @@ from broker_service.routing.interface import (
     MalformedMessageError,
     Matcher,
     Recall,
+    RecallsMessages,
     RouterContext,
     Send,
 )
@@ -67,7 +68,7 @@ DETERMINISTIC, RANDOM = "deterministic", "random"
 """Labels of publications by the choice of the link that they travel over."""
 
 
-class SemiProbabilisticRouter(DispatchingRouter):
+class SemiProbabilisticRouter(DispatchingRouter, RecallsMessages):
     """The router of semi-probabilistic routing: one broker."""
 
     def __init__(self, context: RouterContext[SemiProbabilisticOptions]) -> None:

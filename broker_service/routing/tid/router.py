@@ -47,6 +47,7 @@ from broker_service.routing.interface import (
     MalformedMessageError,
     Matcher,
     RouterContext,
+    RoutesComposites,
     Send,
     TimerKey,
 )
@@ -79,7 +80,7 @@ decode_control: Callable[[bytes], Restarted | Lost | PlacementMessage] = header_
 )
 
 
-class TidRouter(DispatchingRouter):
+class TidRouter(DispatchingRouter, RoutesComposites):
     """TID-based routing at one broker. The module's docstring states the rules."""
 
     def __init__(self, context: RouterContext[TidOptions]) -> None:

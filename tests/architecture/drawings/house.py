@@ -15,6 +15,7 @@ from tests.architecture.order import PACKAGES, ROOMS, packages
 PURPOSES: Mapping[str, str] = {
     "record": "what a run leaves behind, for writer and reader",
     "broker_service": "the broker: a core without I/O, shells around it",
+    "brokerlab": "names for outsiders",
     "topology": "overlays: generators, files, drawings",
     "scenario": "what a run shall be: file, faults, workload",
     "emulation": "runs of a scenario, on hosts or simulated",
@@ -25,6 +26,7 @@ PURPOSES: Mapping[str, str] = {
 COLOURS: Mapping[str, tuple[str, str]] = {
     "record": ("#f0f4f8", "#829ab1"),
     "broker_service": ("#e3f8ff", "#2186a8"),
+    "brokerlab": ("#fdeef6", "#b0487f"),
     "topology": ("#e9f7ec", "#3c9a5f"),
     "scenario": ("#f3f7e1", "#7b8f2a"),
     "emulation": ("#fff6e0", "#c4831c"),

@@ -27,7 +27,16 @@ from broker_service.language.wire import encode_predicates
 from broker_service.messages import BrokerId, ClientId, Kind, Message
 from broker_service.routing.common.decoding import decode_subscription, encode_header, header_decoder
 from broker_service.routing.common.dispatch import DispatchingRouter
-from broker_service.routing.interface import Action, Actions, Deliver, Matcher, Recall, RouterContext, Send
+from broker_service.routing.interface import (
+    Action,
+    Actions,
+    Deliver,
+    Matcher,
+    Recall,
+    RecallsMessages,
+    RouterContext,
+    Send,
+)
 from broker_service.routing.options import Preparation, ProtocolOptions
 
 _INTERVAL = 1.0
@@ -63,7 +72,7 @@ class Route(msgspec.Struct, frozen=True, array_like=True):
 _decode_route = header_decoder(Route)
 
 
-class MeshUnicastRouter(DispatchingRouter):
+class MeshUnicastRouter(DispatchingRouter, RecallsMessages):
     """The router of one broker of the mesh."""
 
     def __init__(self, context: RouterContext[MeshUnicastOptions]) -> None:

@@ -41,6 +41,7 @@ from broker_service.routing.interface import (
     Deliver,
     Erase,
     HoldPublishers,
+    HoldsPublishers,
     Matcher,
     RefusedPublicationError,
     ReleasePublishers,
@@ -48,6 +49,7 @@ from broker_service.routing.interface import (
     Send,
     SetTimer,
     Store,
+    StoresValues,
     TimerKey,
 )
 from broker_service.routing.options import Preparation, ProtocolOptions
@@ -158,7 +160,7 @@ _PUBLICATION, _REACHED = "publication ", "reached "
 """Beginnings of keys in stable storage."""
 
 
-class ReliableFloodingRouter(DispatchingRouter):
+class ReliableFloodingRouter(DispatchingRouter, StoresValues, HoldsPublishers):
     """The router of one broker that floods reliably."""
 
     def __init__(self, context: RouterContext[ReliableFloodingOptions]) -> None:
@@ -222,12 +224,12 @@ class ReliableFloodingRouter(DispatchingRouter):
 
     def _require_room(self, message: Message) -> None:
         """Raises `RefusedPublicationError` for a publication that takes more than its part of the storage."""
-        most = self._context.stored_bytes // self._context.options.kept
+        most = self._context.storage.most_bytes // self._context.options.kept
         if len(message.body) > most:
             raise RefusedPublicationError(f"it has {len(message.body)} bytes; the broker stores at most {most}")
 
     def _recover(self) -> list[Number]:
-        for name, value in self._context.stored.items():
+        for name, value in self._context.storage.values.items():
             if name.startswith(_PUBLICATION):
                 stored = _decode_stored(value)
                 self._keep(Number(stored.client, stored.number), Message(Kind.PUBLISH, stored.id, stored.body))

@@ -27,7 +27,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of what the image is made from, which tests may change."""
     for name in ("Dockerfile", ".dockerignore", "pyproject.toml", "constraints.txt"):
         shutil.copy(images.ROOT / name, tmp_path / name)
-    for name in ("setup", "broker_service", "record"):
+    for name in ("setup", "broker_service", "brokerlab", "record"):
         shutil.copytree(images.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(images, "ROOT", tmp_path)
     monkeypatch.delenv("BASE_IMAGE", raising=False)

@@ -96,7 +96,7 @@ def recovered_log(
     options = context.options
     log = PublisherLog(
         context.incarnation,
-        context.stored,
+        context.storage.values,
         stream.vectors,
         options.recognised,
         options.forget_after,

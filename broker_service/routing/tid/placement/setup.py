@@ -29,7 +29,7 @@ def make_units(
 ) -> Units:
     """The units of one broker, with an exchange of their own. `intersects` compares an advertisement with a part."""
     options, home = context.options, Home(context.broker, context.incarnation)
-    measurement = Measurement(context.links, context.service)
+    measurement = Measurement(context.links, context.composites.service)
     exchange = Exchange(advertisements, measurement, interval=options.statistics_interval, now=context.now)
     prospects = Prospects(
         context.broker,
@@ -48,7 +48,7 @@ def make_units(
         rules=MovementRules(context.broker, options.placement_interval, options.placement_margin),
         confirmations=confirmations,
         now=context.now,
-        lateness=context.detection_lateness,
+        lateness=context.composites.lateness,
     )
     return Units(
         home,

@@ -30,10 +30,10 @@ from broker_service.routing.interface import (
     Send,
     SetTimer,
     Store,
+    StoredValues,
     TimerKey,
 )
 from broker_service.routing.interface.matcher import Comparisons, Matcher
-from broker_service.service.service_queue import no_service
 from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 
@@ -285,14 +285,11 @@ class RouterOverlay:
             options=self._options,
             started_at=0,
             now=lambda: self.now,
-            service=no_service,
             prepared=encode_header(self.tree),
-            stored=self.stored[broker],
-            stored_bytes=1 << 20,
-            detection_lateness=1.0,
             random=random.Random(1),
             matcher=lambda: Matcher(comparisons),
             report_dropped=lambda message, reason: None,
+            storage=StoredValues(self.stored[broker], 1 << 20),
         )
         self.brokers[broker] = Running(self._router(context))
 

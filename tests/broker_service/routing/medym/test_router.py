@@ -43,7 +43,6 @@ from broker_service.routing.medym.messages import (
     decode_control,
 )
 from broker_service.routing.medym.multicast.destination_lists import as_rerouted, destinations, encode_list, is_rerouted
-from broker_service.service.service_queue import no_service
 from broker_service.tracing.trace import Recorder
 from tests.broker_service.overlay import ListTrace
 
@@ -73,11 +72,7 @@ class Alone:
             options=read,
             started_at=started_at,
             now=lambda: self.time,
-            service=no_service,
             prepared=msgspec.msgpack.encode([SERVERS]),
-            stored={},
-            stored_bytes=0,
-            detection_lateness=30.0,
             random=random.Random(0),
             matcher=lambda: Matcher(Comparisons(time.perf_counter_ns, decode_publication, recorder)),
             report_dropped=lambda message, reason: None,

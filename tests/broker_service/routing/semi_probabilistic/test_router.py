@@ -22,7 +22,6 @@ from broker_service.routing.interface import Action, Deliver, MalformedMessageEr
 from broker_service.routing.interface.matcher import Comparisons, Matcher
 from broker_service.routing.semi_probabilistic import SemiProbabilisticOptions, semi_probabilistic_router
 from broker_service.routing.semi_probabilistic.messages import EventHeader, encode
-from broker_service.service.service_queue import no_service
 from broker_service.tracing.trace import Recorder
 from record.log import Event
 from record.promises import Completeness
@@ -58,11 +57,7 @@ class Alone:
             options=read,
             started_at=started_at,
             now=lambda: 0.0,
-            service=no_service,
             prepared=b"",
-            stored={},
-            stored_bytes=0,
-            detection_lateness=1.0,
             random=random.Random(1),
             matcher=lambda: Matcher(comparisons),
             report_dropped=lambda message, reason: ended.append((message.id, reason)),
