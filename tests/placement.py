@@ -96,8 +96,11 @@ def in_worker(config: pytest.Config) -> bool:
 
 
 def workers() -> int:
-    """Number of workers for `-n auto`: three more than CPUs, because three of the groups mostly wait."""
-    return len(os.sched_getaffinity(0)) + 3
+    """Number of workers for `-n auto`: two more than CPUs, because three of the groups mostly wait, one of them for long.
+
+    Each worker collects all tests, which takes ten seconds of a processor.
+    """
+    return len(os.sched_getaffinity(0)) + 2
 
 
 def groups_of(tests: Sequence[pytest.Item]) -> dict[str, str]:

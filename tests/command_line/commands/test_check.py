@@ -16,7 +16,7 @@ from record.exit_codes import ExitCode
 SMOKE = Path("scenarios/smoke.yaml")
 
 
-HEAVY = {"workload.publications.rate": "700/s"}
+HEAVY = {"workload.publications.rate": "700/s", "timeline.run": "2s"}
 
 
 def checked(overrides: Mapping[str, str] | None = None, processors: int = 2, scenario: Path = SMOKE) -> ExitCode:

@@ -102,29 +102,28 @@ def test_a_failure_is_reported_while_other_hosts_still_work(tmp_path: Path) -> N
     assert [(failure.host, failure.task, failure.result["rc"]) for failure in failures] == [("fails", "part", 5)]
 
 
-def inventory_with(directory: Path, file: Path) -> Inventory:
-    """This host under the name `here`, with this directory for brokerlab."""
-    file.write_text(
-        f"here ansible_connection=local ansible_python_interpreter={sys.executable} brokerlab_directory={directory}\n"
-    )
+def inventory_with(file: Path, **directories: Path) -> Inventory:
+    """This host under some names, each with its directory for brokerlab."""
+    common = f"ansible_connection=local ansible_python_interpreter={sys.executable}"
+    lines = [f"{name} {common} brokerlab_directory={directory}\n" for name, directory in directories.items()]
+    file.write_text("".join(lines))
     return read_inventory(file, file.with_name("private"))
 
 
 @pytest.mark.parametrize("playbook", ["begin.yml", "prepare.yml"])
-@pytest.mark.parametrize("directory", ["hosts.ini/below_a_file", "/proc"])
-def test_a_directory_that_cannot_be_written_is_a_mistake_in_the_inventory(
-    tmp_path: Path, directory: str, playbook: str
-) -> None:
+def test_a_directory_that_cannot_be_written_is_a_mistake_in_the_inventory(tmp_path: Path, playbook: str) -> None:
     file = tmp_path / "hosts.ini"
+    inventory = inventory_with(file, here=file / "below_a_file", there=Path("/proc"))
     with pytest.raises(PlayError) as caught:
-        play(playbook, inventory_with(tmp_path / directory, file), tmp_path / "private", {"product": "product-1"})
+        play(playbook, inventory, tmp_path / "private", {"product": "product-1"})
     assert caught.value.exit_code == 2
-    message = rf"here: .*{file}: brokerlab_directory: .*(Not a|No such file or) directory; name a directory"
-    assert re.search(message, str(caught.value))
+    for host, what in (("here", "Not a"), ("there", "No such file or")):
+        message = rf"{host}: .*{file}: brokerlab_directory: .*{what} directory; name a directory"
+        assert re.search(message, str(caught.value))
 
 
 def test_a_missing_directory_is_made_and_nothing_is_left_in_it(tmp_path: Path) -> None:
-    inventory = inventory_with(tmp_path / "not" / "there", tmp_path / "hosts.ini")
+    inventory = inventory_with(tmp_path / "hosts.ini", here=tmp_path / "not" / "there")
     with pytest.raises(PlayError, match="brokerlab's files") as caught:
         play("prepare.yml", inventory, tmp_path / "private", {"product": "product-1", "archive": "/nowhere.tar.gz"})
     assert caught.value.exit_code == 4

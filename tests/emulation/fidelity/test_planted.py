@@ -227,6 +227,7 @@ def test_a_busy_host_and_a_quota_on_the_whole_run(tmp_path: Path) -> None:
         assert check(judged, name).verdict is FidelityVerdict.VALID, name
 
 
+@pytest.mark.proof
 @pytest.mark.alone
 def test_a_link_that_is_not_what_was_asked_and_a_relay_that_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -269,6 +270,7 @@ def expect_a_stopped_relay(judged: VariantFidelity) -> None:
     assert sum(share > 0.05 for share in held_up) <= 2
 
 
+@pytest.mark.proof
 @pytest.mark.alone
 def test_a_log_that_cannot_be_written_and_a_clock_of_another_domain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

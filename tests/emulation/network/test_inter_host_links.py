@@ -112,6 +112,7 @@ FORWARD = LinkProperties(delay=0.008, rate=2e6)
 BACKWARD = LinkProperties(delay=0.003, loss=0.1)
 
 
+@pytest.mark.proof
 @pytest.mark.alone
 def test_a_crossing_link_has_its_properties_in_either_direction(build: Callable[..., TwoHosts], ports: Ports) -> None:
     overlay = overlay_of(Link("A", "B", FORWARD, BACKWARD), Link("B", "C", FORWARD, FORWARD))
