@@ -96,9 +96,10 @@ def in_worker(config: pytest.Config) -> bool:
 
 
 def workers() -> int:
-    """Number of workers for `-n auto`: two more than CPUs, because three of the groups mostly wait, one of them for long.
+    """Number of workers for `-n auto`: two more than CPUs.
 
-    Each worker collects all tests, which takes ten seconds of a processor.
+    Three of the groups mostly wait, and only one of them for long. Each worker collects all tests, which takes ten
+    seconds of a processor.
     """
     return len(os.sched_getaffinity(0)) + 2
 
