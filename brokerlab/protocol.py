@@ -28,6 +28,7 @@ from broker_service.routing.common.decoding import (
 )
 from broker_service.routing.common.dispatch import DispatchingRouter
 from broker_service.routing.common.recognition import RecognisedPublications
+from broker_service.routing.declaration import ConformanceRow, Protocol
 from broker_service.routing.interface import (
     CAPABILITIES,
     Action,
@@ -84,6 +85,7 @@ __all__ = [
     "Completeness",
     "CompositeSurroundings",
     "CompositeUnit",
+    "ConformanceRow",
     "ConstituentPublication",
     "Contribute",
     "Deliver",
@@ -107,6 +109,7 @@ __all__ = [
     "Predicate",
     "Preparation",
     "Promises",
+    "Protocol",
     "ProtocolOptions",
     "Publication",
     "Recall",

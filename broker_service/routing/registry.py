@@ -1,88 +1,42 @@
 """The routing protocols by the names that scenarios use.
 
-A protocol's package is imported when the protocol is first looked up, because a broker uses one of them only, and the
+A built-in protocol is a package beside this module that has a module `protocol`, which declares it; its name is the
+package's, with hyphens. It is imported when it is first looked up, because a broker uses one protocol only, and the
 others would make its start longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+import importlib
+from collections.abc import Iterator, Mapping, MutableMapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from broker_service.routing.interface import Router, RouterContext
+from broker_service.routing.declaration import Protocol
 from broker_service.routing.options import ProtocolOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
-    """A routing protocol: its router, and the struct that its options must fit."""
-
-    router: Callable[[RouterContext[Any]], Router]
-    options: type[ProtocolOptions]
-
-
-def _tid() -> Protocol:
-    from broker_service.routing.tid import TidOptions, TidRouter  # noqa: PLC0415 - see the module
-
-    return Protocol(TidRouter, TidOptions)
-
-
-def _octopia() -> Protocol:
-    from broker_service.routing.octopia import OctopiaOptions, OctopiaRouter  # noqa: PLC0415 - see the module
-
-    return Protocol(OctopiaRouter, OctopiaOptions)
-
-
-def _medym() -> Protocol:
-    from broker_service.routing.medym import MedymOptions, MedymRouter  # noqa: PLC0415 - see the module
-
-    return Protocol(MedymRouter, MedymOptions)
-
-
-def _cbf() -> Protocol:
-    from broker_service.routing.cbf import CbfOptions, CbfRouter  # noqa: PLC0415 - see the module
-
-    return Protocol(CbfRouter, CbfOptions)
-
-
-def _channelization() -> Protocol:
-    from broker_service.routing.channelization import (  # noqa: PLC0415 - see the module
-        ChannelizationOptions,
-        ChannelizationRouter,
-    )
-
-    return Protocol(ChannelizationRouter, ChannelizationOptions)
-
-
-def _semi_probabilistic() -> Protocol:
-    from broker_service.routing.semi_probabilistic import (  # noqa: PLC0415 - see the module
-        SemiProbabilisticOptions,
-        semi_probabilistic_router,
-    )
-
-    return Protocol(semi_probabilistic_router, SemiProbabilisticOptions)
-
-
-def _gryphon() -> Protocol:
-    from broker_service.routing.gryphon import GryphonOptions, GryphonRouter  # noqa: PLC0415 - see the module
-
-    return Protocol(GryphonRouter, GryphonOptions)
+def built_in(directory: Path, package: str) -> dict[str, str]:
+    """The protocols whose packages are in a directory, in alphabetical order, with the modules that declare them."""
+    return {
+        found.parent.name.replace("_", "-"): f"{package}.{found.parent.name}.protocol"
+        for found in sorted(directory.glob("*/protocol.py"))
+    }
 
 
 class _Protocols(MutableMapping[str, Protocol]):
-    """Protocols by name, each loaded when it is first looked up."""
+    """Protocols by name, each imported when it is first looked up."""
 
-    def __init__(self, loaders: Mapping[str, Callable[[], Protocol]]) -> None:
-        self._loaders = loaders
-        self._loaded: dict[str, Protocol | None] = dict.fromkeys(loaders)
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = modules
+        self._loaded: dict[str, Protocol | None] = dict.fromkeys(modules)
 
     def __getitem__(self, name: str) -> Protocol:
         protocol = self._loaded[name]
         if protocol is None:
-            protocol = self._loaded[name] = self._loaders[name]()
+            protocol = self._loaded[name] = importlib.import_module(self._modules[name]).PROTOCOL
         return protocol
 
     def __setitem__(self, name: str, protocol: Protocol) -> None:
@@ -98,17 +52,7 @@ class _Protocols(MutableMapping[str, Protocol]):
         return len(self._loaded)
 
 
-PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
-    {
-        "tid": _tid,
-        "octopia": _octopia,
-        "medym": _medym,
-        "cbf": _cbf,
-        "channelization": _channelization,
-        "gryphon": _gryphon,
-        "semi-probabilistic": _semi_probabilistic,
-    }
-)
+PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(built_in(Path(__file__).parent, "broker_service.routing"))
 
 
 def protocol_named(name: str) -> Protocol:

@@ -20,7 +20,7 @@ from topology.model import Overlay
 class BrokerSettings:
     """Settings that all brokers of an overlay share."""
 
-    protocol: str = "tid"
+    protocol: str
     options: Mapping[str, object] = field(default_factory=dict)
     """The protocol's own options, as in the scenario's `routing` section."""
     seed: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from broker_service.routing.registry import PROTOCOLS
+from broker_service.routing import protocol_named
 from emulation.fidelity import Measurements
 from emulation.live_overlay import Tables, UnsettledError
 from emulation.planning.plan import VariantPlan, planned_work, publishers_subscribe
@@ -135,7 +135,7 @@ class VariantRun:
         left = {} if publishers_subscribe(self._plan.workload) else remaining_subscriptions(tables)
         for nodes in others:
             deployment.leave(*nodes)
-        counting = PROTOCOLS[self._plan.scenario.routing.protocol].options.counting_tables
+        counting = protocol_named(self._plan.scenario.routing.protocol).options.counting_tables
         self._record.remaining_state = left | remaining_state(self._tables, self._settled_tables(within), counting)
         if found := len(self._record.remaining_state):
             self._context.announce(f"{self._plan.name}: {found} brokers keep routing state after all clients have left")

@@ -26,7 +26,7 @@ from topology.model import Broker, Overlay
 
 RUN_ID = "calibration"
 """Marks the processes started here."""
-SETTINGS = BrokerSettings(options={"publications": "fixed"})
+SETTINGS = BrokerSettings(protocol="tid", options={"publications": "fixed"})
 
 _START_WITHIN = 20.0
 _END_WITHIN = 5.0

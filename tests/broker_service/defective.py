@@ -12,8 +12,9 @@ from typing import cast
 from unittest import mock
 
 from broker_service.grpc_shell.server import main
+from broker_service.routing.declaration import Protocol
 from broker_service.routing.interface import RouterContext
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.registry import PROTOCOLS
 from broker_service.routing.tid import TidOptions, TidRouter
 
 DEFECTIVE = "defective"

@@ -9,9 +9,10 @@ from unittest import mock
 
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Message
+from broker_service.routing.declaration import Protocol
 from broker_service.routing.interface import Actions, FollowsNeighbours, RecallsMessages, Router, RouterContext
 from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.registry import PROTOCOLS
 
 OBEDIENT = "obedient"
 """The protocol's name."""

@@ -20,6 +20,7 @@ from unittest import mock
 from broker_service.grpc_shell.server import main
 from broker_service.language import Advertisement, Operator, Predicate, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Message
+from broker_service.routing.declaration import Protocol
 from broker_service.routing.interface import (
     Action,
     Actions,
@@ -41,7 +42,7 @@ from broker_service.routing.interface import (
     TimerKey,
 )
 from broker_service.routing.options import Preparation, ProtocolOptions
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.registry import PROTOCOLS
 
 SCRIPTED = "scripted"
 """The protocol's name."""

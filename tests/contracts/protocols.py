@@ -14,8 +14,9 @@ from typing import Any, cast
 from unittest import mock
 
 from broker_service.grpc_shell.server import main
+from broker_service.routing.declaration import Protocol
 from broker_service.routing.interface import Router, RouterContext
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.registry import PROTOCOLS
 from tests.contracts.routers.gossip import GossipOptions, GossipRouter
 from tests.contracts.routers.mesh_unicast import MeshUnicastOptions, MeshUnicastRouter
 from tests.contracts.routers.reliable_flooding import ReliableFloodingOptions, ReliableFloodingRouter

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.declaration import Protocol
+from broker_service.routing.registry import PROTOCOLS
 from scenario.loading import load_text
 from studies.conformance import CaseVerdict, SimulatedCaseRunner, read_all, run_case
 from studies.conformance.display import explanation
@@ -37,23 +38,22 @@ timeline: {join: 1s, run: 1s}
 
 @contextmanager
 def registered(directory: Path) -> Iterator[ConformanceProtocol]:
-    """Registers the page's module under its name and its loader; yields its conformance row.
+    """Registers the page's module under its name and its declaration; yields its conformance row.
 
     Only these two entries are taken back in the end. What is first imported meanwhile has to stay in `sys.modules`,
     because msgspec and Pydantic look up the names in a class's annotations there, perhaps in a later test.
     """
-    source, loader = BLOCKS[0], textwrap.dedent(BLOCKS[1])
+    source, declaration = BLOCKS[0], textwrap.dedent(BLOCKS[1])
     path = directory / "flooding.py"
     path.write_text(source)
     spec = importlib.util.spec_from_file_location(MODULE, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    loaders: dict[str, Any] = {"Protocol": Protocol}
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, MODULE, module)
         spec.loader.exec_module(module)
-        exec(loader, loaders)
-        patch.setitem(PROTOCOLS, "flooding", loaders["_flooding"]())
+        exec(declaration, names := {"Protocol": Protocol, **vars(module)})
+        patch.setitem(PROTOCOLS, "flooding", names["PROTOCOL"])
         yield ConformanceProtocol("flooding", "flooding")
 
 

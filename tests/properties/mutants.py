@@ -10,8 +10,9 @@ from unittest import mock
 
 from broker_service.language import Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Kind, Message
+from broker_service.routing.declaration import Protocol
 from broker_service.routing.interface import Actions, Deliver, Router, RouterContext, Send
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.registry import PROTOCOLS
 from broker_service.routing.tid import TidRouter
 from broker_service.routing.tid.messages import decode_publish
 

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from broker_service.routing import PROTOCOLS
-from broker_service.routing.registry import Protocol
+from broker_service.routing.declaration import Protocol
 from broker_service.routing.tid import TidOptions
 from record.promises import Promises
 from scenario.loading import load

@@ -49,3 +49,8 @@ class LateRouter(SemiProbabilisticRouter):
             return ()
         neighbour, came = noticed
         return self.link_up(neighbour, 0) if came else self.link_down(neighbour)
+
+
+def semi_probabilistic_router(context: RouterContext[SemiProbabilisticOptions]) -> SemiProbabilisticRouter:
+    """The router that a broker's options ask for."""
+    return LateRouter(context) if context.options.noticed_after else SemiProbabilisticRouter(context)

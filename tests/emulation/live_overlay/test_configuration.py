@@ -21,6 +21,7 @@ RING = Overlay(
     (Link("B1", "B2"), Link("B2", "B3"), Link("B3", "B4"), Link("B4", "B1")),
 )
 SETTINGS = BrokerSettings(
+    protocol="tid",
     options={"publications": "dynamic"},
     seed=11,
     limits=Limits(heartbeat=0.5),

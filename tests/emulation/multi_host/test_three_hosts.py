@@ -38,19 +38,15 @@ timeline: {join: 3s, run: 3s, drain: 4s, withdraw: 10s}
 """
 SCENARIO_OF_TWO = SCENARIO.replace("brokers: 6", "brokers: 2").replace("B2-B3", "B1-B2").replace("run: 3s", "run: 300s")
 """A scenario on the first two hosts alone, with a run phase that ends only when the run is killed."""
-DEFECTIVE_ROUTER = """
+DEFECTIVE_PROTOCOL = """
+from broker_service.routing.declaration import Protocol
+from broker_service.routing.tid import TidOptions, TidRouter
 
-def _defective():
-    from broker_service.routing.tid import TidOptions, TidRouter
+class DefectiveRouter(TidRouter):
+    def unsubscribe(self, *arguments):
+        a, b = (1, 2, 3)
 
-    class DefectiveRouter(TidRouter):
-        def unsubscribe(self, *arguments):
-            a, b = (1, 2, 3)
-
-    return Protocol(DefectiveRouter, TidOptions)
-
-
-PROTOCOLS = _Protocols({"tid": _tid, "octopia": _octopia, "defective": _defective})
+PROTOCOL = Protocol(DefectiveRouter, TidOptions)
 """
 DEFECT = """
 name: defect
@@ -157,8 +153,10 @@ def test_a_brokers_defect_on_one_host_ends_the_run_on_the_other(laboratory: Labo
     scenario, out, root = tmp_path / "defect.yaml", tmp_path / "runs", tmp_path / "brokerlab"
     scenario.write_text(DEFECT)
     copy_product(pack(), root)
-    with (root / "broker_service/routing/registry.py").open("a") as registry:
-        registry.write(DEFECTIVE_ROUTER)
+    package = root / "broker_service" / "routing" / "defective"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "protocol.py").write_text(DEFECTIVE_PROTOCOL)
     defective = pack(root)
     for host in laboratory.hosts[:2]:
         host.give(defective, root)

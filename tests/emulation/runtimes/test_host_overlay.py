@@ -97,7 +97,7 @@ class Hosted:
         self.network = stack.enter_context(
             EmulatedNetwork(OVERLAY, self.paths.run_id, LinkDriver.USERSPACE, sandboxes, journal)
         )
-        settings = BrokerSettings(limits=Limits(heartbeat=0.2, reconnect_last=0.2))
+        settings = BrokerSettings(protocol="tid", limits=Limits(heartbeat=0.2, reconnect_last=0.2))
         configs = host_configs(
             OVERLAY, settings, self.paths.run_id, lambda broker: replace(self.runtime.files(broker), log="")
         )

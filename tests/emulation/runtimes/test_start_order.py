@@ -29,6 +29,6 @@ def test_brokers_start_after_those_that_they_dial(tmp_path: Path, links: tuple[L
         sockets=lambda broker: tmp_path / broker,
         directory=tmp_path,
     )
-    HostOverlay(overlay, BrokerConfigs(overlay, BrokerSettings()), hosting).start()
+    HostOverlay(overlay, BrokerConfigs(overlay, BrokerSettings(protocol="tid")), hosting).start()
     launches, _ = runtime.start.call_args.args
     assert [launch.broker for launch in launches] == list(order)

@@ -49,7 +49,7 @@ class Trial:
         overlay = Overlay("trial", brokers, tuple(Link(a, b, p, p) for (a, b), p in links.items()))
         self.traces = {name: ListTrace(name) for name in names}
         self.overlay = SimulatedOverlay(
-            overlay, BrokerSettings(**settings), self.traces.__getitem__, calibration=calibration
+            overlay, BrokerSettings(**{"protocol": "tid", **settings}), self.traces.__getitem__, calibration=calibration
         )
         self.sessions: dict[str, SimulatedSession] = {}
         self.notified: dict[str, list[tuple[str, int]]] = defaultdict(list)

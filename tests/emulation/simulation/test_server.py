@@ -102,7 +102,9 @@ def test_brokers_draw_latencies_of_their_own_which_the_seed_fixes() -> None:
         overlay = Overlay("pair", (Broker("B1"), Broker("B2")), (Link("B1", "B2", LinkProperties(delay=0.005)),))
         traces = {name: ListTrace(name) for name in ("B1", "B2")}
         calibration = Calibration(link=Latency.of(range(100_000)))
-        simulated = SimulatedOverlay(overlay, BrokerSettings(seed=seed), traces.__getitem__, calibration=calibration)
+        simulated = SimulatedOverlay(
+            overlay, BrokerSettings(protocol="tid", seed=seed), traces.__getitem__, calibration=calibration
+        )
         simulated.start()
         draws = [broker.latency() for broker in simulated._running.values() for _ in range(5)]
         assert draws[:5] != draws[5:]

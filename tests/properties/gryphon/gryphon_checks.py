@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 from unittest import mock
 
+from broker_service.routing.declaration import Protocol
 from broker_service.routing.gryphon import GryphonOptions, GryphonRouter
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.registry import PROTOCOLS
 from tests.contracts.running import judged, scenario
 
 TREE = "{kind: redundant-tree, tree: [[pb, A], [A, B], [B, s1], [B, s2], [A, s3]], replicas: 2, link: {delay: 8ms}}"

@@ -11,7 +11,8 @@ from typing import ClassVar, cast
 import networkx as nx
 import pytest
 
-from broker_service.routing.registry import PROTOCOLS, Protocol
+from broker_service.routing.declaration import Protocol
+from broker_service.routing.registry import PROTOCOLS
 from broker_service.routing.tid import TidOptions
 from scenario.loading import load
 from scenario.model import Scenario
