@@ -54,6 +54,8 @@ class MatrixEntry(DeliveryFigures, frozen=True, kw_only=True):
     variant: str
     """The variant's name; `base` if the scenario itself varies nothing."""
     schedule: str
+    struck: list[str]
+    """The brokers and links that faults struck in any cell: `kill B3`, whatever role chose them."""
     cells: int
     """Number of seeds that were run."""
     correct: int
@@ -168,6 +170,7 @@ def _entry(cells: Sequence[tuple[CampaignResult, VariantFigures]]) -> MatrixEntr
         factors=first.factors,
         variant=variants[0].name,
         schedule=first.schedule,
+        struck=sorted({name for result, _ in cells for name in result.struck}),
         cells=len(cells),
         correct=sum(variant.delivery == [CORRECT] for variant in variants),
         defects=sorted({defect for variant in variants for defect in variant.delivery} - {CORRECT}),

@@ -8,6 +8,7 @@ from analysis.tables.variant_figures import VariantFigures
 from studies.cells import CellResult
 
 _DOUBTS_SHOWN = 2
+_STRUCK_SHOWN = 3
 
 
 class CampaignResult(CellResult, frozen=True, kw_only=True):
@@ -21,12 +22,19 @@ class CampaignResult(CellResult, frozen=True, kw_only=True):
     variants: list[VariantFigures]
 
     @property
+    def struck(self) -> list[str]:
+        """The brokers and links that faults struck, by kind: `kill B3`, whatever role chose them."""
+        named = {f"{fault.kind} {' '.join(fault.what)}" for variant in self.variants for fault in variant.faults}
+        return sorted(named)
+
+    @property
     def outcome(self) -> str:
-        """The verdicts, and the longest recovery."""
+        """The faults by name, the verdicts, and the longest recovery."""
         times = [fault.recovered_s for variant in self.variants for fault in variant.faults]
         slowest = max((time for time in times if time is not None), default=None)
         recovered = "" if slowest is None else f"; recovered within {slowest:.1f} s"
-        return f"{', '.join(self.delivery)}; {self.fidelity}{recovered}"
+        struck = f"{', '.join(self.struck)}: " if 0 < len(self.struck) <= _STRUCK_SHOWN else ""
+        return f"{struck}{', '.join(self.delivery)}; {self.fidelity}{recovered}"
 
     @property
     def doubts(self) -> list[str]:

@@ -19,6 +19,9 @@ from record.fidelity import FidelityVerdict
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry, SeedSpread
 from studies.campaign.result import CampaignResult
 
+_STRUCK_SHOWN = 4
+"""Brokers and links that a row of the matrix names at most."""
+
 FIDELITY_STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
 
 
@@ -36,7 +39,7 @@ def matrix_table(summary: CampaignSummary) -> Table:
     for entry in summary.matrix:
         made.add_row(
             Text(label(entry)),
-            Text(entry.schedule),
+            Text("\n".join(filter(None, (entry.schedule, struck_label(entry))))),
             str(entry.cells),
             Text(str(entry.correct), style="green" if entry.correct == entry.cells else "red"),
             judged(entry.power),
@@ -55,6 +58,16 @@ def matrix_table(summary: CampaignSummary) -> Table:
 def label(entry: MatrixEntry) -> str:
     """The factors' values and the variant, if there are any."""
     return settings_label(entry.factors, entry.variant)
+
+
+def struck_label(entry: MatrixEntry) -> str:
+    """The brokers and links that faults struck, as `kill B1, B2`; empty where there are too many to name."""
+    if len(entry.struck) > _STRUCK_SHOWN:
+        return ""
+    by_kind: dict[str, list[str]] = {}
+    for kind, _, names in (name.partition(" ") for name in entry.struck):
+        by_kind.setdefault(kind, []).append(names)
+    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in by_kind.items())
 
 
 def settings_label(factors: Mapping[str, Any], variant: str) -> str:
@@ -98,6 +111,26 @@ def repeat_command(scenario: Path, result: CampaignResult) -> str:
     return shlex.join(["brokerlab", "emulate", str(scenario), "--runtime", result.runtime])
 
 
+def twice_run(results: Iterable[CampaignResult]) -> Iterator[str]:
+    """A sentence for each set of cells that differ in the name of their schedule, and struck the same at the same time.
+
+    A role such as `edge-broker` may choose the broker that another one chooses.
+    """
+    alike: dict[tuple[str, int, frozenset[tuple[object, ...]]], list[CampaignResult]] = {}
+    for result in results:
+        faults = frozenset(
+            (fault.kind, *fault.what, fault.second, fault.duration_s)
+            for variant in result.variants
+            for fault in variant.faults
+        )
+        if faults:
+            alike.setdefault((json.dumps(result.factors), result.seed, faults), []).append(result)
+    for same in alike.values():
+        if len(same) > 1:
+            keys = " and ".join(result.key for result in same)
+            yield f"{keys} are the same experiment: {', '.join(same[0].struck)}"
+
+
 def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     """The totals of a campaign."""
     results = [line.result for line in summary.cells]
@@ -106,6 +139,7 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     fidelity = ", ".join(f"{counted[verdict]} {verdict}" for verdict in FidelityVerdict if counted[verdict]) or "-"
     yield f"{summary.done} of {summary.planned} cells done; delivery correct in {correct}; fidelity: {fidelity}"
     yield Power.total(variant.power for result in results for variant in result.variants).in_words()
+    yield from twice_run(results)
     if summary.dilation is not UNSET:
         yield f"time dilation {summary.dilation.in_words()}"
     again = sum(line.attempts - 1 for line in summary.cells)

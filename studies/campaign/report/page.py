@@ -14,7 +14,15 @@ from record.fidelity import FidelityVerdict
 from record.files import REPORT, replace_file
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry
 from studies.campaign.report.figures import delay_figure, groups, recovery_figure
-from studies.campaign.sentences import closing_lines, delivery_ratio, judged, label, repeat_command, spread
+from studies.campaign.sentences import (
+    closing_lines,
+    delivery_ratio,
+    judged,
+    label,
+    repeat_command,
+    spread,
+    struck_label,
+)
 
 _BADGES = {FidelityVerdict.VALID: "good", FidelityVerdict.DEGRADED: "fair", FidelityVerdict.INVALID: "bad"}
 _WHAT_SHOWN = 3
@@ -32,6 +40,8 @@ class MatrixRow:
 class MatrixField:
     """One combination, as the template shows it."""
 
+    struck: str
+    """The brokers and links that faults struck; empty where there are many."""
     badge: str
     delivery: str
     power: str
@@ -107,6 +117,7 @@ def _field(entry: MatrixEntry) -> MatrixField:
     defects = f": {', '.join(entry.defects)}" if entry.defects else ""
     ratio = f"; delivery ratio {found}" if (found := delivery_ratio(entry)) else ""
     return MatrixField(
+        struck=struck_label(entry),
         badge="good" if entry.correct == entry.cells else "bad",
         delivery=f"{entry.correct} of {entry.cells} correct{defects}{ratio}",
         power=entry.power.in_words(),

@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec import UNSET
 
 from analysis.claims.estimates import SeedEstimate
 from studies.campaign.matrix import CellLine, SeedSpread, line_of, summarise, write_summary
 from studies.campaign.report import build_report
-from studies.campaign.sentences import closing_lines, delivery_ratio, failing, matrix_table, repeat_command
+from studies.campaign.sentences import (
+    closing_lines,
+    delivery_ratio,
+    failing,
+    matrix_table,
+    repeat_command,
+    struck_label,
+    twice_run,
+)
 from tests.studies.campaign.made_up import attempt, cell, fault, result
 
 
@@ -85,6 +94,35 @@ def test_what_is_told_at_the_end() -> None:
     (wrong,) = failing(summary.cells)
     command = repeat_command(Path("a b/scenario.yaml"), wrong.result)
     assert command == "brokerlab emulate 'a b/scenario.yaml' --runtime process"
+
+
+def test_lines_rows_and_page_name_the_brokers_that_a_role_meant(tmp_path: Path) -> None:
+    assert result(cell()).outcome == "kill B2: correct; VALID; recovered within 1.0 s"
+    assert result(cell(), faults=[]).outcome == "correct; VALID"
+    summary = summarise("made-up", "", "f" * 16, 4, lines())
+    columns = {column.header: [str(field) for field in column.cells] for column in matrix_table(summary).columns}
+    assert columns["faults"] == ["kill\nkill B2"]
+    assert "<p>kill B2</p>" in build_report(summary, tmp_path).read_text()
+    several = ["kill B1", "kill B2", "link_down B1-B2"]
+    assert struck_label(msgspec.structs.replace(summary.matrix[0], struck=several)) == "kill B1, B2; link_down B1-B2"
+    many = msgspec.structs.replace(summary.matrix[0], struck=[f"kill B{number}" for number in range(5)])
+    assert struck_label(many) == ""
+
+
+def test_cells_that_are_one_experiment_under_two_names_are_told() -> None:
+    first = result(cell())
+    again = msgspec.structs.replace(first, key="edge-1", schedule="edge")
+    assert list(twice_run([first, again])) == ["kill-1 and edge-1 are the same experiment: kill B2"]
+    longer = msgspec.structs.replace(fault(), duration_s=3.0)
+    others = (
+        msgspec.structs.replace(again, seed=2),
+        msgspec.structs.replace(again, factors={"routing.publications": "dynamic"}),
+        msgspec.structs.replace(again, variants=result(cell(), faults=[longer]).variants),
+    )
+    for other in others:
+        assert list(twice_run([first, other])) == []
+    calm = result(cell(), faults=[])
+    assert list(twice_run([calm, msgspec.structs.replace(calm, key="edge-1")])) == []
 
 
 def test_the_same_results_have_the_same_bytes(tmp_path: Path) -> None:
