@@ -71,6 +71,19 @@ class Snapshot:
             return None
         return min(1.0, max(0.0, (self.clock() - self.phase_begin) / (self.phase_end - self.phase_begin)))
 
+    def length(self) -> str:
+        """The length of the phase in parentheses, in virtual time and in the user's where these differ.
+
+        Empty while its end is not known.
+        """
+        if self.phase_end is None:
+            return ""
+        whole = self.phase_end - self.phase_begin
+        if self.speed is None:
+            return f"({duration(whole)})"
+        here = f", about {duration(max(1.0, whole / self.speed))} here" if self.speed else ""
+        return f"({duration(whole)} of virtual time{here})"
+
     def until(self, moment: float) -> str:
         """The user's expected wait for a moment of the run's time."""
         ahead = moment - self.clock()
@@ -173,8 +186,7 @@ class PlainRunDisplay:
             doing = f"{snapshot.activity}: " if snapshot.phase_end is None and snapshot.activity else ""
             detail = f"{doing}{counters(snapshot)}{left}"
         else:
-            ahead = "" if snapshot.phase_end is None else f"  ({snapshot.until(snapshot.phase_end)})"
-            detail = f"{snapshot.activity or counters(snapshot)}{ahead}"
+            detail = f"{snapshot.activity or counters(snapshot)}  {snapshot.length()}".rstrip()
         self._last, self._next_line = current, now + PLAIN_INTERVAL
         self.print_line(
             f"[{snapshot.variant_number}/{snapshot.variants} {snapshot.variant}] {snapshot.phase:<5}  {detail}"
