@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -35,8 +36,14 @@ SPACING = 0.5
 
 def neutral(struct: type[Struct], **given: Any) -> Struct:
     """A struct whose fields are the given ones, and zero, empty, absent or null otherwise."""
+    return struct(**{name: _neutral_value(kind) for name, kind in _kinds(struct).items()} | given)
+
+
+@functools.cache
+def _kinds(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """The kinds of a struct's fields, read from its annotations once."""
     hints = typing.get_type_hints(struct)
-    return struct(**{field.name: _neutral_value(hints[field.name]) for field in msgspec.structs.fields(struct)} | given)
+    return {field.name: hints[field.name] for field in msgspec.structs.fields(struct)}
 
 
 def _neutral_value(kind: Any) -> Any:

@@ -79,8 +79,9 @@ class ArraysSoonMachine(IndexMachine):
 TestDefaultTuning = IndexMachine.TestCase
 TestArraysAtOnce = ArraysAtOnceMachine.TestCase
 TestArraysSoon = ArraysSoonMachine.TestCase
-for case in (TestDefaultTuning, TestArraysAtOnce, TestArraysSoon):
-    case.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestDefaultTuning.settings = TestArraysAtOnce.settings = TestArraysSoon.settings = settings(
+    max_examples=40, stateful_step_count=20, deadline=None
+)
 
 
 @given(st.lists(subscriptions, max_size=40), st.lists(publications, min_size=1, max_size=5))

@@ -45,15 +45,16 @@ def predicates(operation: PlannedOperation) -> Any:
 
 def receivers(workload: Workload) -> list[int]:
     """The number of brokers with a matching subscription, for each publication: every subscription is tried."""
-    wanted: dict[str, list[Subscription]] = {}
+    wanted: dict[str, set[Subscription]] = {}
     for operation in of_kind(workload, OperationKind.SUBSCRIBE):
-        wanted.setdefault(operation.broker, []).append(Subscription(predicates(operation)))
+        wanted.setdefault(operation.broker, set()).add(Subscription(predicates(operation)))
     published = [operation.attributes or {} for operation in of_kind(workload, OperationKind.PUBLISH)]
-    counts = {
-        value: sum(any(matches(each, content) for each in own) for own in wanted.values())
-        for value in {content["value"] for content in published}
-        for content in [Publication({"class": "INTEGER", "value": value})]
-    }
+    different = set().union(*wanted.values())
+    counts = {}
+    for value in {content["value"] for content in published}:
+        content = Publication({"class": "INTEGER", "value": value})
+        matching = {each for each in different if matches(each, content)}
+        counts[value] = sum(not own.isdisjoint(matching) for own in wanted.values())
     return [counts[content["value"]] for content in published]
 
 
