@@ -127,6 +127,10 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Time for which sending a message to the neighbour occupies the link, before the next one's sending begins."""
 
 
+PROTOCOL_FOLDER = "protocol"
+"""Folder beside a broker's configuration with the code of a protocol from outside."""
+
+
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole configuration of a broker process."""
 
@@ -134,7 +138,10 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     incarnation: int
     """1 for the first start in a run, one more for each restart."""
     protocol: str
-    """The routing protocol's name, a key of `broker_service.routing.PROTOCOLS`."""
+    """The routing protocol, as the scenario names it."""
+    protocol_from: str = ""
+    """Place of a protocol from outside: a path in the folder `PROTOCOL_FOLDER` beside this file, or `module:Name` of a
+    module in it. Empty for a built-in one."""
     options: dict[str, Any] = {}
     """The scenario's `routing` section, less the protocol."""
     attributes: dict[str, Any] = {}
@@ -156,6 +163,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     sending: SendingOrder = SendingOrder.SIDE_BY_SIDE
     """Order of the sendings over its links, of those with a send time."""
     limits: Limits = Limits()
+    most_hops: int = 0
+    """Hops beyond which a message is taken for one that goes in circles; 0: no bound."""
     starts: dict[str, int] | None = None
     """The number of times that brokers start, of those that are planned to start more than once. An incarnation beyond
     it is refused, whoever states it. None: not known."""

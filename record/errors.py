@@ -40,6 +40,12 @@ class HostError(UserError):
     exit_code: int = ExitCode.HOST
 
 
+class ProtocolCodeError(UserError):
+    """A defect of a routing protocol's code that shows before any broker runs: in its options or its preparation."""
+
+    exit_code: int = ExitCode.BROKER_DEFECT
+
+
 def unusable_directory(directory: Path, error: OSError) -> UserError:
     """The error for a directory of the option `--out` in which nothing can be made.
 

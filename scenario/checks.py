@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 
 from broker_service.language import ContentError
-from broker_service.routing import PROTOCOLS, read_options
+from broker_service.routing import PROTOCOLS, found_protocol, protocol_named, read_options
+from broker_service.routing.outside import ProtocolError
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Completeness, Loss, Promises
 from scenario.faults import FaultError, plan
@@ -96,7 +97,11 @@ def _blamed(scenario: Scenario) -> FieldPath:
 
 def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
     name, options = scenario.routing.protocol, scenario.routing.options
-    protocol = PROTOCOLS.get(name)
+    try:
+        protocol = found_protocol(name)
+    except ProtocolError as error:
+        yield Problem(("routing", "protocol"), str(error))
+        return
     if protocol is None:
         yield Problem(("routing", "protocol"), f"unknown routing protocol {name!r}{suggestion(name, PROTOCOLS)}")
         return
@@ -115,8 +120,8 @@ def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
 
 def _motion(scenario: Scenario) -> Iterator[Problem]:
     """Motion of an overlay whose protocol does not bear it."""
-    protocol = PROTOCOLS.get(name := scenario.routing.protocol)
-    if scenario.motion is not None and protocol is not None and not protocol.options.neighbours_change:
+    name = scenario.routing.protocol
+    if scenario.motion is not None and not protocol_named(name).options.neighbours_change:
         bearing = [known for known, other in PROTOCOLS.items() if other.options.neighbours_change]
         remedy = f"or route by {' or '.join(bearing)}" if bearing else "or look at it by `brokerlab topology`"
         yield Problem(("motion",), f"neighbours of a broker that routes by {name} do not change; remove it, {remedy}")

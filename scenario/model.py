@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -16,12 +17,14 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
     field_validator,
     model_validator,
 )
 
-from broker_service.routing import PROTOCOLS
+from broker_service.routing import found_protocol
+from broker_service.routing.outside import ProtocolError, is_path
 from record.figures import Figure
 from record.sample import PublicationSample
 from scenario.sections.brokers import Brokers
@@ -29,7 +32,7 @@ from scenario.sections.faults import FaultItem
 from scenario.sections.logs import Logs
 from scenario.sections.messages import Problem, describe
 from scenario.sections.motion import MotionSection
-from scenario.sections.section import Name, Section
+from scenario.sections.section import Name, ProtocolReference, Section, beside_the_scenario
 from scenario.sections.timeline import Timeline
 from scenario.sections.topology import TopologySection
 from scenario.sections.units import DURATION, Share
@@ -41,6 +44,7 @@ from topology.link_properties import BrokerId
 from topology.mobility import Trajectory
 from topology.model import Overlay
 
+_PROTOCOL = "routing.protocol"
 AUTO = "auto"
 """A time dilation that rehearsals choose."""
 _FACTOR = TypeAdapter(Annotated[float, Field(strict=True, ge=1, le=1000)])
@@ -66,14 +70,20 @@ class Routing(Section):
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
-    protocol: Name
-    """The routing protocol's name."""
+    protocol: ProtocolReference
+    """The routing protocol's name, or the file or package beside the scenario that declares one: `./rendezvous.py`."""
 
     @model_validator(mode="before")
     @classmethod
-    def _times_in_seconds(cls, data: Any) -> Any:
-        """Converts times with a unit to seconds, in which protocols take their options."""
-        protocol = PROTOCOLS.get(str(data.get("protocol"))) if isinstance(data, dict) else None
+    def _times_in_seconds(cls, data: Any, info: ValidationInfo) -> Any:
+        """Finds a protocol's file, and converts times with a unit to seconds, in which protocols take their options."""
+        if not isinstance(data, dict) or not isinstance(reference := data.get("protocol"), str):
+            return data
+        data = data | {"protocol": _found_beside(reference, info)}
+        try:
+            protocol = found_protocol(data["protocol"])
+        except ProtocolError:  # the checks report it
+            return data
         if protocol is None:
             return data
         times = {name: data[name] for name in protocol.options.times if isinstance(data.get(name), str)}
@@ -83,6 +93,24 @@ class Routing(Section):
     def options(self) -> dict[str, Any]:
         """All fields except the protocol's name, in the form of `BrokerConfig.options`."""
         return dict(self.model_extra or {})
+
+
+def _found_beside(reference: str, info: ValidationInfo) -> str:
+    """A reference to a protocol in which the path of a file is absolute."""
+    return os.path.normpath(beside_the_scenario(reference, info)) if is_path(reference) else reference
+
+
+def _protocols_found(key: str, value: Any, info: ValidationInfo) -> Any:
+    """A part of `vary` in which the paths of protocols are absolute; `key` is the field or the name before it."""
+    if key == _PROTOCOL:
+        if isinstance(value, list):
+            return [_protocols_found(key, each, info) for each in value]
+        if isinstance(value, dict):
+            return {name: _protocols_found(key, each, info) for name, each in value.items()}
+        return _found_beside(value, info) if isinstance(value, str) else value
+    if isinstance(value, dict):
+        return {name: _protocols_found(name, each, info) for name, each in value.items()}
+    return value
 
 
 def _seconds(name: str, text: str) -> float:
@@ -139,7 +167,8 @@ class Scenario(Section):
 
     @field_validator("vary")
     @classmethod
-    def _varies_what_can_vary(cls, vary: dict[str, Any]) -> dict[str, Any]:
+    def _varies_what_can_vary(cls, vary: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        vary = {key: _protocols_found(key, values, info) for key, values in vary.items()}
         choices = (choice for axis in axes(vary, cls.model_fields) for choice in axis)
         if any(choice.settings.get("time_dilation") == AUTO for choice in choices):
             raise ValueError("time_dilation: `auto` gives all variants the same factor; write it outside of `vary`")

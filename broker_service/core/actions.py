@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from typing import Any, Final, cast
 
 import msgspec
 
 from broker_service.core.composites import INTERNAL, Composites, UnitDetection, lost_detection
+from broker_service.core.contract import ContractError, objection
 from broker_service.core.publisher_gate import PublisherGate
 from broker_service.core.router_timers import RouterTimers
 from broker_service.core.session import Client, Session
@@ -70,6 +72,7 @@ class ActionExecutor:
         self.delivered = 0
         """Notifications put into sessions."""
         self._links = links
+        self._most_hops = surroundings.config.most_hops or inf
         self._defects = surroundings.defects
         self._comparisons = surroundings.comparisons
         self._recorder = surroundings.recorder
@@ -99,22 +102,29 @@ class ActionExecutor:
         """Performs actions, and logs the router's comparisons, which is not part of its work."""
         if self._comparisons.pending:
             self._comparisons.log()
-        for action in actions:
-            if isinstance(action, Send):
-                message, link = action.message, self._links[action.neighbour]
-                if action.label:
-                    message = msgspec.structs.replace(message, label=action.label)
-                if action.ahead:
-                    link.put_ahead(message)
+        try:
+            for action in actions:
+                if isinstance(action, Send):
+                    message, link = action.message, self._links[action.neighbour]
+                    if message.header.__class__ is not bytes or message.hops > self._most_hops:
+                        raise ContractError
+                    if action.label:
+                        message = msgspec.structs.replace(message, label=action.label)
+                    if action.ahead:
+                        link.put_ahead(message)
+                    else:
+                        link.put(message)
+                elif isinstance(action, Deliver):
+                    self._deliver(action)
                 else:
-                    link.put(message)
-            elif isinstance(action, Deliver):
-                self._deliver(action)
-            else:
-                performer = self._performers.get(type(action))
-                if performer is None:
-                    raise TypeError(_objection(action))
-                performer(action)
+                    performer = self._performers.get(type(action))
+                    if performer is None:
+                        raise TypeError(_objection(action))
+                    performer(action)
+        except (TypeError, KeyError, AttributeError) as error:
+            if reason := objection(actions, error, self._links, self._most_hops):
+                raise ContractError(reason) from error
+            raise
 
     def send(self, session: Session, event: ClientEvent) -> None:
         """Queues an event for a session; logs one that the session has no room for."""
@@ -167,7 +177,7 @@ class ActionExecutor:
         try:
             self.perform(self.router.timer(key))
         except Exception as error:
-            raise self._defects.report(error, f"the timer {key!r}") from error
+            raise self._defects.report(error, f"the timer {key!r}", "timer") from error
 
     def _announce_start(self, action: AnnounceStart) -> None:
         owner, id = action.client, action.id

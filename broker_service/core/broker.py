@@ -18,6 +18,7 @@ from typing import Any, Final
 from broker_service.config import BrokerConfig, Disturbance, LinkConfig
 from broker_service.core.actions import ActionExecutor
 from broker_service.core.client_sessions import ClientSessions
+from broker_service.core.contract import ContractError
 from broker_service.core.disturber import Disturber
 from broker_service.core.neighbours_account import NeighboursAccount
 from broker_service.core.router_timers import Schedule
@@ -111,7 +112,7 @@ class Broker:
         self._matchers: list[Matcher[Any]] = []
         self._disturber = Disturber(surroundings, self.links, self._route)
         self._account = NeighboursAccount(config.limits.declared_bytes, self._declared_by_neighbours)
-        self._router: Router = protocol_named(config.protocol).router(self._router_context(config, service))
+        self._router = self._make_router(config, service)
         self._actions = ActionExecutor(surroundings, self._router, self.links, self._storage)
         self.sessions = ClientSessions(surroundings, self._actions)
         """Sessions of the broker's clients."""
@@ -120,6 +121,15 @@ class Broker:
     def _make_links(self, config: BrokerConfig, mesh: MeshPlace | None) -> dict[BrokerId, OverlayLink]:
         configured = {link.neighbour: self._make_link(link) for link in config.links}
         return configured if mesh is None else LinksOnDemand(configured, mesh, self._make_link)
+
+    def _make_router(self, config: BrokerConfig, service: Callable[[], ServiceTotals]) -> Router:
+        make = protocol_named(config.protocol).router
+        self._defects.blame(make)
+        with self._defects.handling("the construction of its router"):
+            router = make(self._router_context(config, service))
+            if not isinstance(router, Router):
+                raise ContractError(f"it made {router!r}, and a `Router` is expected")
+        return router
 
     def _declared_by_neighbours(self) -> Iterable[int]:
         return self._router.declared()
@@ -235,7 +245,8 @@ class Broker:
                 reason = str(error) if isinstance(error, NoRoomError) else f"malformed: {error}"
                 self._surroundings.report_dropped(message, reason)
             except Exception as error:
-                raise self._defects.report(error, f"{message.kind.word} {message.id!r} from {neighbour}") from error
+                occasion = f"{message.kind.word} {message.id!r} from {neighbour}"
+                raise self._defects.report(error, occasion, "receive") from error
 
     def disturb(self, neighbour: BrokerId, disturbance: Disturbance) -> None:
         """Disturbs messages that come from a neighbour from now on; an empty disturbance ends that.
@@ -266,14 +277,14 @@ class Broker:
         if has_rested:
             return
         self._record_link(Event.LINK_UP, neighbour)
-        with self._defects.handling("the link to {} coming up", neighbour):
+        with self._defects.handling("the link to {} coming up", neighbour, "link_up"):
             self._actions.perform(self._router.link_up(neighbour, incarnation))
 
     def link_down(self, neighbour: BrokerId) -> None:
         """The stream to a neighbour broke, or the neighbour is silent."""
         self.links[neighbour].disconnect()
         self._record_link(Event.LINK_DOWN, neighbour)
-        with self._defects.handling("the link to {} going down", neighbour):
+        with self._defects.handling("the link to {} going down", neighbour, "link_down"):
             self._actions.perform(self._router.link_down(neighbour))
 
     @property
@@ -302,7 +313,7 @@ class Broker:
         link = self.links[config.neighbour] = self._make_link(config)
         self._recorder.note(Event.LINK_ADDED, peer=link.neighbour, count=link.appearance)
         if isinstance(self._router, FollowsNeighbours):
-            with self._defects.handling("the appearance of the neighbour {}", link.neighbour):
+            with self._defects.handling("the appearance of the neighbour {}", link.neighbour, "neighbour_added"):
                 self._actions.perform(self._router.neighbour_added(link.neighbour))
         return link
 
@@ -318,7 +329,7 @@ class Broker:
         self._disturber.set(neighbour, Disturbance())
         self._recorder.note(Event.LINK_REMOVED, peer=neighbour, count=link.appearance)
         if isinstance(self._router, FollowsNeighbours):
-            with self._defects.handling("the disappearance of the neighbour {}", neighbour):
+            with self._defects.handling("the disappearance of the neighbour {}", neighbour, "neighbour_removed"):
                 self._actions.perform(self._router.neighbour_removed(neighbour))
 
     # Storage and time

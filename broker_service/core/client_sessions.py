@@ -111,7 +111,7 @@ class ClientSessions:
                 self.carry_out(session, request)
             except Exception as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
-                raise self._defects.report(error, occasion) from error
+                raise self._defects.report(error, occasion, request.operation.name.lower()) from error
 
     def resume(self, session: Session) -> None:
         """Handles the requests that a session has held back, unless publishers are held again."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
+from types import CodeType, TracebackType
 
 from broker_service.config import BrokerConfig
+from broker_service.core.contract import ContractError
+from broker_service.routing import PROTOCOLS
+from broker_service.routing.outside import place_in
 from broker_service.tracing.trace import Recorder
 from record.errors import BrokerDefectError
 from record.log import Event
@@ -18,20 +21,28 @@ class DefectReports:
         self, config: BrokerConfig, recorder: Recorder, on_defect: Callable[[BrokerDefectError], None] | None
     ) -> None:
         self._broker, self._protocol, self._incarnation = config.id, config.protocol, config.incarnation
+        self._author: Callable[..., object] | None = None
         self._recorder = recorder
         self._on_defect = on_defect
 
-    def handling(self, occasion: str, about: object = "") -> Handling:
+    def blame(self, router: Callable[..., object]) -> None:
+        """Takes the class of the broker's router, whose code is named where the protocol is from outside."""
+        self._author = None if self._protocol in PROTOCOLS else router
+
+    def handling(self, occasion: str, about: object = "", call: str = "") -> Handling:
         """A context that makes a defect of whatever is raised within.
 
-        `occasion` names what the broker was asked for, with `{}` in place of `about`."""
-        return Handling(self, occasion, about)
+        `occasion` names what the broker was asked for, with `{}` in place of `about`; `call` is the router's method."""
+        return Handling(self, occasion, about, call)
 
-    def report(self, error: Exception, occasion: str) -> BrokerDefectError:
+    def report(self, error: Exception, occasion: str, call: str = "") -> BrokerDefectError:
         """Logs that the broker's own code failed, and notifies the shell; the caller raises what this returns."""
         if isinstance(error, MemoryError):
             raise error  # a limit of the host, and not a mistake of the code that reached it
-        what = " ".join(f"{type(error).__name__}: {error}".split())
+        text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
+        what = " ".join(text.split())
+        if place := self._place(error, call):
+            what = f"{what} ({place})"
         defect = BrokerDefectError(
             self._broker, f"broker defect: {self._broker} (protocol {self._protocol}) failed on {occasion}: {what}"
         )
@@ -41,17 +52,27 @@ class DefectReports:
             self._on_defect(defect)
         return defect
 
+    def _place(self, error: Exception, call: str) -> str:
+        """The line of the author's code that failed, or the method whose answer was wrong."""
+        if self._author is None:
+            return ""
+        if place := place_in(error, self._author.__module__.partition(".")[0]):
+            return place
+        code = getattr(getattr(self._author, call, None), "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}, in {call}" if isinstance(code, CodeType) else ""
+
 
 class Handling:
     """The context that `DefectReports.handling` returns. The occasion is put into words only when something is raised,
     because brokers enter such a context at every stream."""
 
-    __slots__ = ("_about", "_occasion", "_reports")
+    __slots__ = ("_about", "_call", "_occasion", "_reports")
 
-    def __init__(self, reports: DefectReports, occasion: str, about: object) -> None:
+    def __init__(self, reports: DefectReports, occasion: str, about: object, call: str) -> None:
         self._reports = reports
         self._occasion = occasion
         self._about = about
+        self._call = call
 
     def __enter__(self) -> None:
         """Nothing is prepared."""
@@ -60,4 +81,4 @@ class Handling:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, Exception):
-            raise self._reports.report(error, self._occasion.format(self._about)) from error
+            raise self._reports.report(error, self._occasion.format(self._about), self._call) from error

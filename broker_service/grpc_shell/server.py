@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 import msgspec
 import uvloop
 
-from broker_service.config import BrokerConfig, load
+from broker_service.config import PROTOCOL_FOLDER, BrokerConfig, load
 from broker_service.core.broker import Broker
 from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
 from broker_service.core.storage import FileStorage
@@ -40,6 +40,7 @@ from broker_service.grpc_shell.session_stream import SessionStream
 from broker_service.links.greeting import RefusedError
 from broker_service.links.session import LinkViolationError
 from broker_service.routing.interface import SetTimer
+from broker_service.routing.registry import provide_from
 from broker_service.tracing.process_gauges import SECOND, Ticker, resident_memory
 from broker_service.tracing.sampled_trace import long_waits, recorder_of
 from broker_service.tracing.trace_writer import FileTrace, NullTrace
@@ -276,12 +277,17 @@ def main(arguments: list[str] | None = None) -> int:
     path: Path = parser.parse_args(arguments).config
     try:
         config = load(path)
+        if config.protocol_from:
+            provide_from(config.protocol, config.protocol_from, path.parent / PROTOCOL_FOLDER)
         logging.basicConfig(level=logging.INFO, format=f"%(asctime)s {config.id} %(levelname)s %(message)s")
         with contextlib.suppress(KeyboardInterrupt):
             uvloop.run(serve_until_stopped(config))
     except (OSError, CannotListenError, msgspec.MsgspecError, ValueError) as error:
         print(f"broker cannot start ({path}): {_one_line(error)}", file=sys.stderr)
         return ExitCode.BAD_INPUT
+    except BrokerDefectError as defect:
+        print(f"{defect.stack_trace}{defect}", file=sys.stderr, flush=True)
+        return ExitCode.BROKER_DEFECT
     return ExitCode.CORRECT
 
 

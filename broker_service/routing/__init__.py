@@ -1,5 +1,5 @@
 """Routing protocols: the interface, what protocols share, and one package a system."""
 
-from broker_service.routing.registry import PROTOCOLS, protocol_named, read_options
+from broker_service.routing.registry import PROTOCOLS, found_protocol, protocol_named, read_options
 
-__all__ = ["PROTOCOLS", "protocol_named", "read_options"]
+__all__ = ["PROTOCOLS", "found_protocol", "protocol_named", "read_options"]

@@ -2,20 +2,23 @@
 
 A built-in protocol is a package beside this module that has a module `protocol`, which declares it; its name is the
 package's, with hyphens. It is imported when it is first looked up, because a broker uses one protocol only, and the
-others would make its start longer.
+others would make its start longer. All other names are references to protocols from outside (`outside`).
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from broker_service.routing import outside
 from broker_service.routing.declaration import Protocol
 from broker_service.routing.options import ProtocolOptions
+from record.errors import ProtocolCodeError
 
 
 def built_in(directory: Path, package: str) -> dict[str, str]:
@@ -55,14 +58,47 @@ class _Protocols(MutableMapping[str, Protocol]):
 PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(built_in(Path(__file__).parent, "broker_service.routing"))
 
 
-def protocol_named(name: str) -> Protocol:
-    """The protocol of a name. Raises `ValueError` when there is none."""
-    protocol = PROTOCOLS.get(name)
-    if protocol is None:
-        raise ValueError(f"unknown routing protocol {name!r}; known: {', '.join(PROTOCOLS)}")
+_from_outside: dict[str, Protocol] = {}
+"""Protocols from outside that have been loaded, by their references."""
+
+
+def provide_from(reference: str, place: str, folder: Path) -> None:
+    """Makes a reference mean the protocol at this place in a folder. Raises `ProtocolError`."""
+    if outside.is_path(place) or ":" not in place:
+        _from_outside[reference] = outside.load(str(folder / place))
+    else:
+        sys.path.append(str(folder))
+        _from_outside[reference] = outside.load(place)
+
+
+def found_protocol(reference: str) -> Protocol | None:
+    """The protocol that a scenario names; None when there is none. Raises `ProtocolError` for one with a mistake."""
+    protocol = PROTOCOLS.get(reference) or _from_outside.get(reference)
+    if protocol is None and (place := outside.resolved(reference)) is not None:
+        protocol = _from_outside[reference] = outside.load(place)
     return protocol
 
 
-def read_options(name: str, options: Mapping[str, Any]) -> ProtocolOptions:
+def protocol_named(reference: str) -> Protocol:
+    """The protocol that a scenario names. Raises `ValueError` when there is none."""
+    protocol = found_protocol(reference)
+    if protocol is None:
+        raise ValueError(f"unknown routing protocol {reference!r}; known: {', '.join(PROTOCOLS)}")
+    return protocol
+
+
+def read_options(reference: str, options: Mapping[str, Any]) -> ProtocolOptions:
     """A protocol's options, with defaults for those not given. Raises `ValueError` that names an option unfit."""
-    return msgspec.convert(dict(options), protocol_named(name).options)
+    struct = protocol_named(reference).options
+    try:
+        return msgspec.convert(dict(options), struct)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise failed_planning(reference, "its options", error) from error
+
+
+def failed_planning(reference: str, occasion: str, error: Exception) -> ProtocolCodeError:
+    """The error for a protocol whose code failed before any broker ran."""
+    module = protocol_named(reference).options.__module__.partition(".")[0]
+    return ProtocolCodeError(f"protocol {reference} failed on {occasion}: {outside.in_words(error, module)}")

@@ -17,6 +17,7 @@ from analysis.report import build_report
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
+from broker_service.routing import PROTOCOLS
 from command_line.commands.progress import shown_progress
 from command_line.commands.run_engines import RunEngine
 from command_line.commands.twin import make_twin
@@ -124,6 +125,15 @@ def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> 
     return partial(_emulate, rungs, request, costs, console)
 
 
+def _require_built_in(plan: Plan) -> None:
+    """Raises `BadInputError` for a protocol that the other hosts' brokers would not have."""
+    for variant in plan.variants:
+        if (protocol := variant.scenario.routing.protocol) not in PROTOCOLS:
+            raise BadInputError(
+                f"--hosts: {protocol} is no part of brokerlab, and only this host has its code; leave --hosts out"
+            )
+
+
 def _runner_on_hosts(
     inventory: Path, request: EmulationRequest, costs: Calibration, console: Console
 ) -> Callable[[Plan], RunOutcome]:
@@ -140,6 +150,7 @@ def _runner_on_hosts(
         hosts = read_hosts(inventory, Path(private))
 
     def deploy(plan: Plan, directory: Path, shown: Console, when_over: Callable[[], None]) -> RunOutcome:
+        _require_built_in(plan)
         wanted = HostsRequest(plan, hosts, request.runtime, request.links, directory)
         return emulate_on_hosts(wanted, shown, when_over)
 

@@ -240,8 +240,8 @@ def conformance(
     protocol: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
-            help="Run only this protocol of those that cases allow; may be repeated.",
+            metavar="NAME|FILE",
+            help="Run only this protocol of those that cases allow, or the one that a file declares; may be repeated.",
             show_default=False,
         ),
     ] = None,

@@ -9,11 +9,14 @@ from typing import Any
 import msgspec
 
 from broker_service.config import BrokerConfig, Disturbance, Limits, LinkConfig
-from broker_service.routing import read_options
+from broker_service.routing import PROTOCOLS, read_options
 from record.sample import PublicationSample
 from record.service_time import SendingOrder, ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection
 from topology.model import Overlay
+
+HOPS_BEYOND_BROKERS = 100
+"""Hops that a message may make beyond one for each broker, before it is taken for one that goes in circles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +118,7 @@ class BrokerConfigs:
             service_time=settings.service_time,
             sending=settings.sending,
             limits=settings.limits,
+            most_hops=0 if settings.protocol in PROTOCOLS else len(self.attributes) + HOPS_BEYOND_BROKERS,
             starts=None if settings.starts is None else dict(settings.starts),
         )
 

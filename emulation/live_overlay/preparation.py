@@ -10,6 +10,7 @@ from typing import TypeVar
 from broker_service.language import Advertisement, Subscription
 from broker_service.routing import read_options
 from broker_service.routing.options import MOST_PREPARED, PlannedLink, PlannedMesh, Preparation, ProtocolOptions
+from broker_service.routing.registry import failed_planning
 from record.errors import BadInputError
 from topology.link_properties import BrokerId
 from topology.model import MeshLinks, Overlay
@@ -48,6 +49,8 @@ def prepared_by(
         _check(prepared, preparation)
     except ValueError as error:
         raise BadInputError(f"routing.protocol: {protocol} cannot prepare its brokers: {error}") from error
+    except Exception as error:
+        raise failed_planning(protocol, "`prepare`", error) from error
     return prepared
 
 
@@ -80,7 +83,11 @@ def _planned(overlay: Overlay) -> Collection[PlannedLink]:
 
 
 def _check(prepared: Mapping[BrokerId, bytes], preparation: Preparation) -> None:
+    if not isinstance(prepared, Mapping):
+        raise TypeError(f"it returned {type(prepared).__name__}, and a mapping of bytes by broker is expected")
     for broker, content in prepared.items():
+        if not isinstance(content, bytes):
+            raise TypeError(f"it returned {type(content).__name__} for broker {broker}, and bytes are expected")
         if broker not in preparation.brokers:
             raise ValueError(f"there is no broker {broker!r} in the overlay")
         if len(content) > MOST_PREPARED:

@@ -15,9 +15,10 @@ from typing import Protocol, Self
 
 import msgspec
 
-from broker_service.config import BrokerConfig
+from broker_service.config import PROTOCOL_FOLDER, BrokerConfig
 from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay.configuration import BrokerFiles
+from emulation.runtimes.protocol_code import given_code
 from record.errors import BrokerDefectError
 from record.exit_codes import ExitCode
 from topology.link_properties import BrokerId
@@ -61,9 +62,11 @@ class Launch:
         return self.config.id
 
     def write_config(self) -> None:
-        """Writes `broker.json`, readable by every user."""
+        """Writes `broker.json`, readable by every user, and beside it the code of a protocol from outside."""
         self.config_directory.mkdir(parents=True, exist_ok=True)
-        content = msgspec.json.format(msgspec.json.encode(self.config), indent=2)
+        place = given_code(self.config.protocol, self.config_directory / PROTOCOL_FOLDER)
+        config = msgspec.structs.replace(self.config, protocol_from=place)
+        content = msgspec.json.format(msgspec.json.encode(config), indent=2)
         (self.config_directory / "broker.json").write_bytes(content)
 
 

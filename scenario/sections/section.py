@@ -61,10 +61,14 @@ Degree = Annotated[float, Field(gt=0, le=MOST_BROKERS)]
 BrokerName = Annotated[str, Field(strict=True, min_length=1, max_length=32)]
 
 
-def _beside_the_scenario(path: str, info: ValidationInfo) -> str:
+ProtocolReference = Annotated[str, Field(strict=True, min_length=1, max_length=4096, pattern=r"^[A-Za-z0-9_./]")]
+"""A built-in protocol's name, the path of a file or package, `module:Name`, or an installed package's name for it."""
+
+
+def beside_the_scenario(path: str, info: ValidationInfo) -> str:
     """Resolves a path against the directory of the scenario's file, which the loader passes as context."""
     return str((info.context or {}).get("directory", Path()) / path)
 
 
-FilePath = Annotated[str, Field(min_length=1), AfterValidator(_beside_the_scenario)]
+FilePath = Annotated[str, Field(min_length=1), AfterValidator(beside_the_scenario)]
 """A file or directory, kept as an absolute path so that a resolved scenario means the same anywhere."""

@@ -16,6 +16,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from broker_service.routing.outside import label
 from scenario.yaml_files.fields import FieldPath
 
 MOST_VARIANTS = 256
@@ -87,9 +88,14 @@ def _sets_together(values: Any, key: str, fields: Container[str]) -> TypeGuard[d
 
 
 def _single(path: str, values: list[Any] | dict[str, Any]) -> Iterator[Choice]:
-    named = values.items() if isinstance(values, dict) else ((value_name(value), value) for value in values)
+    named = values.items() if isinstance(values, dict) else ((_name_at(path, value), value) for value in values)
     for name, value in named:
         yield Choice(name, {path: value}, {path: ("vary", path)})
+
+
+def _name_at(path: str, value: Any) -> str:
+    """The name of a field's value, which for a protocol's file is the file's."""
+    return value_name(label(value) if path == "routing.protocol" and isinstance(value, str) else value)
 
 
 def _joint(key: str, values: Mapping[str, Mapping[str, Any]], fields: Container[str]) -> Iterator[Choice]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from broker_service.routing import PROTOCOLS as BUILT_IN
 from broker_service.routing import protocol_named, read_options
+from broker_service.routing.outside import label
 from record.promises import Promises
 
 
@@ -48,7 +49,7 @@ class ConformanceProtocol:
 def rows_of(name: str) -> Iterator[ConformanceProtocol]:
     """The rows that a protocol declares."""
     protocol = protocol_named(name)
-    for row in protocol.rows(name):
+    for row in protocol.rows(label(name)):
         yield ConformanceProtocol(row.name, name, row.options, row.structure, protocol.full_mesh)
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from broker_service.routing import PROTOCOLS as BUILT_IN
+from broker_service.routing import found_protocol
+from broker_service.routing.outside import ProtocolError, is_path
 from record.errors import BadInputError
 from studies.conformance.model import AnyCase, Case, Relation
-from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol
+from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,10 @@ def select(cases: Sequence[AnyCase], ids: Sequence[str] = (), protocols: Sequenc
 
     Raises `BadInputError` for an id or a protocol that there is not, and when nothing is left to run.
     """
-    _require("protocol", protocols, PROTOCOLS)
+    outside = {name: _from_outside(name) for name in protocols if name not in PROTOCOLS}
+    rows = {**PROTOCOLS, **{row.name: row for found in outside.values() for row in found}}
+    _require("protocol", [name for name in protocols if not outside.get(name)], PROTOCOLS)
+    protocols = [row for name in protocols for row in (map(_name, outside[name]) if name in outside else [name])]
     _require("case", ids, [case.id for case in cases])
     chosen = [case for case in cases if not ids or case.id in ids]
     trials: list[Trial] = []
@@ -49,11 +56,11 @@ def select(cases: Sequence[AnyCase], ids: Sequence[str] = (), protocols: Sequenc
     for case in chosen:
         if isinstance(case, Relation):
             continue
-        for name in PROTOCOLS if case.protocols is None else dict.fromkeys(case.protocols):
+        for name in rows if case.protocols is None else dict.fromkeys(case.protocols):
             if protocols and name not in protocols:
                 continue
-            if name in PROTOCOLS:
-                trials.append(Trial(case, PROTOCOLS[name]))
+            if name in rows:
+                trials.append(Trial(case, rows[name]))
             else:
                 unknown.append(Unknown(case, name))
     relations = tuple(case for case in chosen if isinstance(case, Relation))
@@ -80,6 +87,22 @@ def in_company(trials: Iterable[Trial]) -> list[Trial]:
             trial.case.faulty,
         ),
     )
+
+
+def _from_outside(name: str) -> list[ConformanceProtocol]:
+    """The rows of a protocol from outside, by its path from the working directory or by another reference; none where
+    there is no such protocol. Raises `BadInputError` for one that cannot be loaded."""
+    if name in BUILT_IN:
+        return []  # its rows have names of their own
+    reference = str(Path(name).absolute()) if is_path(name) else name
+    try:
+        return list(rows_of(reference)) if found_protocol(reference) is not None else []
+    except ProtocolError as error:
+        raise BadInputError(f"--protocol {name}: {error}") from error
+
+
+def _name(row: ConformanceProtocol) -> str:
+    return row.name
 
 
 def _require(what: str, wanted: Sequence[str], known: Iterable[str]) -> None:

@@ -125,7 +125,7 @@ ROOMS: Mapping[str, Floors] = {
         "options",
         "interface",
         "common declaration",
-        " ".join(protocol_packages()),
+        " ".join([*protocol_packages(), "outside"]),
         "registry",
     ),
     "broker_service.routing.gryphon": _floors(

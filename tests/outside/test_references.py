@@ -1,0 +1,147 @@
+"""Scenarios and cases name protocols from outside: a file, a package, `module:Name`, an installed package's entry."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+
+from broker_service.config import PROTOCOL_FOLDER
+from broker_service.routing import outside, protocol_named, read_options
+from broker_service.routing.registry import provide_from
+from emulation.runtimes.protocol_code import given_code
+from record.errors import BadInputError
+from scenario.loading import load
+from scenario.yaml_files.errors import ScenarioError
+from studies.conformance.selection import select
+from tests.outside.flooding import SOURCE, written
+from tests.studies.conformance.cases import ADVERTISE, case
+
+SCENARIO = """
+name: outside
+topology: {kind: line, brokers: 3}
+routing: {protocol: ./flooding.py, patience: 50ms}
+workload: {operations: [{at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}]}
+timeline: {join: 1s, run: 1s}
+"""
+
+
+def scenario(directory: Path, text: str = SCENARIO) -> Path:
+    path = directory / "scenario.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_scenario_names_a_file_beside_it(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    routing = load(scenario(tmp_path)).routing
+    assert routing.protocol == str(path)
+    assert routing.options == {"patience": 0.05}
+    assert read_options(routing.protocol, routing.options).prepare  # the struct is the file's own
+
+
+def test_variants_are_named_by_the_file_and_find_it(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    text = SCENARIO.replace(", patience: 50ms", "") + "vary: {routing.protocol: [tid, ./flooding.py]}\n"
+    variants = load(scenario(tmp_path, text)).variants()
+    assert {variant.name: variant.scenario.routing.protocol for variant in variants} == {
+        "tid": "tid",
+        "flooding": str(path),
+    }
+
+
+def test_settings_of_ones_own_name_find_it(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    text = SCENARIO + "vary: {scheme: {mine: {routing.protocol: ./flooding.py}}}\n"
+    (variant,) = load(scenario(tmp_path, text)).variants()
+    assert variant.scenario.routing.protocol == str(path)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (None, "there is no file {path}; name a Python file, or a package with its `__init__.py`"),
+        ("def f(:", "{path} cannot be loaded: SyntaxError: invalid syntax"),
+        ("\n1 / 0", "{path} cannot be loaded: ZeroDivisionError: division by zero ({path}:2, in <module>)"),
+        ("x = 1", "{path} declares no PROTOCOL; write `PROTOCOL = Protocol(MyRouter, MyOptions)` at its top level"),
+        ("PROTOCOL = 1", "{path}: PROTOCOL is of the type int, no `Protocol`"),
+        (f"{SOURCE}\nPROTOCOL = Protocol(Flooding, dict)", "are no subclass of `ProtocolOptions`"),
+        (f"{SOURCE}\nPROTOCOL = Protocol('Flooding')", "the router of PROTOCOL is no class"),
+    ],
+)
+def test_mistakes_name_the_file_the_field_and_the_remedy(tmp_path: Path, source: str | None, reason: str) -> None:
+    path = tmp_path / "flooding.py"
+    if source is not None:
+        path.write_text(source)
+    with pytest.raises(ScenarioError) as caught:
+        load(scenario(tmp_path))
+    assert f"{tmp_path / 'scenario.yaml'}:4: routing.protocol: " in str(caught.value)
+    assert reason.format(path=path) in str(caught.value)
+
+
+def test_a_package_is_named_by_its_directory(tmp_path: Path) -> None:
+    package = tmp_path / "flooding"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .router import PROTOCOL\n")
+    written(package, name="router.py")
+    assert protocol_named(str(package)).options.times == ("patience",)
+
+
+def test_a_file_may_be_called_as_a_module_of_pythons(tmp_path: Path) -> None:
+    assert protocol_named(str(written(tmp_path, name="random.py"))).options.times == ("patience",)
+    assert not hasattr(sys.modules["random"], "PROTOCOL")
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module on Python's path."""
+    folder = tmp_path / "on_the_path"
+    folder.mkdir()
+    written(folder, name="designed_flooding.py")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "designed_flooding", raising=False)
+    return "designed_flooding:PROTOCOL"
+
+
+def test_a_module_on_the_path_is_named_with_its_object(module: str) -> None:
+    assert protocol_named(module).options.times == ("patience",)
+
+
+def test_an_installed_package_gives_its_protocol_a_name(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("designed", module, outside.ENTRY_POINTS)
+    monkeypatch.setattr(metadata, "entry_points", lambda **chosen: EntryPoints([point]).select(**chosen))
+    assert protocol_named("designed").options.times == ("patience",)
+    with pytest.raises(ValueError, match="unknown routing protocol 'designde'"):
+        protocol_named("designde")
+
+
+@pytest.mark.parametrize("kind", ["file", "package", "module"])
+def test_brokers_of_their_own_process_get_the_code(tmp_path: Path, module: str, kind: str) -> None:
+    package = tmp_path / "packaged"
+    package.mkdir()
+    written(package, name="__init__.py")
+    reference = {"file": str(written(tmp_path)), "package": str(package), "module": module}[kind]
+    folder = tmp_path / PROTOCOL_FOLDER
+    place = given_code(reference, folder)
+    assert not Path(place).is_absolute()
+    provide_from(f"given {kind}", place, folder)
+    given = protocol_named(f"given {kind}")
+    assert given.options.times == ("patience",)
+    assert all(path.stat().st_mode & 0o444 == 0o444 for path in folder.rglob("*.py"))
+
+
+def test_built_in_protocols_are_no_code_to_give(tmp_path: Path) -> None:
+    assert given_code("tid", tmp_path / PROTOCOL_FOLDER) == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cases_run_under_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (trial,) = select([case(ADVERTISE)], protocols=["./flooding.py"]).trials
+    assert (trial.protocol.name, trial.protocol.protocol) == ("flooding", str(path))
+    with pytest.raises(BadInputError, match=r"--protocol \./absent\.py: there is no file .*absent\.py; name"):
+        select([case(ADVERTISE)], protocols=["./absent.py"])
