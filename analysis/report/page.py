@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 from msgspec import UNSET
 
+from analysis.report.contents import Contents
 from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.embedding import embedded
@@ -54,6 +55,7 @@ from analysis.tables.wording import milliseconds
 from record.fidelity import Check, VariantFidelity
 from record.files import REPORT, replace_file
 from record.manifest import PhaseName
+from scenario.yaml_files.source import as_yaml
 
 WORST_LINKS_SHOWN = 12
 _Row = TypeVar("_Row", BrokerLoad, BudgetOverTime, BufferSize, DegreeOverTime)
@@ -148,6 +150,8 @@ def render(data: ReportData) -> str:
     templates.filters.update(beside=beside, with_code=with_code, milliseconds=milliseconds, unbroken=unbroken)
     return templates.get_template("report.html.j2").render(
         data=data,
+        contents=Contents(),
+        scenario=as_yaml(data.run.scenario, indent=2),
         facts=what_was_run(data),
         first=first_screen(data, courses[0], drawings),
         courses=[(course, embedded(course.figure, course.name)) for course in courses[1:]],

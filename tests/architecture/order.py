@@ -115,7 +115,7 @@ ROOMS: Mapping[str, Floors] = {
         "publication_stage publisher_stage",
     ),
     "analysis.report": _floors(
-        "embedding figures offline_page",
+        "contents embedding figures offline_page",
         "data",
         "courses overlay_drawing player sentences",
         "first_screen",

@@ -60,7 +60,7 @@ def _finding(compared: Comparison, variant: str, reference: str) -> str:
     if compared.interval is None:
         return (
             f"nothing was shown about the delays of {variant} and {reference}: chance can only be ruled out over at "
-            f"least {FEWEST_BLOCKS * BLOCK_SECONDS} s in which both deliver (`timeline.run`)."
+            f"least {FEWEST_BLOCKS * BLOCK_SECONDS} s in which both deliver (field timeline.run)."
         )
     if not compared.beyond_chance:
         low, high = (_speed(bound) for bound in compared.interval)

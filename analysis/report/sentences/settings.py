@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from msgspec import UNSET
 
@@ -17,7 +21,8 @@ def what_was_run(data: ReportData) -> list[tuple[str, str]]:
     scenario = run.scenario
     return [
         *_overlays(data),
-        ("Routing", ", ".join(f"{key} {value}" for key, value in _flat(scenario.get("routing")))),
+        *_varied(data),
+        ("Routing", ", ".join(f"{key} {value}" for key, value in _same(scenario))),
         *_pace(data),
         ("Seed", str(run.seed)),
         ("Runtime", f"{run.runtime.name} ({run.runtime.reason})"),
@@ -39,6 +44,31 @@ def _overlays(data: ReportData) -> list[tuple[str, str]]:
         size = f"{overlay.name}: {brokers} brokers, {links} links, mean degree {2 * links / brokers:.1f}"
         rows += [(f"Overlay{suffix}", size), (f"Links{suffix}", _link_range(overlay))]
     return rows
+
+
+def _varied(data: ReportData) -> list[tuple[str, str]]:
+    """Row of the fields in which variants differ, with the values of each; empty for a single variant."""
+    settings = {variant.name: variant.settings for variant in data.run.variants}
+    if len(settings) < 2:
+        return []
+    told = [
+        f"{name}: {', '.join(f'{field} {_value(value)}' for field, value in of_variant.items())}"
+        for name, of_variant in settings.items()
+    ]
+    return [("Compared", "; ".join(told))]
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _same(scenario: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """The fields of routing that all variants have in common."""
+    varied = tuple(scenario.get("vary") or ())
+    routing = scenario.get("routing")
+    if "routing" in varied or not isinstance(routing, dict):
+        return []
+    return [(key, value) for key, value in routing.items() if f"routing.{key}" not in varied]
 
 
 def _pace(data: ReportData) -> list[tuple[str, str]]:
@@ -68,10 +98,6 @@ def _calibration(data: ReportData) -> list[tuple[str, str]]:
         costs = f"Its costs on {host}" if host else "Its costs"
         rows.append((costs, f"work and platform {factor_in_words(speed.factor)}, by a loop timed before the run"))
     return rows
-
-
-def _flat(section: object) -> list[tuple[str, object]]:
-    return list(section.items()) if isinstance(section, dict) else []
 
 
 def _link_range(overlay: Overlay) -> str:

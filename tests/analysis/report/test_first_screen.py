@@ -21,7 +21,7 @@ from tests.analysis.oracle_cases_of_best_effort import many
 
 FINDING = (
     "Nothing was shown about the delays of variant dynamic and variant fixed: chance can only be ruled out over at "
-    "least 25 s in which both deliver (`timeline.run`)."
+    "least 25 s in which both deliver (field timeline.run)."
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,10 @@ def test_a_figure_of_delays_that_does_not_hold_says_so(tmp_path: Path) -> None:
 
 
 def test_only_best_effort_has_a_ratio_over_time(tmp_path: Path) -> None:
-    heading = "Delivery ratio over time"
+    heading = "<figcaption>Delivery ratio over time</figcaption>"
     text = page(write_run(tmp_path / "run", [many("gossip", 0.6, "x-" * 20), joined("dynamic").publish().notify()]))
     assert text.count(heading) == 1
-    assert text.index("Delivery ratio 50.0% of 40") < text.index(heading) < text.index("Delay over time")
+    assert text.index("Delivery ratio 50.0% of 40") < text.index(heading) < text.index("<h2>Delay over time")
     assert "What went wrong" not in text
     assert heading not in page(write_run(tmp_path / "other", [joined("dynamic").publish().notify()]))
 
@@ -68,9 +69,32 @@ def test_detections_have_their_own_figures_and_examples(tmp_path: Path) -> None:
     assert "So did all 1 expected detections of 1 composite subscriptions." in text
     assert "1 of 1 expected detections never arrived." in text
     assert "<td>detection lost</td><td>P:1 &amp; P:2 for c1</td><td>S</td>" in text
-    assert text.index("Detections expected") < text.index("<h2>Detection delay</h2>") < text.index("Traffic in, and")
+    assert (
+        text.index("Detections expected") < text.index("<h2>Detection delay</h2>") < text.index("<h2>Traffic in, and")
+    )
     plain = page(write_run(tmp_path / "other", [joined("dynamic").publish().notify()]))
     assert "etection" not in plain[plain.index("<header>") :]
+
+
+def test_contents_lead_to_every_section(tmp_path: Path) -> None:
+    text = page(write_run(tmp_path / "run", [joined("dynamic").publish("P:1", 110)]))
+    headings = re.findall(r'<section id="([^"]+)">\s*<h2>([^<]+)</h2>', text)
+    links = re.findall(r'<li><a href="#([^"]+)">([^<]+)</a></li>', text)
+    assert len(links) > 5
+    assert links == headings
+    assert text.count("<h2>") == len(headings)
+
+
+def test_the_page_states_what_was_compared_and_the_scenario(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "two", [joined(name).publish().notify() for name in ("fixed", "dynamic")])
+    analyze(run, PlainEngine())
+    data = read_report_data(run)
+    for variant in data.run.variants:
+        variant.settings = {"routing.publications": variant.name}
+    text = render(data)
+    assert "fixed: routing.publications fixed; dynamic: routing.publications dynamic" in text
+    assert "<pre>{" in text
+    assert "Compared" not in page(write_run(tmp_path / "one", [joined("dynamic").publish().notify()]))
 
 
 def test_a_lost_notification_is_a_defect(tmp_path: Path) -> None:

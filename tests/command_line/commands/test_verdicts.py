@@ -123,7 +123,7 @@ def test_the_difference_between_variants_is_printed(tmp_path: Path) -> None:
     fixed, dynamic = (joined(name).publish().notify(at=at) for name, at in (("fixed", 110.2), ("dynamic", 110.1)))
     finding = (
         "Nothing was shown about the delays of variant dynamic and variant fixed: chance can only be ruled out over at "
-        "least 25 s in which both deliver (`timeline.run`)."
+        "least 25 s in which both deliver (field timeline.run)."
     )
     numbers = "Mean delay 100 ms instead of 200 ms, over 1 notifications that both delivered."
     assert closing(tmp_path / "valid", "VALID", fixed, dynamic) == ["", finding, numbers, ""]

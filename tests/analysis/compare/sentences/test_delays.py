@@ -67,7 +67,7 @@ def finding(scenario: dict[str, Any] = ROUTING, **changes: Any) -> str:
         (
             {"interval": None},
             "Nothing was shown about the delays of dynamic routing and fixed routing: chance can only be ruled out "
-            "over at least 25 s in which both deliver (`timeline.run`).",
+            "over at least 25 s in which both deliver (field timeline.run).",
         ),
         (
             {"relative_difference": -0.002, "interval": (-0.05, 0.046)},
