@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def measures_digest(measures: Iterable[str]) -> str:
 
 def _digest(names: Iterable[str]) -> str:
     """The digest of modules."""
-    return hashlib.sha256("\n".join(f"{name} {_code(name)}" for name in sorted(names)).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(f"{name} {_module(name).code}" for name in sorted(names)).encode()).hexdigest()[:16]
 
 
 def _needed(roots: Iterable[str]) -> set[str]:
@@ -61,43 +62,47 @@ def _needed(roots: Iterable[str]) -> set[str]:
         name = waiting.pop()
         if name not in needed and name.startswith((*_RUNNING, *_MEASURING)) and _file(name) is not None:
             needed.add(name)
-            waiting += [*_imports(name), name.rpartition(".")[0]]
+            waiting += [*_module(name).imports, name.rpartition(".")[0]]
     return needed
 
 
-@cache
-def _imports(name: str) -> tuple[str, ...]:
-    """The names that a module imports, modules or not."""
-    return () if name == _REGISTRY else tuple(_imported(_tree(name)))
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """A module of this project, as far as digests need it."""
 
-
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    imports: tuple[str, ...]
+    """The names that it imports, modules or not."""
+    code: str
+    """A digest of its code without its docstrings."""
 
 
 @cache
-def _code(name: str) -> str:
-    """A digest of a module's code without its docstrings."""
-    tree = _tree(name)
+def _module(name: str) -> _Module:
+    """Parses a module and walks through its code, once for all experiments."""
+    file = _file(name)
+    tree = ast.parse("" if file is None else file.read_bytes())
+    imports: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [inner for inner in node.body if not _is_text(inner)]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            imports += _imported(node)
+    code = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return _Module(() if name == _REGISTRY else tuple(imports), code)
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """The names in a statement; none of one that names no module."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif node.module is not None:
+        yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def _is_text(node: ast.stmt) -> bool:
     """True for a docstring, also one below a constant."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _tree(name: str) -> ast.Module:
-    file = _file(name)
-    return ast.parse("" if file is None else file.read_bytes())
 
 
 @cache

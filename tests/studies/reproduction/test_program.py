@@ -39,13 +39,13 @@ def digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Digest]:
         for name, text in {**FILES, **{key.replace("__", "/") + ".py": text for key, text in changes.items()}}.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
-        for cached in (program._code, program._imports, program._file):
+        for cached in (program._module, program._file):
             cached.cache_clear()
         measures = ["analysis.claims.papers.tid"]
         return f"{program_digest(['tid'], measures)} {measures_digest(measures)}"
 
     yield made
-    for cached in (program._code, program._imports, program._file):
+    for cached in (program._module, program._file):
         cached.cache_clear()
 
 
