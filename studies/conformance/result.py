@@ -66,6 +66,8 @@ class Result:
     """Sentences on the links that publications crossed and should not have, or the other way round."""
     problem: str = ""
     """Why it could not be brought to its end; or, of a relation, what differs."""
+    defect: str = ""
+    """Sentence on a defect of the router's code that ended it."""
     note: str = ""
     """Reason for which the case was skipped."""
     refused: tuple[str, ...] = ()

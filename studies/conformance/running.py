@@ -61,14 +61,14 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
         case = on_full_mesh(case)
     begin = time.monotonic()
     course = _Course(case)
-    problem = ""
+    problem = fault = ""
     try:
         with runner.run(case, protocol) as run:
             course.follow(run)
     except UnsettledError as error:
         problem = f"{course.where}: {error}"
     except BrokerDefectError as defect:
-        problem = f"{course.where}: {defect}\n{defect.stack_trace}"
+        problem, fault = f"{course.where}: {defect}\n{defect.stack_trace}", str(defect)
     found = (
         ()
         if problem
@@ -82,6 +82,7 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
         differences=found,
         crossings=tuple(course.crossings),
         problem=problem,
+        defect=fault,
         refused=tuple(course.refused),
         on_the_way=tuple(course.tables_on_the_way(found)),
         seconds=time.monotonic() - begin,

@@ -93,7 +93,7 @@ ROOMS: Mapping[str, Floors] = {
         "cells",
         "dilations reproduction",
         "conformance fitting verdict_cases",
-        "campaign",
+        "campaign protocol_kit",
         "on_host",
     ),
     "command_line": _floors(

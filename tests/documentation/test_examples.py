@@ -15,7 +15,8 @@ from studies.campaign.model import load_campaign
 from studies.conformance.protocols import PROTOCOLS as CONFORMANCE_ROWS
 from tests.documentation.markdown import PAGES, ROOT
 
-IMPORTS = re.compile(r"^(?:from|import) .*$", re.MULTILINE)
+IMPORTS = re.compile(r"^(?:import|from) (?:[^(\n]*\([^)]*\)|.*)", re.MULTILINE)
+"""Import statements, those in parentheses over several lines too."""
 
 
 def text_of(page: str) -> str:

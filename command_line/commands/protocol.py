@@ -1,0 +1,45 @@
+"""`brokerlab protocol`: writes the files of a new protocol, and tries one on conformance cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from record.exit_codes import ExitCode
+from studies.conformance import CaseVerdict
+from studies.conformance.display import explanation
+from studies.protocol_kit.skeleton import write_skeleton
+from studies.protocol_kit.trial import WITH_FAULTS, WITHOUT_FAULTS, trial
+
+_MOST_EXPLAINED = 5
+"""Failed cases that are explained: the first ones are the simplest."""
+
+
+def make_protocol(name: str) -> None:
+    """Writes the files of a new protocol. Raises `BadInputError`."""
+    console = Console(highlight=False)
+    for path in write_skeleton(name, Path(name)):
+        console.print(f"wrote {path}", markup=False, soft_wrap=True)
+    module = name.replace("-", "_")
+    console.print(f"next: cd {name} && brokerlab protocol check {module}.py", markup=False)
+    console.print("then: brokerlab emulate compare.yaml --runtime simulated", markup=False)
+
+
+def check_protocol(file: Path, *, faults: bool) -> ExitCode:
+    """Tries the protocol that a file declares, and prints what failed. Raises `BadInputError`."""
+    console = Console(highlight=False)
+    reference = str(file.absolute())
+    counts = dict.fromkeys(CaseVerdict, 0)
+    for result in trial(reference, (*WITHOUT_FAULTS, *(WITH_FAULTS if faults else ()))):
+        counts[result.verdict] += 1
+        if result.defect:
+            console.print(f"case {result.case}: {result.defect}", markup=False, soft_wrap=True)
+            return ExitCode.BROKER_DEFECT
+        if result.verdict is CaseVerdict.FAILED and counts[CaseVerdict.FAILED] <= _MOST_EXPLAINED:
+            console.print(f"case {result.case} failed:", markup=False, soft_wrap=True)
+            for line in explanation(result):
+                console.print(f"  {line}", markup=False, soft_wrap=True)
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    console.print(f"{file}: {words}", markup=False, soft_wrap=True)
+    return ExitCode.VIOLATED if counts[CaseVerdict.FAILED] else ExitCode.CORRECT

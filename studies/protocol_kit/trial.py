@@ -1,0 +1,25 @@
+"""A trial of one protocol: the conformance cases that every protocol has to pass, in the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from record.errors import BadInputError
+from studies.conformance import Result, SimulatedCaseRunner, read_all, run_case
+from studies.conformance.selection import select
+
+CASES = Path(__file__).parents[2] / "tests" / "conformance"
+WITHOUT_FAULTS = ("single-broker", "lines", "trees", "cycles", "withdrawals", "strings-and-numbers")
+"""Files of cases in which no broker and no link fails."""
+WITH_FAULTS = ("failures", "mobility")
+
+
+def trial(protocol: str, names: Sequence[str]) -> Iterator[Result]:
+    """Runs the cases of these files under the protocol that a file declares. Raises `BadInputError`."""
+    files = [CASES / f"{name}.json" for name in names]
+    if not CASES.is_dir():
+        raise BadInputError(f"the cases are in {CASES}, which is not there; run this from a checkout of brokerlab")
+    neutral = [case for case in read_all(files) if getattr(case, "protocols", None) is None]
+    for each in select(neutral, protocols=[protocol]).trials:
+        yield run_case(each.case, each.protocol, SimulatedCaseRunner())

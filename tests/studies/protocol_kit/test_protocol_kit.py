@@ -1,0 +1,80 @@
+"""The example of docs/writing-a-protocol.md and the files of `brokerlab protocol new` are whole protocols."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from command_line.program import app
+from record.errors import BadInputError
+from record.exit_codes import ExitCode
+from scenario.loading import load
+from studies.conformance import CaseVerdict
+from studies.protocol_kit import reverse_paths
+from studies.protocol_kit.skeleton import write_skeleton
+from studies.protocol_kit.trial import WITH_FAULTS, WITHOUT_FAULTS, trial
+from tests.documentation.markdown import ROOT
+from tests.outside.flooding import written
+
+EXAMPLE = Path(reverse_paths.__file__)
+PAGE = ROOT / "docs" / "writing-a-protocol.md"
+
+
+def test_the_page_shows_the_example() -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert block == EXAMPLE.read_text(encoding="utf-8")
+
+
+def test_the_example_is_short() -> None:
+    tree = ast.parse(EXAMPLE.read_text(encoding="utf-8"))
+    del tree.body[0]  # its rules
+    assert len([line for line in ast.unparse(tree).splitlines() if line.strip()]) < 60
+
+
+def test_the_example_passes_all_cases_those_with_faults_too() -> None:
+    results = list(trial(str(EXAMPLE), (*WITHOUT_FAULTS, *WITH_FAULTS)))
+    assert len(results) > 100
+    assert [result.case for result in results if result.verdict is not CaseVerdict.PASSED] == []
+
+
+def test_the_skeleton_is_a_scenario_that_compares_three_protocols(tmp_path: Path) -> None:
+    files = write_skeleton("my-idea", tmp_path / "my-idea")
+    assert [path.name for path in files] == ["my_idea.py", "flooding.py", "compare.yaml", "test_my_idea.py"]
+    assert [variant.name for variant in load(files[2]).variants()] == ["my_idea", "flooding", "tid"]
+    assert all(result.verdict is CaseVerdict.PASSED for path in files[:2] for result in trial(str(path), ["lines"]))
+
+
+@pytest.mark.parametrize("name", ["Capital", "flooding", "../up", ""])
+def test_names_that_files_cannot_have_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadInputError):
+        write_skeleton(name, tmp_path / "new")
+
+
+def test_a_directory_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="is there already"):
+        write_skeleton("my-idea", tmp_path)
+
+
+def checked(path: Path) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["protocol", "check", str(path)])
+    return result.exit_code, result.output
+
+
+def test_a_defect_leaves_with_five_and_one_sentence(tmp_path: Path) -> None:
+    path = written(tmp_path, "subscription)\n        return ()", "subscription)")
+    code, output = checked(path)
+    assert code == ExitCode.BROKER_DEFECT
+    assert len(output.splitlines()) == 1
+    assert "it returned None, and a list of actions is expected; is a `return` missing?" in output
+
+
+def test_a_protocol_that_loses_leaves_with_one_and_says_what(tmp_path: Path) -> None:
+    path = written(tmp_path, "[Deliver(clients, message), *", "[*")
+    code, output = checked(path)
+    assert code == ExitCode.VIOLATED
+    assert "missing   p1" in output
+    assert re.search(r"flooding.py: 90 failed", output)
