@@ -11,6 +11,8 @@ import msgspec
 from broker_service.language import ContentError
 from broker_service.routing import PROTOCOLS, found_protocol, protocol_named, read_options
 from broker_service.routing.outside import ProtocolError
+from broker_service.routing.registry import failed_planning
+from record.errors import UserError
 from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Completeness, Loss, Promises
 from scenario.faults import FaultError, plan
@@ -113,6 +115,10 @@ def _routing(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
             promises = read_options(name, options).promises
         except ValueError as error:
             yield Problem(("routing",), str(error))
+        except UserError:
+            raise
+        except Exception as error:
+            raise failed_planning(name, "its promises", error) from error
         else:
             yield from _expectations(scenario, promises)
             yield from _survival(scenario, promises)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import CodeType, TracebackType
 
@@ -57,9 +58,16 @@ class DefectReports:
         if self._author is None:
             return ""
         if place := place_in(error, self._author.__module__.partition(".")[0]):
-            return place
+            return self._at_home(place)
         code = getattr(getattr(self._author, call, None), "__code__", None)
-        return f"{code.co_filename}:{code.co_firstlineno}, in {call}" if isinstance(code, CodeType) else ""
+        if not isinstance(code, CodeType):
+            return ""
+        return self._at_home(f"{code.co_filename}:{code.co_firstlineno}, in {call}")
+
+    def _at_home(self, place: str) -> str:
+        """A line of a broker's copy of an author's file as one of the file itself, whose path names the protocol."""
+        copy = getattr(sys.modules.get(getattr(self._author, "__module__", "")), "__file__", None)
+        return place.replace(copy, self._protocol) if copy and self._protocol.endswith(".py") else place
 
 
 class Handling:

@@ -84,15 +84,19 @@ class BrokerServer:
         """Set when the broker's own code fails, because an event loop that catches the error would continue."""
         self._stored = FileStorage(Path(config.stored)) if config.stored else None
         self._service = make_service(config, long_waits(self._recorder))
-        self.broker = Broker(
-            config,
-            time.monotonic_ns,
-            self._trace,
-            self._schedule,
-            stored=self._stored,
-            on_defect=self._fail,
-            service=self._service.totals,
-        )
+        try:
+            self.broker = Broker(
+                config,
+                time.monotonic_ns,
+                self._trace,
+                self._schedule,
+                stored=self._stored,
+                on_defect=self._fail,
+                service=self._service.totals,
+            )
+        except BrokerDefectError:
+            self.flush_log()
+            raise
         if self._stored is not None:
             self._service.due_writes.before = self.broker.commit
         queues = QueueGauges(self.broker.links, self._service, self._recorder)

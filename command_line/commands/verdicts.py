@@ -95,7 +95,7 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
                 _print_indented(console, reason)
             if (more := len(found.reasons) - _REASONS_SHOWN) > 0:
                 _print_indented(console, f"and {more} more, in fidelity.json and summary.json")
-            if found.advice:
+            if found.advice and BROKER_DEFECT not in variant.delivery.verdicts:  # the defect says it all
                 _print_indented(console, f"{found.advice}.")
     if summary.fidelity == UNKNOWN_FIDELITY:
         sentence = FIDELITY_SENTENCES[UNKNOWN_FIDELITY]

@@ -13,9 +13,11 @@ from broker_service.config import PROTOCOL_FOLDER
 from broker_service.routing import outside, protocol_named, read_options
 from broker_service.routing.registry import provide_from
 from emulation.runtimes.protocol_code import given_code
-from record.errors import BadInputError
+from record.errors import BadInputError, ProtocolCodeError
 from scenario.loading import load
 from scenario.yaml_files.errors import ScenarioError
+from studies.conformance import SimulatedCaseRunner, run_case
+from studies.conformance.protocols import rows_of
 from studies.conformance.selection import select
 from tests.outside.flooding import SOURCE, written
 from tests.studies.conformance.cases import ADVERTISE, case
@@ -145,3 +147,20 @@ def test_cases_run_under_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (trial.protocol.name, trial.protocol.protocol) == ("flooding", str(path))
     with pytest.raises(BadInputError, match=r"--protocol \./absent\.py: there is no file .*absent\.py; name"):
         select([case(ADVERTISE)], protocols=["./absent.py"])
+
+
+def test_promises_that_fail_are_a_defect_of_the_protocol(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "    patience: float = 1.0", "    patience: float = 1.0\n    promises = property(lambda _: 1 / 0)"
+    )
+    with pytest.raises(ProtocolCodeError, match=rf"{path} failed on its promises: ZeroDivisionError: .*{path}:9"):
+        load(scenario(tmp_path))
+
+
+def test_a_brokers_copy_is_named_as_the_authors_file(tmp_path: Path) -> None:
+    path = written(tmp_path, "self._seen = set()", "self._seen = sett()")
+    folder = tmp_path / PROTOCOL_FOLDER
+    provide_from(str(path), given_code(str(path), folder), folder)
+    (row,) = rows_of(str(path))
+    result = run_case(case(ADVERTISE), row, SimulatedCaseRunner())
+    assert f"NameError: name 'sett' is not defined ({path}:18, in __init__)" in result.defect
