@@ -15,6 +15,7 @@ from analysis.reading.intervals import FOREVER
 from analysis.reading.log_tally import LogTally
 from analysis.reading.outages import outages, separate_targets
 from analysis.run_files.run_directory import RunDirectory
+from record.faults import FaultKind
 from record.manifest import Manifest, VariantRecord
 from record.service_time import ServiceTime
 from record.time_units import SECOND
@@ -98,6 +99,8 @@ def _struck(number: int, run: RunDirectory, logs: LogTally) -> Mapping[str, Time
         end = FOREVER if outage.end == FOREVER else outage.end + AFTER_FAULT
         for target in separate_targets(outage.target, brokers):
             found[target].append((outage.begin, end))
+            if outage.kind == FaultKind.DISTURB:  # the receiving broker holds messages back before their turn
+                found[target.rpartition("->")[2]].append((outage.begin, end))
     for change in logs.neighbours:
         if change.variant == number:
             found[f"{change.node}->{change.neighbour}"].append((change.at.time, change.at.time))

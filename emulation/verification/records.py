@@ -214,13 +214,17 @@ def _disturbed(asked: Disturbing, records: RecordReader) -> Finding:
 
 
 def _fates_without_effect(asked: Disturbing, lines: Sequence[_Line], log: Sequence[_Line]) -> Iterator[str]:
-    """Fates that most of the messages that had them did not suffer."""
+    """Fates that most of the messages that had them did not suffer.
+
+    Messages without an id are left out, because several of them may have their turn at one time. Their number is held
+    to what was asked for, as that of all others is.
+    """
     turns: dict[tuple[str | None, str | None], list[int]] = defaultdict(list)
     for line in log:
         if line.event == Event.RECEIVED and line.peer == asked.direction.source:
             turns[line.id, line.kind].append(line.time)
     untouched: Counter[str] = Counter()
-    disturbed = [line for line in lines if line.event == Event.DISTURBED and line.text is not None]
+    disturbed = [line for line in lines if line.event == Event.DISTURBED and line.text is not None and line.id]
     for line in disturbed:
         times = turns[line.id, line.kind]
         soon = bisect.bisect_right(times, line.time + _AT_ONCE) - bisect.bisect_left(times, line.time)

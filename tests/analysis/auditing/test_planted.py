@@ -41,8 +41,13 @@ SERVICE, SEND = "service times, by the messages", "send times of links, by the m
 
 def wrong(directory: Path, *, link: str, service: str = "0s", rate: str = "20/s") -> dict[str, str]:
     """The checks that a run fails, with their details."""
-    scenario = load_text(SCENARIO.format(link=link, service=service, rate=rate), "audited")
-    (variant,) = analyze(simulate(make_plan(scenario), directory).directory, PlainEngine()).variants
+    return wrong_in(SCENARIO.format(link=link, service=service, rate=rate), directory)
+
+
+def wrong_in(scenario: str, directory: Path) -> dict[str, str]:
+    """The checks that a run of this scenario fails, with their details."""
+    plan = make_plan(load_text(scenario, "audited"))
+    (variant,) = analyze(simulate(plan, directory).directory, PlainEngine()).variants
     assert (variant.fidelity == "INVALID") == any(check.verdict == "INVALID" for check in variant.audit)
     return {check.name: check.detail for check in variant.audit if check.verdict == "INVALID"}
 
@@ -155,3 +160,18 @@ def test_an_honest_run_is_blamed_for_nothing(tmp_path: Path, link: str, service:
 
 def test_lost_frames_and_late_ones_are_counted_by_time(tmp_path: Path) -> None:
     assert wrong(tmp_path, link="{delay: 5ms, loss: 1%}", rate="60/s") == {}
+
+
+def test_messages_that_a_fault_holds_back_are_no_slow_brokers(tmp_path: Path) -> None:
+    scenario = """
+name: held
+topology: {kind: redundant-tree, tree: [[p, a], [a, s]], replicas: 2, link: {delay: 2ms}}
+routing: {protocol: gryphon}
+workload:
+  publications: {source: stocks, publishers: 3, rate: 30/s, placement: [p]}
+  subscriptions: {subscribers: 6, selectivity: 40%, placement: [s]}
+timeline: {join: 4s, run: 10s, drain: 6s}
+faults: [{at: run+1s, disturb: links-between(node), hold: 20% by 50ms, for: 8s}]
+seed: 3
+"""
+    assert wrong_in(scenario, tmp_path) == {}

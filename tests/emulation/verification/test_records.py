@@ -8,7 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulation.verification.findings import Finding, Question, Serving, ServingAgain, StreamReset
+from broker_service.config import Disturbance
+from broker_service.core.disturber import LOST
+from emulation.verification.findings import Disturbing, Finding, Question, Serving, ServingAgain, StreamReset
 from emulation.verification.records import answers
 from record.files import log_file
 from record.log import Event
@@ -78,6 +80,18 @@ def test_a_message_that_is_sent_again_is_not_taken_for_the_first(tmp_path: Path,
     served = [_served(1100 + _DELAY + 5, "B1.1", "subscribe"), _served(1200 + _DELAY + 5, "P:1")]
     _log(tmp_path, "B2", served)
     assert _answer(_SERVING, tmp_path) == _FINDING
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("", ""), ("P:1", "1 of 1 messages that were lost by the log were not")])
+def test_only_messages_with_identity_can_have_escaped_their_fate(tmp_path: Path, name: str, wrong: str) -> None:
+    fate = {"time": 1500 * MILLISECOND, "event": Event.DISTURBED, "id": name, "kind": "control", "peer": "B1"}
+    others = [_served(1000 + number, f"C:{number}", "control") for number in range(100)]
+    _log(tmp_path, "B2", [*others, {**fate, "text": LOST}, _served(1500, name, "control")])
+    asked = Disturbing(
+        finding=_FINDING, direction=LinkDirection("B1", "B2"), disturbance=Disturbance(lose=0.01), begin=SECOND,
+        end=2 * SECOND, sampled=False,
+    )  # fmt: skip
+    assert _answer(asked, tmp_path).wrong == wrong
 
 
 def test_late_frames_are_no_slow_broker(tmp_path: Path) -> None:
