@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -25,6 +26,7 @@ from pydantic import (
 
 from broker_service.routing import found_protocol
 from broker_service.routing.outside import ProtocolError, is_path
+from broker_service.routing.program.references import reference_to
 from record.figures import Figure
 from record.sample import PublicationSample
 from scenario.sections.brokers import Brokers
@@ -71,7 +73,8 @@ class Routing(Section):
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
     protocol: ProtocolReference
-    """The routing protocol's name, or the file or package beside the scenario that declares one: `./rendezvous.py`."""
+    """The routing protocol's name, or the file or package beside the scenario that declares one: `./rendezvous.py`,
+    or the program that is its router: `{program: [./router]}`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -88,6 +91,18 @@ class Routing(Section):
             return data
         times = {name: data[name] for name in protocol.options.times if isinstance(data.get(name), str)}
         return data | {name: _seconds(name, text) for name, text in times.items()}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _program_beside(cls, data: Any, info: ValidationInfo) -> Any:
+        """Makes a reference of a program's argument vector, in which paths are relative to the scenario's file."""
+        if not isinstance(data, dict) or not isinstance(given := data.get("protocol"), dict):
+            return data
+        argv = given.get("program")
+        if given.keys() != {"program"} or not isinstance(argv, list) or not all(isinstance(one, str) for one in argv):
+            raise ValueError("protocol: a program is written `{program: [./router, argument, ...]}`, with texts in it")
+        directory = (info.context or {}).get("directory", Path())
+        return data | {"protocol": reference_to([_beside(each, directory) for each in argv])}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -111,6 +126,11 @@ def _protocols_found(key: str, value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, dict):
         return {name: _protocols_found(name, each, info) for name, each in value.items()}
     return value
+
+
+def _beside(argument: str, directory: Path) -> str:
+    """An argument of a program; one that begins as a path is absolute."""
+    return os.path.normpath(directory.resolve() / argument) if argument.startswith(("./", "../")) else argument
 
 
 def _seconds(name: str, text: str) -> float:

@@ -159,10 +159,11 @@ class Broker:
         return self._actions.timers.awaited + self._disturber.held
 
     def cancel_timers(self) -> None:
-        """Ends all timers, because the broker ends."""
+        """Ends all timers and closes the router, because the broker ends."""
         self._actions.timers.cancel_all()
         self._disturber.cancel_all()
         self._actions.composites.cancel_timer()
+        self._router.close()
 
     @property
     def dropped(self) -> int:

@@ -18,6 +18,7 @@ from types import ModuleType
 
 from broker_service.routing.declaration import Protocol
 from broker_service.routing.options import ProtocolOptions
+from broker_service.routing.program.references import PREFIX, argv_of
 
 ENTRY_POINTS = "brokerlab.protocols"
 """Group of the entry points of installed packages."""
@@ -31,11 +32,13 @@ class ProtocolError(ValueError):
 
 def is_path(reference: str) -> bool:
     """True for the path of a file or package."""
-    return "/" in reference or reference.endswith(".py")
+    return not reference.startswith(PREFIX) and ("/" in reference or reference.endswith(".py"))
 
 
 def label(reference: str) -> str:
     """A protocol's name for people: that of its file, package or module."""
+    if reference.startswith(PREFIX):
+        return Path(argv_of(reference)[0]).stem
     if is_path(reference):
         return Path(reference).stem
     return reference.partition(":")[0].rpartition(".")[2] if ":" in reference else reference

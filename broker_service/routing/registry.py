@@ -3,6 +3,7 @@
 A built-in protocol is a package beside this module that has a module `protocol`, which declares it; its name is the
 package's, with hyphens. It is imported when it is first looked up, because a broker uses one protocol only, and the
 others would make its start longer. All other names are references to protocols from outside (`outside`).
+A reference to a program stands for the protocol that the program declares.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import msgspec
 from broker_service.routing import outside
 from broker_service.routing.declaration import Protocol
 from broker_service.routing.options import ProtocolOptions
+from broker_service.routing.program.references import PREFIX
 from record.errors import ProtocolCodeError
 
 
@@ -37,6 +40,8 @@ class _Protocols(MutableMapping[str, Protocol]):
         self._loaded: dict[str, Protocol | None] = dict.fromkeys(modules)
 
     def __getitem__(self, name: str) -> Protocol:
+        if name.startswith(PREFIX):
+            return _program(name)
         protocol = self._loaded[name]
         if protocol is None:
             protocol = self._loaded[name] = importlib.import_module(self._modules[name]).PROTOCOL
@@ -53,6 +58,14 @@ class _Protocols(MutableMapping[str, Protocol]):
 
     def __len__(self) -> int:
         return len(self._loaded)
+
+
+@cache
+def _program(reference: str) -> Protocol:
+    """The protocol of a program, which declares itself once."""
+    from broker_service.routing.program.declaring import declaration_of  # noqa: PLC0415 - few brokers run a program
+
+    return declaration_of(reference)
 
 
 PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(built_in(Path(__file__).parent, "broker_service.routing"))

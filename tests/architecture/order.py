@@ -125,7 +125,8 @@ ROOMS: Mapping[str, Floors] = {
         "options",
         "interface",
         "common declaration",
-        " ".join([*protocol_packages(), "outside"]),
+        " ".join([*protocol_packages(), "program"]),
+        "outside",
         "registry",
     ),
     "broker_service.routing.gryphon": _floors(

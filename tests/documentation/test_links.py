@@ -18,6 +18,7 @@ PACKAGES = (
     "command_line",
     "docs",
     "emulation",
+    "examples",
     "record",
     "scenario",
     "scenarios",

@@ -129,5 +129,9 @@ class Matcher(Generic[Key]):
         comparisons.pending.append((id, self.count(matches), comparisons.stopwatch() - began))
         return matches
 
+    def note(self, id: str, matches: int) -> None:
+        """Logs a comparison that was made elsewhere, in no time of this process."""
+        self._comparisons.pending.append((id, matches, 0))
+
     def _is_in_shared(self, key: Key) -> bool:
         return self.shared is not None and key in self.shared and key not in self._removed

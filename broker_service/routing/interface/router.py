@@ -78,6 +78,9 @@ class Router(ABC):
         """A timer that this router set has run out."""
         return ()
 
+    def close(self) -> None:  # noqa: B027 - most routers are nothing but memory
+        """The broker has ended. Nothing can be sent any more; what is held outside of this process is let go."""
+
     def index(self) -> None:  # noqa: B027 - the index of most routers never lags
         """Brings a matching index that lags behind the tables in line with them, as the next publication would."""
 
