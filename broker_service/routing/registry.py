@@ -12,6 +12,8 @@ import importlib
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,16 @@ from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.program.references import PREFIX
 from record.errors import ProtocolCodeError
 
+_PACKAGE = "broker_service.routing"
 
-def built_in(directory: Path, package: str) -> dict[str, str]:
-    """The protocols whose packages are in a directory, in alphabetical order, with the modules that declare them."""
-    return {
-        found.parent.name.replace("_", "-"): f"{package}.{found.parent.name}.protocol"
-        for found in sorted(directory.glob("*/protocol.py"))
-    }
+
+def built_in(directory: Traversable, package: str) -> dict[str, str]:
+    """The protocols whose packages are in a directory, in alphabetical order, with the modules that declare them.
+
+    The directory may be in an archive, as on a worker of Spark.
+    """
+    names = sorted(found.name for found in directory.iterdir() if found.joinpath("protocol.py").is_file())
+    return {name.replace("_", "-"): f"{package}.{name}.protocol" for name in names}
 
 
 class _Protocols(MutableMapping[str, Protocol]):
@@ -68,7 +73,9 @@ def _program(reference: str) -> Protocol:
     return declaration_of(reference)
 
 
-PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(built_in(Path(__file__).parent, "broker_service.routing"))
+PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
+    built_in(files("broker_service.routing"), "broker_service.routing")
+)
 
 
 _from_outside: dict[str, Protocol] = {}

@@ -22,6 +22,7 @@ from broker_service.routing.interface import Action, Actions, Deliver, Router, R
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from scenario.loading import load
+from tests.broker_service.wrapped import WrappedRouter
 
 PUBLISHERS = {"Ann": "B1", "Abe": "B3"}
 SUBSCRIBERS = {"Bob": "B3", "Cid": "B4", "Dan": "B1"}
@@ -31,16 +32,13 @@ LEFT_AT = 9.0
 """The time at which Bob has withdrawn his subscription, in seconds."""
 
 
-class Spoiled:
+class Spoiled(WrappedRouter):
     """A router that does what another decides, but for what `spoil` makes of its publications."""
 
     def __init__(self, router: Router, deeds: list[str]) -> None:
-        self._router = router
+        super().__init__(router)
         self.deeds = deeds
         """The defects made, by the identifier of the publication."""
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._router, name)
 
     def publish(self, client: ClientId, message: Message, publication: Publication, advertisement: str) -> Actions:
         return self.spoil(self._router.publish(client, message, publication, advertisement))

@@ -24,6 +24,7 @@ from broker_service.routing.interface import Action, Actions, Cease, Detect, Rou
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from scenario.loading import load
+from tests.broker_service.wrapped import WrappedRouter
 
 SCENARIO = """
 name: crashes
@@ -41,11 +42,11 @@ faults: [{{at: run+6s, kill: {broker}, for: 1s}}]
 """
 
 
-class ForgetsWhenANeighbourFails:
+class ForgetsWhenANeighbourFails(WrappedRouter):
     """A router that detects its units anew, without the matches that it has stored, when a link breaks."""
 
     def __init__(self, router: Router) -> None:
-        self._router = router
+        super().__init__(router)
         self._detected: dict[str, Detect] = {}
 
     def __getattr__(self, name: str) -> Callable[..., Actions]:

@@ -20,6 +20,7 @@ from scenario.faults import CountReached, FaultSchedule
 from scenario.loading import load_text
 from studies.campaign import CampaignCell, CampaignResult, cells, load_campaign
 from studies.campaign.shrink import NotReproducedError, resolved, shrink, smallest
+from tests.broker_service.wrapped import WrappedRouter
 from tests.studies.campaign.made_up import result, write_campaign
 from tests.studies.cells.here import run_here
 
@@ -143,15 +144,12 @@ def test_nothing_to_shrink(tmp_path: Path) -> None:
         shrink(cell, result(cell), result)
 
 
-class TwiceAfterALoss:
+class TwiceAfterALoss(WrappedRouter):
     """A router, broken on purpose: once it has lost a neighbour, its clients get every publication twice."""
 
     def __init__(self, router: Router) -> None:
-        self._router = router
+        super().__init__(router)
         self._lost = False
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._router, name)
 
     def link_down(self, neighbour: str) -> Actions:
         self._lost = True

@@ -37,7 +37,7 @@ def test_a_host_may_begin_a_cell_before_the_end_of_its_last_one_is_told() -> Non
     shown.now = 40.0
     shown.board.begin(cell(2), "here")
     shown.now = 41.0
-    line = "[1/3] kill-1 on here: correct; VALID; recovered within 1.0 s (41 s, about 1 min 22 s left)\n"
+    line = "[1/3] kill-1 on here: kill B2: correct; VALID; recovered within 1.0 s (41 s, about 1 min 22 s left)\n"
     assert shown.end(1) == line
 
 

@@ -168,7 +168,7 @@ def test_relations_are_written_too() -> None:
     [
         ({"brokers": ["B1", "B2", "B3", "B4"]}, "links", "disconnected"),
         ({"links": [["B1", "B2"], ["B2", "B9"]]}, "links", "no broker 'B9'"),
-        ({"protocols": ["telepathy"]}, "protocols", "none of telepathy; it has tid-fixed"),
+        ({"protocols": ["telepathy"]}, "protocols", "none of telepathy; it has cbf, "),
         ({"ordered": "yes"}, "ordered", "boolean"),
         ({"order": True}, "order", "did you mean 'ordered'?"),
         ({"expect": {"Z": []}}, "expect.Z", "no step is of a client 'Z'; the case has P, S"),

@@ -14,6 +14,7 @@ from broker_service.language.wire import encode_predicates
 from broker_service.messages import Kind, Message, Operation
 from broker_service.routing.octopia import router, tables
 from broker_service.routing.octopia.vector import encode_vector
+from record.errors import BrokerDefectError
 from record.log import Event
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.octopia.scot_overlays import (
@@ -236,17 +237,17 @@ def test_static_routing_adds_nothing_to_publications() -> None:
 
 
 def test_an_overlay_that_is_no_scot_is_refused_in_words() -> None:
-    with pytest.raises(ValueError, match="broker A has no region; use a topology of kind scot"):
+    with pytest.raises(BrokerDefectError, match="broker A has no region; use a topology of kind scot"):
         CoreOverlay([("A", "B")], protocol="octopia")
     odd: dict[str, dict[str, Any]] = {"A": {"region": "a", "cluster": 0}, "B": {"region": "b", "cluster": 1}}
-    with pytest.raises(ValueError, match=r"the link A - B joins \(a, 0\) and \(b, 1\)"):
+    with pytest.raises(BrokerDefectError, match=r"the link A - B joins \(a, 0\) and \(b, 1\)"):
         CoreOverlay([("A", "B")], protocol="octopia", attributes=odd)
     odd["B"]["cluster"] = "one"
-    with pytest.raises(ValueError, match="the cluster of broker B is 'one'"):
+    with pytest.raises(BrokerDefectError, match="the cluster of broker B is 'one'"):
         CoreOverlay([("A", "B")], protocol="octopia", attributes=odd)
     odd["B"] = {"region": "a", "cluster": 1 << 40}
-    with pytest.raises(ValueError, match="at most 32768"):
+    with pytest.raises(BrokerDefectError, match="at most 32768"):
         CoreOverlay([("A", "B")], protocol="octopia", attributes=odd)
     odd |= {"B": {"region": "a", "cluster": 1}, "C": {"region": "a", "cluster": 1}}
-    with pytest.raises(ValueError, match=r"B and C are both \(a, 1\)"):
+    with pytest.raises(BrokerDefectError, match=r"B and C are both \(a, 1\)"):
         CoreOverlay([("A", "B"), ("A", "C")], protocol="octopia", attributes=odd)
