@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 _AS_PUBLISHED = {"cbf": "CBF", "dcsr": "DCSR", "medym": "MEDYM", "octopia": "OctopiA", "padres": "PADRES", "tid": "TID"}
 """Names in scenarios that their authors spell in another way."""
 _PREFIX = "protocol-"
@@ -17,6 +19,11 @@ def variant_name(variant: str) -> str:
     """A variant's name as people write it: `DCSR` for `dcsr`, `rendezvous+2` for `protocol-rendezvous+2`."""
     words = (word.removeprefix(_PREFIX) for word in variant.split("+"))
     return "+".join(_AS_PUBLISHED.get(word, word) for word in words)
+
+
+def setting_value(value: object) -> str:
+    """The value of a scenario's field as one writes it in the file."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def milliseconds(value: float | None) -> str:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from analysis.tables.power import Power, percent
 from analysis.tables.summary import CORRECT
+from analysis.tables.wording import setting_value
 from record.fidelity import FidelityVerdict
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry, SeedSpread
 from studies.campaign.result import CampaignResult
@@ -72,7 +73,7 @@ def struck_label(entry: MatrixEntry) -> str:
 
 def settings_label(factors: Mapping[str, Any], variant: str) -> str:
     """The settings as `publications=dynamic, degree=4`, with the last part of each path."""
-    parts = [f"{path.rsplit('.', 1)[-1]}={_value(value)}" for path, value in factors.items()]
+    parts = [f"{path.rsplit('.', 1)[-1]}={setting_value(value)}" for path, value in factors.items()]
     if variant != "base":
         parts.append(variant)
     return ", ".join(parts) or "-"
@@ -152,7 +153,3 @@ def _validity_style(entry: MatrixEntry) -> str:
     if entry.fidelity.get(FidelityVerdict.INVALID):
         return "red"
     return "yellow" if entry.fidelity.get(FidelityVerdict.DEGRADED) else "green"
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from msgspec import UNSET
 
 from analysis.report.data import ReportData
 from analysis.report.sentences.dilation import missing_in_words
+from analysis.tables.wording import setting_value
 from record.host_speed import factor_in_words
 from topology.model import MeshLinks, Overlay, range_of_rates
 
@@ -52,14 +52,10 @@ def _varied(data: ReportData) -> list[tuple[str, str]]:
     if len(settings) < 2:
         return []
     told = [
-        f"{name}: {', '.join(f'{field} {_value(value)}' for field, value in of_variant.items())}"
+        f"{name}: {', '.join(f'{field} {setting_value(value)}' for field, value in of_variant.items())}"
         for name, of_variant in settings.items()
     ]
     return [("Compared", "; ".join(told))]
-
-
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _same(scenario: Mapping[str, Any]) -> list[tuple[str, object]]:
