@@ -67,6 +67,7 @@ class Sampler:
             if now >= self._search_due:
                 self._search(now)
                 spent = time.process_time_ns()  # a search has a share of its own
+                now = time.monotonic_ns()  # the threads that it opened began before this look, not with it
             self._look(now)
             if now - self._block_start >= _WRITE_EVERY:
                 self._write_block(now)

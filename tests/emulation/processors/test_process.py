@@ -12,7 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from emulation.processors.process import Sampler
 from emulation.processors.request import SamplingRequest
+from emulation.processors.threads import Threads
 from emulation.run.processor_sampling import SAMPLER_PROGRAM, no_sampling
 from record.processors import INTERVAL, RELAY, HostBlock, ProcessorBlock, ProcessorLine, ProcessorSampling
 
@@ -39,8 +41,8 @@ def node(*arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", BUSY, *arguments], env=os.environ | {name: value})
 
 
-def sampler(file: Path) -> subprocess.Popen[bytes]:
-    request = SamplingRequest(
+def request(file: Path) -> SamplingRequest:
+    return SamplingRequest(
         mark=MARK,
         variant="base",
         file=str(file),
@@ -49,7 +51,10 @@ def sampler(file: Path) -> subprocess.Popen[bytes]:
         driver_program="a.driver",
         relay_program="a.relay",
     )
-    command = [sys.executable, "-m", SAMPLER_PROGRAM, msgspec.json.encode(request).decode()]
+
+
+def sampler(file: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", SAMPLER_PROGRAM, msgspec.json.encode(request(file)).decode()]
     return subprocess.Popen(command, stdin=subprocess.PIPE, cwd=SOURCE)
 
 
@@ -93,6 +98,26 @@ def test_nodes_that_come_and_go_are_sampled_with_all_their_threads(tmp_path: Pat
     assert (last.processes, last.unread) == (3, 0)
     assert last.used < 0.02 * last.seconds + 0.1, "the first search reads all processes of the host"
     assert last.looks > 10 * last.seconds
+
+
+def test_threads_are_looked_at_after_they_were_opened_and_not_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, looked = [], []
+    monkeypatch.setattr(Threads, "watch", lambda _, __, ___, now: opened.append(now))
+    monkeypatch.setattr(Threads, "look", lambda _, now: looked.append(now) or {})
+    broker = node("30", "a.broker")
+    ends, close = os.pipe()
+    os.close(close)
+    try:
+        with (tmp_path / "processors.jsonl").open("wb") as file:
+            Sampler(request(tmp_path / "processors.jsonl"), file).run(ends)
+    finally:
+        broker.kill()
+        broker.wait()
+        os.close(ends)
+    assert opened
+    assert max(opened) < min(looked)
 
 
 def test_a_kernel_that_does_not_count_is_a_reason(tmp_path: Path) -> None:
