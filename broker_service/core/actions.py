@@ -119,7 +119,7 @@ class ActionExecutor:
                 else:
                     performer = self._performers.get(type(action))
                     if performer is None:
-                        raise TypeError(_objection(action))
+                        raise TypeError(_undeclared(action))
                     performer(action)
         except (TypeError, KeyError, AttributeError) as error:
             if reason := objection(actions, error, self._links, self._most_hops):
@@ -256,10 +256,7 @@ class ActionExecutor:
         self.send(client.session, event)
 
 
-def _objection(action: Action) -> str:
-    """The reason for which a router may not return an action."""
-    name = type(action).__name__
-    capability = capability_for(type(action))
-    if capability is None:
-        return f"{action!r} is no action"
+def _undeclared(action: Action) -> str:
+    """The reason for which a router may not return an action of a capability that it has not declared."""
+    name, capability = type(action).__name__, capability_for(type(action))
     return f"{name} belongs to the capability {capability!r}, and the router does not inherit from its class"

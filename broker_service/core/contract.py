@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from typing import get_args
 
 from broker_service.messages import BrokerId, Message
-from broker_service.routing.interface import Action, Send
+from broker_service.routing.interface import Action, Deliver, Send
 
 _ACTIONS = get_args(Action)
 
@@ -32,9 +32,11 @@ def objection(actions: object, error: Exception, neighbours: Container[BrokerId]
 
 
 def _of_action(action: object, neighbours: Container[BrokerId] | None, most_hops: float) -> str:
-    if not isinstance(action, _ACTIONS):
+    if isinstance(action, Send):
+        return _of_send(action, neighbours, most_hops)
+    if type(action) not in _ACTIONS and not isinstance(action, Deliver):
         return f"it returned a list with {_shown(action)}, and only actions are expected, such as `Send` and `Deliver`"
-    return _of_send(action, neighbours, most_hops) if isinstance(action, Send) else ""
+    return ""
 
 
 def _of_send(send: Send, neighbours: Container[BrokerId] | None, most_hops: float) -> str:
