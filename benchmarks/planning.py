@@ -40,7 +40,6 @@ from record.errors import HostError
 from record.fidelity import VariantFidelity
 from record.slower_run import others_took_much
 from scenario.loading import load
-from studies.rehearsal import contention_share
 
 SCENARIOS = ("smoke", "quickstart", "cyclic-30", "semi-30", "composite")
 SECONDS = 15.0
@@ -77,7 +76,8 @@ def compared(predicted: VariantPrediction, judged: VariantFidelity, summary: Var
     """The figures of one variant."""
     busy = None if judged.processors is None else judged.processors.share
     yield Compared("processors", predicted.load.processors, busy)
-    share = None if others_took_much(judged.processors) else contention_share(summary)
+    budget = None if others_took_much(judged.processors) else summary.delay.budget
+    share = budget.parts.contention_share if budget and budget.notifications else None
     yield Compared("contention's share of the delay", predicted.load.share, share)
 
 

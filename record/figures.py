@@ -114,12 +114,17 @@ class FigureVerdict(msgspec.Struct, frozen=True, kw_only=True):
     of the run."""
 
     @property
+    def share(self) -> float | None:
+        """The share of the figure that is contention or unexplained, whichever is more. None where neither is known."""
+        parts = [abs(part) for part in (self.contention_ms, self.unexplained_ms) if part is not None]
+        return share_of(max(parts), self.value_ms) if parts else None
+
+    @property
     def check(self) -> Check:
         """The verdict as one of the checks on the run; a figure of which nothing is known needs care."""
-        parts = [abs(part) for part in (self.contention_ms, self.unexplained_ms) if part is not None]
         return Check(
             name=self.figure.in_words,
-            value=100 * share_of(max(parts), self.value_ms) if parts else None,
+            value=None if self.share is None else 100 * self.share,
             unit="%",
             limit=100 * LIMITS[self.figure].degraded,
             verdict=FidelityVerdict.DEGRADED if self.verdict is None else self.verdict,

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from record.figures import Figure
+from record.figures import LIMITS, Figure
 from record.files import MANIFEST, TOPOLOGY, replace_file
 from record.host_speed import HostSpeed
 from record.promises import Order, Promises
@@ -228,14 +228,33 @@ class ChargedCosts(msgspec.Struct, frozen=True, kw_only=True):
     """Times of a notification from a broker to its client."""
 
 
+class HostShare(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a figure of delays that is the host's and not the overlay's, by the budget of the delays."""
+
+    figure: Figure
+    share: float
+    """A share of the figure: waiting for processors or what nothing explains, whichever is more."""
+
+    @property
+    def strain(self) -> float:
+        """The share in shares of the limit beyond which the figure is DEGRADED."""
+        return self.share / LIMITS[self.figure].degraded
+
+    def in_words(self) -> str:
+        return f"{self.share:.1%} of the {self.figure.in_words} is this host's"
+
+
 class DilationRehearsal(msgspec.Struct, frozen=True, kw_only=True):
     """A rehearsal of a variant on the run's own host, whose logs were thrown away."""
 
     dilation: float
-    contention: float | None
-    """Share of the mean delay for which notifications waited for processors; null where it could not be measured."""
+    found: HostShare | None = None
+    """The part of the figure that the host brings closest to its limit; null where it could not be measured."""
     seconds: float
     """Time that it took."""
+
+    def in_words(self) -> str:
+        return f"{self.dilation:g}: {'not measured' if self.found is None else self.found.in_words()}"
 
 
 class ChosenDilation(msgspec.Struct, frozen=True, kw_only=True):
@@ -248,21 +267,17 @@ class ChosenDilation(msgspec.Struct, frozen=True, kw_only=True):
     """The factor of the planner, at which rehearsals begin."""
     rehearsals: list[DilationRehearsal] = []
     kept: bool
-    """True where the last rehearsal, at this factor, had as little contention as wanted."""
+    """True where the last rehearsal, at this factor, left half of every limit free."""
 
     def in_words(self) -> str:
         """The factor, its reason and its cost in time."""
-        found = ", ".join(f"{each.dilation:g}: {_contention(each.contention)}" for each in self.rehearsals)
+        found = ", ".join(each.in_words() for each in self.rehearsals)
         took = sum(each.seconds for each in self.rehearsals)
         doubt = "" if self.kept else "; not confirmed by a rehearsal, so look at the verdict"
         return (
             f"{self.factor:g}, chosen for all variants by rehearsals of {self.variant} ({found}), which took "
             f"{took:.0f} s{doubt}"
         )
-
-
-def _contention(share: float | None) -> str:
-    return "contention not measured" if share is None else f"contention {share:.0%} of the delay"
 
 
 class Manifest(msgspec.Struct, kw_only=True):

@@ -1,7 +1,7 @@
 """Time dilations of a study's cells, where their scenarios leave them to rehearsals (`auto`).
 
 Where cells run on the hosts of an inventory, each of them rehearses at the same time, as a cell of its own, and the one
-with most contention counts: all cells get the same dilation, whichever host runs them.
+that brings a figure closest to its limit counts: all cells get the same dilation, whichever host runs them.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from emulation.planning.plan import VariantPlan
 from emulation.run.directory import RunOutcome
 from emulation.run.interrupt import Interrupted
 from emulation.runtimes.ladder import AUTO, SIMULATED, Simulated, choose
+from record.manifest import HostShare
 from scenario.yaml_files.source import as_yaml
 from studies.cells.attempt import Keep
 from studies.cells.cell import Cell, CellResult
 from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.scheduler import require_results
 from studies.cells.store import CellStore
-from studies.rehearsal import Rehearsing, contention_share, rehearsed_scenario, rehearsing_here, sayer
+from studies.rehearsal import Rehearsing, host_share, rehearsed_scenario, rehearsing_here, sayer
 
 
 class RehearsalResult(CellResult, frozen=True, kw_only=True):
     """The result of a rehearsal on a host."""
 
-    contention: float | None
-    """Share of the delays for which notifications waited for processors; None where that is not known."""
+    found: HostShare | None
+    """The part of the delays that is the host's; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class RehearsalCell(Cell[RehearsalResult]):
             runtime=runtime,
             delivery=summary.delivery,
             fidelity=summary.fidelity,
-            contention=contention_share(variant),
+            found=host_share(variant),
         )
 
 
@@ -69,7 +70,7 @@ def rehearsing_for(options: ExecutorOptions, console: Console) -> Rehearsing | N
 def _on_hosts(options: ExecutorOptions, console: Console) -> Rehearsing:
     """Rehearsals on all hosts of the inventory. The planner takes them to be like this host."""
 
-    def rehearse(variant: VariantPlan, factor: float) -> float | None:
+    def rehearse(variant: VariantPlan, factor: float) -> HostShare | None:
         scenario = as_yaml(rehearsed_scenario(variant.scenario, factor).resolved())
         cells = [RehearsalCell(key=f"rehearsal-{number}", scenario=scenario) for number in range(options.in_parallel)]
         with tempfile.TemporaryDirectory(prefix="rehearsal-") as name:
@@ -78,7 +79,7 @@ def _on_hosts(options: ExecutorOptions, console: Console) -> Rehearsing:
                 results = require_results(replace(options, retries=0, keep=Keep.NONE), store, cells, console)
             except KeyboardInterrupt:
                 raise Interrupted from None
-        shares = [result.contention for result in results if result.contention is not None]
-        return max(shares) if len(shares) == len(results) else None
+        shares = [result.found for result in results if result.found is not None]
+        return max(shares, key=lambda share: share.strain) if len(shares) == len(results) else None
 
     return Rehearsing(load_calibration().on(loop_times()), this_host(), rehearse, sayer(console))

@@ -29,25 +29,28 @@ from emulation.host.reference_loops import loop_times
 from emulation.host.room import Host, this_host
 from emulation.planning.calibration import Calibration, load_calibration
 from emulation.planning.plan import Plan, VariantPlan, make_plan
-from emulation.prediction.predict import DILATIONS, MOST_CONTENTION, predict
+from emulation.prediction.predict import DILATIONS, predict
 from emulation.run import RunOutcome, emulate
 from emulation.run.interrupt import Interrupted
 from emulation.runtimes.ladder import Rungs
 from record.callbacks import do_nothing
-from record.manifest import ChosenDilation, DilationRehearsal
+from record.figures import Figure
+from record.manifest import ChosenDilation, DilationRehearsal, HostShare
 from scenario.model import Scenario
 
 MOST_ROUNDS = 3
 REHEARSED = 5.0
 """Seconds of the scenario's run phase that are rehearsed at most."""
 _DRAIN = 2.0
+MOST_STRAIN = 0.5
+"""Share of a figure's limit up to which a dilation is enough: the run differs from its rehearsal."""
 _MOST_STEP = 2.0
 """Factor by which the dilation rises at most from one round to the next."""
 
 
-Rehearse = Callable[[VariantPlan, float], float | None]
-"""Rehearses a variant at a dilation. Returns the share of the delays for which notifications waited for processors, and
-None where that is not known; raises `Interrupted` when the user ends it."""
+Rehearse = Callable[[VariantPlan, float], HostShare | None]
+"""Rehearses a variant at a dilation. Returns the part of its delays that is the host's, and None where that is not
+known; raises `Interrupted` when the user ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +75,14 @@ class Rehearsing:
             name = f"rehearsal {len(rounds) + 1} of at most {MOST_ROUNDS}"
             self.say(f"{name}: {variant.name} at a dilation of {factor:g}; its logs are thrown away")
             begin = time.monotonic()
-            share = self.rehearse(variant, factor)
+            found = self.rehearse(variant, factor)
             seconds = round(time.monotonic() - begin, 1)
-            found = "not known" if share is None else f"{share:.1%} of the delay"
-            self.say(f"{name}: waiting for processors is {found}, after {seconds:.0f} s")
-            rounds.append(DilationRehearsal(dilation=factor, contention=share, seconds=seconds))
-            kept = share is not None and share <= MOST_CONTENTION
-            if not kept and share is not None:
-                factor = next_factor(factor, share)
-            if kept or share is None or len(rounds) == MOST_ROUNDS:
+            self.say(f"{name}: {'not known' if found is None else found.in_words()}, after {seconds:.0f} s")
+            rounds.append(DilationRehearsal(dilation=factor, found=found, seconds=seconds))
+            kept = found is not None and found.strain <= MOST_STRAIN
+            if not kept and found is not None:
+                factor = next_factor(factor, found.strain)
+            if kept or found is None or len(rounds) == MOST_ROUNDS:
                 break
         chosen = ChosenDilation(factor=factor, variant=variant.name, planned=planned, rehearsals=rounds, kept=kept)
         self.say(f"time_dilation: {chosen.in_words()}")
@@ -104,7 +106,7 @@ def deployed(deploy: Callable[[Plan, Path], RunOutcome]) -> Rehearse:
     `deploy` runs a plan, with its run directory below the given one.
     """
 
-    def rehearse(variant: VariantPlan, factor: float) -> float | None:
+    def rehearse(variant: VariantPlan, factor: float) -> HostShare | None:
         with tempfile.TemporaryDirectory(prefix="rehearsal-") as name:
             directory = Path(name)
             directory.chmod(0o755)  # brokers without root enter it
@@ -112,7 +114,7 @@ def deployed(deploy: Callable[[Plan, Path], RunOutcome]) -> Rehearse:
             if outcome.interrupted:
                 raise Interrupted
             (summary,) = analyze(outcome.directory, PlainEngine()).variants
-        return contention_share(summary)
+        return host_share(summary)
 
     return rehearse
 
@@ -138,9 +140,9 @@ def sayer(console: Console) -> Callable[[str], None]:
     return partial(console.print, markup=False, soft_wrap=True)
 
 
-def next_factor(factor: float, share: float) -> float:
-    """The next factor to try: the larger the share, the larger the step."""
-    wanted = factor * min(_MOST_STEP, (share / MOST_CONTENTION) ** 0.5)
+def next_factor(factor: float, strain: float) -> float:
+    """The next factor to try: the larger the strain, the larger the step."""
+    wanted = factor * min(_MOST_STEP, (strain / MOST_STRAIN) ** 0.5)
     return next((tried for tried in DILATIONS if tried > factor and tried >= wanted), factor * _MOST_STEP)
 
 
@@ -158,9 +160,18 @@ def rehearsed_scenario(scenario: Scenario, factor: float) -> Scenario:
     )  # fmt: skip
 
 
-def contention_share(summary: VariantSummary) -> float | None:
-    """The share of the delays for which notifications waited for processors; None where that is not known."""
-    if not summary.delay.budget or not summary.delay.budget.notifications:
+def host_share(summary: VariantSummary) -> HostShare | None:
+    """The part of the delays that is the host's, of the figure that it brings closest to its limit.
+
+    Looks at all that the verdict on the run will rest on: the waiting for processors, and what nothing explains, of
+    each figure that counts. None where that is not known.
+    """
+    budget = summary.delay.budget
+    waiting = budget.parts.contention_share if budget and budget.notifications else None
+    if waiting is None:
         return None
-    parts = summary.delay.budget.parts
-    return None if parts.contention_ms is None or parts.delay_ms <= 0 else parts.contention_ms / parts.delay_ms
+    shares = [HostShare(figure=Figure.MEAN, share=waiting)]
+    for found in summary.delay.figures:
+        if found.counts and found.share is not None:
+            shares.append(HostShare(figure=found.figure, share=found.share))
+    return max(shares, key=lambda share: share.strain)

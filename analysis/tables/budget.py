@@ -31,6 +31,11 @@ class DelayParts(Struct, frozen=True, kw_only=True):
         known = (self.links_ms, self.waiting_for_links_ms, self.waiting_at_brokers_ms, self.work_ms)
         return sum(known) + (self.platform_ms or 0) + (self.contention_ms or 0) + self.unexplained_ms
 
+    @property
+    def contention_share(self) -> float | None:
+        """Share of the delay for which notifications waited for processors. None where it is not known."""
+        return None if self.contention_ms is None or self.delay_ms <= 0 else self.contention_ms / self.delay_ms
+
     def in_words(self) -> str:
         """The parts as a line; waiting that is next to nothing is left out."""
         waiting = (("waiting for links", self.waiting_for_links_ms), ("waiting at brokers", self.waiting_at_brokers_ms))

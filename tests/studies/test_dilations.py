@@ -15,7 +15,8 @@ from command_line.commands import reproduce
 from emulation.ansible import Inventory
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.interrupt import Interrupted
-from record.manifest import ChosenDilation
+from record.figures import Figure
+from record.manifest import ChosenDilation, HostShare
 from scenario.loading import load_text
 from studies import dilations
 from studies.cells.attempt import CellRequest, Keep
@@ -47,8 +48,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Sequence[float | None]]
         assert (options.retries, options.keep, options.inventory) == (0, Keep.NONE, ON_HOSTS.inventory)
         ran.extend(cells)
         return [
-            RehearsalResult(fingerprint="", runtime="process", delivery=[], fidelity="", contention=share)
-            for share in given.pop(0)
+            RehearsalResult(fingerprint="", runtime="process", delivery=[], fidelity="", found=share)
+            for share in (None if each is None else HostShare(figure=Figure.MEAN, share=each) for each in given.pop(0))
         ]
 
     monkeypatch.setattr(dilations, "require_results", results)
@@ -67,7 +68,7 @@ def test_every_host_rehearses_and_the_one_with_most_contention_counts(
     given, ran = found
     given += [(0.01, 0.2), (0.03, 0.04)]
     chosen = chosen_on_hosts()
-    assert [each.contention for each in chosen.rehearsals] == [0.2, 0.04] and chosen.kept
+    assert [each.found and each.found.share for each in chosen.rehearsals] == [0.2, 0.04] and chosen.kept
     assert len(ran) == 4 and chosen.factor == chosen.rehearsals[-1].dilation
     plan = ran[-1].plan()
     assert (plan.scenario.time_dilation, plan.scenario.faults) == (chosen.factor, ())
@@ -87,7 +88,7 @@ def test_ctrl_c_in_a_rehearsal_on_hosts_chooses_nothing(monkeypatch: pytest.Monk
         chosen_on_hosts()
 
 
-def test_a_rehearsal_runs_as_a_cell_and_finds_contention(
+def test_a_rehearsal_runs_as_a_cell_and_finds_the_share_of_its_host(
     tmp_path: Path, found: tuple[list[Sequence[float | None]], list[RehearsalCell]]
 ) -> None:
     found[0].append((0.01, 0.01))
@@ -96,7 +97,8 @@ def test_a_rehearsal_runs_as_a_cell_and_finds_contention(
     (known,) = (one for one in CELL_TYPES if one.study == cell.study)
     request = CellRequest.decode(CellRequest.simulated(cell, Keep.NONE).encode(), known)
     result = run_cell(request, tmp_path / "work", CONSOLE).result
-    assert isinstance(result, RehearsalResult) and result.contention == 0
+    assert isinstance(result, RehearsalResult) and result.found is not None
+    assert result.found.figure is Figure.MEAN, "the one that counts"
 
 
 def test_each_scenario_of_a_reproduction_has_one_dilation_which_a_resumed_one_takes_again(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from unittest.mock import Mock
@@ -22,14 +22,16 @@ from emulation.run.interrupt import Interrupted
 from emulation.run.progress import Snapshot, display
 from emulation.simulation.run import simulate
 from record import manifest
+from record.figures import Figure, FigureVerdict
+from record.manifest import HostShare
 from scenario.loading import load_text
 from studies import rehearsal
 from studies.rehearsal import (
     MOST_ROUNDS,
     REHEARSED,
     Rehearsing,
-    contention_share,
     deployed,
+    host_share,
     next_factor,
     rehearsed_scenario,
     rehearsing_here,
@@ -75,18 +77,20 @@ class Stage:
 
 @pytest.fixture
 def shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float | None]]:
-    """The share of contention that each rehearsal finds, in turn."""
+    """The share of the mean delay that each rehearsal finds to be the host's, in turn."""
     given: list[float | None] = []
-    left = iter(given)
-    monkeypatch.setattr(rehearsal, "contention_share", lambda _: next(left))
+    left = (None if share is None else HostShare(figure=Figure.MEAN, share=share) for share in given)
+    monkeypatch.setattr(rehearsal, "host_share", lambda _: next(left))
     yield given
 
 
-def test_a_calm_rehearsal_keeps_the_planners_factor_and_nothing_stays() -> None:
+def test_a_calm_rehearsal_keeps_the_planners_factor_and_nothing_stays(shares: list[float | None]) -> None:
+    shares += [0.04]
     stage = Stage()
     chosen = stage.rehearsing.choose([planned()])
     assert (chosen.factor, chosen.planned, chosen.kept, len(chosen.rehearsals)) == (1.0, 1.0, True, 1)
-    assert chosen.rehearsals[0].contention == 0 and chosen.rehearsals[0].seconds > 0
+    (only,) = chosen.rehearsals
+    assert only.found is not None and only.found.share == 0.04 and only.seconds > 0
     assert not stage.directories[0].exists(), "the rehearsal's logs are thrown away"
     (rehearsed,) = stage.deployed
     assert [variant.name for variant in rehearsed.variants] == ["base"], "one variant stands for all"
@@ -101,7 +105,7 @@ def test_the_factor_begins_with_the_planners_and_rises(shares: list[float | None
     assert tried == sorted(set(tried)) and len(tried) == 3
     assert tried[0] == chosen.planned > 1 and chosen.factor == tried[-1] and chosen.kept
     assert [plan.scenario.time_dilation for plan in stage.deployed] == tried
-    assert "40% of the delay" in chosen.in_words() and f"{chosen.factor:g}, chosen for all" in chosen.in_words()
+    assert "40.0% of the mean delay" in chosen.in_words() and f"{chosen.factor:g}, chosen for all" in chosen.in_words()
 
 
 def test_each_rehearsal_has_lines_of_its_own(shares: list[float | None]) -> None:
@@ -111,7 +115,7 @@ def test_each_rehearsal_has_lines_of_its_own(shares: list[float | None]) -> None
     told = [line for line in stage.lines if line.startswith("rehearsal ")]
     assert [line.partition(":")[0] for line in told] == [f"rehearsal {number} of at most 3" for number in (1, 1, 2, 2)]
     assert "20-s at a dilation of 1; its logs are thrown away" in told[0]
-    assert "40.0% of the delay" in told[1] and "not known" in told[3]
+    assert "40.0% of the mean delay" in told[1] and "not known" in told[3]
 
 
 def test_the_run_of_a_rehearsal_shows_nothing_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +144,7 @@ def test_contention_that_cannot_be_measured_ends_it(shares: list[float | None]) 
     shares += [None]
     chosen = Stage().rehearsing.choose([planned()])
     assert (len(chosen.rehearsals), chosen.factor, chosen.kept) == (1, chosen.planned, False)
-    assert "contention not measured" in chosen.in_words()
+    assert "not measured" in chosen.in_words()
 
 
 def test_an_interrupted_rehearsal_chooses_nothing() -> None:
@@ -165,10 +169,10 @@ def test_a_rehearsal_is_the_beginning_of_the_run_in_calm_weather() -> None:
     assert (short.faults, short.logs, short.name, short.time_dilation) == ((), None, "rehearsal", 3.0)
 
 
-def test_steps_are_larger_for_more_contention() -> None:
-    assert next_factor(1.0, 0.06) == 1.5
-    assert next_factor(2.0, 0.9) == 4.0
-    assert next_factor(100.0, 0.9) == 200.0
+def test_steps_are_larger_the_closer_to_a_limit() -> None:
+    assert next_factor(1.0, 0.6) == 1.5
+    assert next_factor(2.0, 9.0) == 4.0
+    assert next_factor(100.0, 9.0) == 200.0
 
 
 def test_all_variants_get_the_factor_and_the_manifest_states_it(tmp_path: Path, shares: list[float | None]) -> None:
@@ -186,18 +190,47 @@ def test_a_simulated_run_needs_no_rehearsal(tmp_path: Path) -> None:
     assert {variant.time_dilation for variant in record.variants} == {1.0}
 
 
-def summary_of(budget: DelayBudget | msgspec.UnsetType) -> VariantSummary:
+def summary_of(budget: DelayBudget | msgspec.UnsetType, figures: Sequence[FigureVerdict] = ()) -> VariantSummary:
     summary = Mock(spec=VariantSummary)
-    summary.delay = Mock(spec=Delay, budget=budget)
+    summary.delay = Mock(spec=Delay, budget=budget, figures=figures)
     return summary
 
 
-@pytest.mark.parametrize(("contention", "share"), [(2.0, 0.2), (0.0, 0.0), (None, None)])
-def test_the_share_is_that_of_the_delay(contention: float | None, share: float | None) -> None:
+def budget_of(contention: float | None) -> DelayBudget:
     parts = DelayParts(
         links_ms=8.0 if contention else 10.0, waiting_for_links_ms=0, waiting_at_brokers_ms=0, work_ms=0, platform_ms=0,
         contention_ms=contention, unexplained_ms=0, unexplained_absolute_ms=0,
     )  # fmt: skip
-    budget = DelayBudget(notifications=3, parts=parts, contention_at=None, unexplained_at=None)
-    assert contention_share(summary_of(budget)) == share
-    assert contention_share(summary_of(msgspec.UNSET)) is None
+    return DelayBudget(notifications=3, parts=parts, contention_at=None, unexplained_at=None)
+
+
+def figure_of(figure: Figure, contention: float, unexplained: float, *, counts: bool = True) -> FigureVerdict:
+    return FigureVerdict(
+        figure=figure, value_ms=10.0, contention_ms=contention, unexplained_ms=unexplained, verdict=None, counts=counts
+    )
+
+
+@pytest.mark.parametrize(("contention", "share"), [(2.0, 0.2), (0.0, 0.0), (None, None)])
+def test_the_share_is_that_of_the_delay(contention: float | None, share: float | None) -> None:
+    found = host_share(summary_of(budget_of(contention)))
+    assert (None if found is None else found.share) == share
+    assert host_share(summary_of(msgspec.UNSET)) is None
+
+
+@pytest.mark.parametrize(
+    ("figures", "figure", "share"),
+    [
+        ([figure_of(Figure.MEAN, 0.1, 0.9)], Figure.MEAN, 0.09),
+        ([figure_of(Figure.MEAN, -0.8, 0.1)], Figure.MEAN, 0.08),
+        ([figure_of(Figure.MEAN, 0.8, 0.0), figure_of(Figure.P99, 1.5, 0.0)], Figure.MEAN, 0.08),
+        ([figure_of(Figure.MEAN, 0.8, 0.0), figure_of(Figure.P99, 2.4, 0.0)], Figure.P99, 0.24),
+        ([figure_of(Figure.MEAN, 0.4, 0.0), figure_of(Figure.P99, 9.0, 0.0, counts=False)], Figure.MEAN, 0.04),
+    ],
+    ids=["the-unexplained", "less-than-without", "of-the-mean", "of-a-percentile", "that-does-not-count"],
+)
+def test_the_figure_closest_to_its_limit_tells_the_share(
+    figures: list[FigureVerdict], figure: Figure, share: float
+) -> None:
+    found = host_share(summary_of(budget_of(0.2), figures))
+    assert found is not None
+    assert (found.figure, found.share) == (figure, pytest.approx(share))

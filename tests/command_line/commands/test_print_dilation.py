@@ -20,12 +20,13 @@ from emulation.planning.dilation import with_dilation
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
 from record import manifest
-from record.manifest import ChosenDilation, DilationRehearsal
+from record.figures import Figure
+from record.manifest import ChosenDilation, DilationRehearsal, HostShare
 from scenario.loading import load
 
 CHOSEN = ChosenDilation(
     factor=2.0, variant="base", planned=2.0, kept=True,
-    rehearsals=[DilationRehearsal(dilation=2.0, contention=0.04, seconds=31.0)],
+    rehearsals=[DilationRehearsal(dilation=2.0, found=HostShare(figure=Figure.MEAN, share=0.04), seconds=31.0)],
 )  # fmt: skip
 
 
@@ -53,8 +54,8 @@ def printed(summary: Summary, run: Path, **changed: object) -> str:
 def test_the_terminal_states_factor_reason_cost_and_what_is_missing(run: Path, summary: Summary) -> None:
     lines = printed(summary, run).strip().splitlines()
     assert lines[0] == (
-        "time dilation 2, chosen for all variants by rehearsals of base (2: contention 4% of the delay), which took "
-        "31 s"
+        "time dilation 2, chosen for all variants by rehearsals of base (2: 4.0% of the mean delay is this host's), "
+        "which took 31 s"
     )
     assert lines[1].startswith("base: at a time dilation of 2, brokers' work and platform look 50% smaller")
 

@@ -14,7 +14,8 @@ from emulation.planning.plan import Plan, make_plan
 from emulation.run import emulate
 from emulation.runtimes.ladder import Rungs
 from record.errors import BadInputError
-from record.manifest import ChosenDilation, DilationRehearsal, RungChoice
+from record.figures import Figure
+from record.manifest import ChosenDilation, DilationRehearsal, HostShare, RungChoice
 from scenario.loading import load_text
 from scenario.yaml_files.errors import ScenarioError
 
@@ -31,8 +32,8 @@ time_dilation: auto
 CHOSEN = ChosenDilation(
     factor=2.0, variant="base", planned=1.5, kept=True,
     rehearsals=[
-        DilationRehearsal(dilation=1.5, contention=0.12, seconds=20.4),
-        DilationRehearsal(dilation=2.0, contention=0.03, seconds=25.2),
+        DilationRehearsal(dilation=1.5, found=HostShare(figure=Figure.MEAN, share=0.12), seconds=20.4),
+        DilationRehearsal(dilation=2.0, found=HostShare(figure=Figure.MEAN, share=0.03), seconds=25.2),
     ],
 )  # fmt: skip
 RUNGS = Rungs(RungChoice("process", "asked for"), RungChoice("userspace", "asked for"), None)
@@ -66,8 +67,8 @@ def test_the_scenario_still_says_auto_in_the_manifest() -> None:
 
 def test_the_words_state_factor_reason_and_cost() -> None:
     assert CHOSEN.in_words() == (
-        "2, chosen for all variants by rehearsals of base (1.5: contention 12% of the delay, 2: contention 3% of the "
-        "delay), which took 46 s"
+        "2, chosen for all variants by rehearsals of base (1.5: 12.0% of the mean delay is this host's, 2: 3.0% of the "
+        "mean delay is this host's), which took 46 s"
     )
 
 
