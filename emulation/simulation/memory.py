@@ -26,18 +26,10 @@ def at_a_time(variants: Sequence[VariantPlan], host: Host) -> int:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Collects garbage rarely within; messages and log records are freed at once, as nothing refers to them in turn.
-
-    Objects that the caller has frozen stay frozen, and all others are then left as they are.
-    """
-    former, frozen_by_caller = gc.get_threshold(), gc.get_freeze_count() > 0
-    if not frozen_by_caller:
-        gc.collect()
-        gc.freeze()
+    """Collects garbage rarely within; messages and log records are freed at once, as nothing refers to them in turn."""
+    former = gc.get_threshold()
     gc.set_threshold(*_THRESHOLDS)
     try:
         yield
     finally:
         gc.set_threshold(*former)
-        if not frozen_by_caller:
-            gc.unfreeze()
