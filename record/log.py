@@ -145,8 +145,9 @@ class Event(enum.StrEnum):
     """A gauge of a broker, when it starts and once a second. count: its incarnation; duration: its work since it
     started; bytes: the resident memory of its process.
 
-    Work is the processor time of all threads of the process. Of a simulated broker it is the time for which its
-    modelled service was occupied, and it has no memory of its own.
+    Work is the processor time of all threads of the process. Where the router is a program, work and memory are those
+    of the program's process, too. Of a simulated broker, work is the time for which its modelled service was occupied,
+    and it has no memory of its own.
     """
     LAG = "lag"
     """A gauge, once a second. duration: the worst lateness of the node's event loop since the last one."""

@@ -166,6 +166,11 @@ class Broker:
         self._router.close()
 
     @property
+    def processes(self) -> Sequence[int]:
+        """Processes of the router, besides this one."""
+        return self._router.processes()
+
+    @property
     def dropped(self) -> int:
         """Messages that ended here; those that links and sessions dropped are not counted."""
         return self._surroundings.dropped

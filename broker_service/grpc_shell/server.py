@@ -41,7 +41,7 @@ from broker_service.links.greeting import RefusedError
 from broker_service.links.session import LinkViolationError
 from broker_service.routing.interface import SetTimer
 from broker_service.routing.registry import provide_from
-from broker_service.tracing.process_gauges import SECOND, Ticker, resident_memory
+from broker_service.tracing.process_gauges import SECOND, Ticker, processor_time, resident_memory
 from broker_service.tracing.sampled_trace import long_waits, recorder_of
 from broker_service.tracing.trace_writer import FileTrace, NullTrace
 from broker_service.transport.duplex import StreamClosedError
@@ -100,7 +100,12 @@ class BrokerServer:
         if self._stored is not None:
             self._service.due_writes.before = self.broker.commit
         queues = QueueGauges(self.broker.links, self._service, self._recorder)
-        self._load = LoadGauge(self._recorder, config.incarnation, time.process_time_ns, resident_memory)
+        self._load = LoadGauge(
+            self._recorder,
+            config.incarnation,
+            lambda: processor_time(self.broker.processes),
+            lambda: resident_memory(self.broker.processes),
+        )
         gauges = queues, BufferGauges(self.broker.buffers, self._recorder), self._load
         self._ticker = Ticker(self._trace, self._recorder, *((SECOND, gauge.take) for gauge in gauges))
         self._refusals = RefusalLog()

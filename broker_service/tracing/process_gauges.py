@@ -1,11 +1,13 @@
-"""Gauges of a process, taken beside its event loop: the lag of the loop, and the memory of the process."""
+"""Gauges of a process, taken beside its event loop: the loop's lag, and the process's own time and memory."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import resource
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from broker_service.tracing.trace import Recorder
@@ -16,6 +18,7 @@ SECOND = 10
 """Ticks of `FLUSH_INTERVAL` in a second, which lies between two records of a gauge."""
 
 _PAGE = resource.getpagesize()
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class LoopLag:
@@ -38,10 +41,31 @@ class LoopLag:
         return worst
 
 
-def resident_memory() -> int:
-    """Bytes of physical memory that this process occupies (proc(5), `statm`)."""
-    with Path("/proc/self/statm").open("rb") as file:
-        return int(file.read().split()[1]) * _PAGE
+def processor_time(others: Iterable[int]) -> int:
+    """Nanoseconds that this process and others have been on processors since they began; 0 for one that has ended."""
+    return time.process_time_ns() + sum(map(_processor_time, others))
+
+
+def _processor_time(process: int) -> int:
+    """The time of a process and of those of its own that have ended, in the kernel's ticks (proc(5), `stat`)."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_bytes()
+    except OSError:
+        return 0
+    return sum(map(int, stat.rpartition(b")")[2].split()[11:15])) * 1_000_000_000 // _TICKS
+
+
+def resident_memory(others: Iterable[int] = ()) -> int:
+    """Bytes of physical memory that this process and others occupy (proc(5), `statm`)."""
+    return _resident_memory("self") + sum(map(_resident_memory, others))
+
+
+def _resident_memory(process: int | str) -> int:
+    try:
+        with Path(f"/proc/{process}/statm").open("rb") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except OSError:
+        return 0
 
 
 class Ticker:

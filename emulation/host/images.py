@@ -115,6 +115,19 @@ def find(client: docker.DockerClient, name: str) -> ImageReference | None:
         return None
 
 
+def require_built_on(client: docker.DockerClient, name: str, base: str) -> None:
+    """Raises `HostError` for an image that is not there, or that does not begin with the layers of `base`."""
+    remedy = f"build it again, `FROM {base.partition(':')[0]}`"
+    try:
+        layers, expected = (client.images.get(each).attrs["RootFS"]["Layers"] for each in (name, base))
+    except docker.errors.ImageNotFound:
+        raise HostError(f"brokers.image: there is no image {name} on this host; {remedy}") from None
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        raise HostError(f"brokers.image: {name} cannot be looked at: {reason(error)}") from error
+    if layers[: len(expected)] != expected:
+        raise HostError(f"brokers.image: {name} is not built on the broker image of this tree; {remedy}")
+
+
 def remove_former(client: docker.DockerClient, present: str, kept: int) -> None:
     """Removes all images of the same repository but `present`, `latest` and the youngest `kept` others."""
     repository = present.partition(":")[0]

@@ -155,7 +155,12 @@ class VariantPlan:
     def resources(self) -> Resources:
         brokers, logs, default = self.scenario.brokers, self.scenario.logs, Resources()
         quota = None if logs is None else logs.quota
-        return Resources(memory=brokers.memory or default.memory, cpu=brokers.cpu, log_bytes=quota or default.log_bytes)
+        return Resources(
+            memory=brokers.memory or default.memory,
+            log_bytes=quota or default.log_bytes,
+            cpu=brokers.cpu,
+            image=brokers.image,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +191,11 @@ class Plan:
                 raise HostError(
                     f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "
                     "`brokers.service_time`; `brokerlab doctor` names what containers need"
+                )
+            if variant.scenario.brokers.image is not None and runtime != "container":
+                raise HostError(
+                    f"brokers.image: only containers have an image, and the runtime is {runtime}: leave it out, or use "
+                    "`--runtime container`; `brokerlab doctor` names what containers need"
                 )
             require_possible(variant.schedule(), runtime)
 

@@ -6,7 +6,8 @@ links, as a machine whose process crashed keeps its cables.
 
 Broker containers have no privileges: a user of their own, a read-only root, no capabilities, bounded memory, processes
 and sizes of files. Of the run directory a broker gets its configuration, its log and its stored state, each mounted
-alone: the log as a single file, so that it can be written to but not replaced.
+alone: the log as a single file, so that it can be written to but not replaced. A router's program is mounted read-only
+at the path that it has on the host, with what is beside it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import docker.errors
 import requests
 from docker.types import LogConfig, Mount, Ulimit
 
+from emulation.host.images import require_built_on
 from emulation.host.journal import Journal
 from emulation.host.processes import ProcessIdentity, await_end, identify
 from emulation.host.run_paths import RunPaths
@@ -29,6 +31,7 @@ from emulation.live_overlay.configuration import BrokerFiles
 from emulation.network.nodes import IPV6_SETTINGS
 from emulation.runtimes.containers import Containers, docker_errors
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
+from emulation.runtimes.program_places import program_places, require_readable
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from record.files import log_file
@@ -51,6 +54,7 @@ class ContainerRuntime:
     name = "container"
 
     def __init__(self, client: docker.DockerClient, image: str, run_paths: RunPaths, journal: Journal) -> None:
+        self._client, self._image = client, image
         self._api: Any = client.api
         self._run_paths = run_paths
         self._storage = StorageDirectories(run_paths, journal)
@@ -58,7 +62,7 @@ class ContainerRuntime:
         self._processes: dict[BrokerId, ProcessIdentity] = {}
         self._paused: set[BrokerId] = set()
         self._quotas: dict[BrokerId, int] = {}
-        self._containers = Containers(client, image, run_paths, journal)
+        self._containers = Containers(client, run_paths, journal)
 
     def __enter__(self) -> Self:
         return self
@@ -97,8 +101,11 @@ class ContainerRuntime:
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         # The namespaces are those of the sandboxes, which containers join by name.
+        for image in {image for launch in launches if (image := launch.resources.image) is not None}:
+            require_built_on(self._client, image, self._image)
         for launch in launches:
             launch.write_config()
+            require_readable(program_places(launch.config.protocol))
             self._storage.provide(launch, self._run_paths.users.of(launch.broker))
             self._run_paths.provide_log(launch.broker)
         self._containers.each(self._start_one, launches)
@@ -156,6 +163,7 @@ class ContainerRuntime:
         self._containers.run(
             self._sandboxes[broker],
             broker,
+            self._image,
             ["sleep", "infinity"],
             self._api.create_host_config(
                 network_mode="none",
@@ -193,10 +201,11 @@ class ContainerRuntime:
                 _mount(SOCKET_MOUNT, self._run_paths.socket(broker).parent),
                 _mount(self.files(broker).log, log_file(self._run_paths.logs, broker)),
                 _mount(STORED_MOUNT, self._run_paths.stored(broker)),
+                *(_mount(str(place), place, read_only=True) for place in program_places(launch.config.protocol)),
             ],
         )
         command = ["python", "-m", BROKER_PROGRAM, f"{CONFIG_MOUNT}/broker.json"]
-        self._containers.run(self._name(broker), broker, command, config)
+        self._containers.run(self._name(broker), broker, resources.image or self._image, command, config)
         pid = self._containers.pid(self._name(broker))
         if (identity := identify(pid) if pid else None) is None:
             raise HostError(f"{self.ending(broker)}, right after its start")

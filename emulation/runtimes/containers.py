@@ -29,20 +29,21 @@ Outcome = TypeVar("Outcome")
 class Containers:
     """The containers of one run. Each is written down before it is made."""
 
-    def __init__(self, client: docker.DockerClient, image: str, run_paths: RunPaths, journal: Journal) -> None:
+    def __init__(self, client: docker.DockerClient, run_paths: RunPaths, journal: Journal) -> None:
         self._api: Any = client.api
-        self._image = image
         self._run_paths = run_paths
         self._journal = journal
         self._pool = _pool()
 
-    def run(self, name: str, broker: BrokerId, command: list[str], host_config: object, **options: object) -> None:
+    def run(
+        self, name: str, broker: BrokerId, image: str, command: list[str], host_config: object, **options: object
+    ) -> None:
         """Makes and starts a container of a broker."""
         self._journal.creating(Resource.CONTAINER, name)
         user = self._run_paths.users.of(broker)
         with docker_errors(f"start container {name}"):
             self._api.create_container(
-                self._image,
+                image,
                 entrypoint=command[:1],
                 command=command[1:],
                 name=name,

@@ -35,7 +35,7 @@ BROKER_PROGRAM = "broker_service"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """Resources that one broker may use."""
+    """Resources that one broker may use, and the files that it finds."""
 
     memory: int = 512 * 1024 * 1024
     """Bytes."""
@@ -45,6 +45,8 @@ class Resources:
     """Bytes that a file of the broker may have, its log above all."""
     cpu: float | None = None
     """CPUs, as a cgroup quota; unlimited when None."""
+    image: str | None = None
+    """Image of its container; brokerlab's own when None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

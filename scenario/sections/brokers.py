@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, StrictBool, model_validator
+from pydantic import AfterValidator, StrictBool, StringConstraints, model_validator
 
 from broker_service.config import Limits
 from record.service_time import SendingOrder, ServiceTime
@@ -101,6 +101,9 @@ class Brokers(Section):
     """CPU quota in cores (`0.5` is half a core); unlimited by default."""
     memory: Annotated[Size | None, AfterValidator(_holds_a_broker)] = None
     """Memory limit; the runtime's default without it."""
+    image: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
+    """Image of the brokers' containers: one of your own, built `FROM brokerlab-broker`, with what a router's program
+    needs. brokerlab's own without it."""
     service_time: ServiceTimeField = Range.fixed(0.0)
     """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""
     sending: Literal["side-by-side", "in-turn"] | None = None

@@ -17,7 +17,7 @@ A broker calls one method for each operation of its own clients, with the conten
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from broker_service.language import Advertisement, Publication, Subscription
 from broker_service.messages import BrokerId, ClientId, Message
@@ -80,6 +80,10 @@ class Router(ABC):
 
     def close(self) -> None:  # noqa: B027 - most routers are nothing but memory
         """The broker has ended. Nothing can be sent any more; what is held outside of this process is let go."""
+
+    def processes(self) -> Sequence[int]:
+        """Processes by pid that do work of this router; their processor time and memory count as the broker's."""
+        return ()
 
     def index(self) -> None:  # noqa: B027 - the index of most routers never lags
         """Brings a matching index that lags behind the tables in line with them, as the next publication would."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import select
 import signal
 import subprocess
 import sys
-import tempfile
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +29,9 @@ _END_WITHIN: Final = 2.0
 _CHUNK: Final = 1 << 18
 _LAST_WORDS: Final = 2_000
 """Bytes of the program's standard error that an error quotes."""
+_MOST_ERRORS: Final = 1 << 20
+"""Bytes of it that are kept in memory; more is forgotten at every `_CUT_AFTER`-th call."""
+_CUT_AFTER: Final = 1 << 10
 _PR_SET_PDEATHSIG: Final = 1
 
 Asked = Callable[[Said], Reply | None]
@@ -46,7 +49,7 @@ class Channel:
         """Starts the process. Raises `ProgramError` when there is no such program."""
         self._name = Path(argv[0]).name
         self._answer_within = round(ANSWER_WITHIN * 1000)
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        self._errors = _memory_file()
         try:
             self._process = subprocess.Popen(
                 argv,
@@ -60,6 +63,7 @@ class Channel:
         except OSError as error:
             self._errors.close()
             raise ProgramError(f"the program {argv[0]} cannot be started: {error.strerror}") from error
+        self.pid = self._process.pid
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -71,6 +75,7 @@ class Channel:
         self._encode = msgspec.json.Encoder().encode_into
         self._line = bytearray()
         self._decode: Callable[[bytes], Said] = msgspec.json.Decoder(Said).decode
+        self._calls = 0
         self._rest = b""
         """Bytes that came and are no whole line."""
         self.close: Callable[[], object] = weakref.finalize(self, _end, self._process, self._errors)
@@ -78,6 +83,9 @@ class Channel:
 
     def call(self, call: AnyCall, asked: Asked) -> Said:
         """Has the program answer a call; `asked` handles what it asks and tells before. Raises `ProgramError`."""
+        self._calls += 1
+        if self._calls % _CUT_AFTER == 0 and os.fstat(self._errors.fileno()).st_size > _MOST_ERRORS:
+            self._errors.truncate(0)
         if self._rest or self._poll.poll(0):
             self._refuse_early_words(call)
         self._write(call, call)
@@ -166,6 +174,13 @@ class Channel:
 def _shown(line: bytes) -> str:
     text = line[:80].decode(errors="replace").strip()
     return f"{text!r}{'...' if len(line) > 80 else ''}"
+
+
+def _memory_file() -> IO[bytes]:
+    """A file for the program's standard error. A container has no directory for temporary files."""
+    file = os.memfd_create("standard error")
+    fcntl.fcntl(file, fcntl.F_SETFL, os.O_APPEND)  # so that what is written after a cut begins at the file's begin
+    return os.fdopen(file, "r+b", buffering=0)
 
 
 def _die_with_parent() -> None:

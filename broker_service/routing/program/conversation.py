@@ -103,6 +103,10 @@ class Conversation:
             self._channel.close()
         self._channel = None
 
+    def processes(self) -> Sequence[int]:
+        """The program's process, until it is closed."""
+        return () if self._channel is None else (self._channel.pid,)
+
     def wants(self, call: str) -> bool:
         """True when the program wants calls of this name."""
         return call in self._calls

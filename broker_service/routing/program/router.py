@@ -57,6 +57,9 @@ class CoreProgramRouter(Router):
     def close(self) -> None:
         self._conversation.close()
 
+    def processes(self) -> Sequence[int]:
+        return self._conversation.processes()
+
     def advertise(self, client: ClientId, id: str, advertisement: Advertisement) -> Actions:
         if not self._wants("advertise"):
             return ()

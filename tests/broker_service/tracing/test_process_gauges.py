@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 
 from broker_service.tracing import process_gauges
-from broker_service.tracing.process_gauges import SECOND, LoopLag, Ticker, resident_memory
+from broker_service.tracing.process_gauges import SECOND, LoopLag, Ticker, processor_time, resident_memory
 from broker_service.tracing.trace import Recorder
 from broker_service.tracing.trace_writer import FLUSH_INTERVAL
 from record.log import Event
@@ -49,3 +51,16 @@ def test_resident_memory_grows_with_what_is_held() -> None:
     held = bytearray(b"x" * (64 << 20))
     assert resident_memory() - before > 48 << 20
     assert len(held) == 64 << 20
+
+
+def test_processes_of_a_router_count_with_their_time_and_memory() -> None:
+    work = "sum(range(20_000_000)); held = b'x' * (64 << 20); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", work], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert resident_memory([process.pid]) - resident_memory() > 48 << 20
+        own, both = processor_time(()), processor_time([process.pid])
+        assert both - own > 50_000_000
+        process.stdin.close()
+    assert processor_time([process.pid]) - own < both - own, "nothing of a process that has ended"

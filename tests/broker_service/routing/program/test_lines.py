@@ -15,6 +15,8 @@ ALSO = {"init", "declare", "prepare"}
 """Calls that are no methods of a router."""
 OWN = {"now", "broker"}
 """Fields of every call."""
+OF_THE_PROCESS = {"close", "processes"}
+"""Calls that are about the program's process, which answers them by being one."""
 
 
 def _calls() -> dict[str, type]:
@@ -28,7 +30,7 @@ def _methods() -> dict[str, list[str]]:
         name: list(inspect.signature(method).parameters)[1:]
         for made in classes
         for name, method in inspect.getmembers(made, inspect.isfunction)
-        if not name.startswith("_") and name != "close"
+        if not name.startswith("_") and name not in OF_THE_PROCESS
     }
 
 

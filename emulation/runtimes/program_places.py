@@ -1,0 +1,39 @@
+"""Files of a router's program on this host, for brokers that do not see all of its files."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from broker_service.routing.program.references import PREFIX, argv_of
+from record.errors import HostError
+
+_OF_THE_SYSTEM = frozenset(
+    map(Path, ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"))
+)
+"""Folders of which every system, and so every image, has its own."""
+
+
+def program_places(protocol: str) -> tuple[Path, ...]:
+    """The folders that a program's arguments name by absolute paths, and the folders around the files that they name.
+
+    Without those of the system, which an image has of its own, and without those that are not on this host. Nothing
+    where the protocol is no program.
+    """
+    if not protocol.startswith(PREFIX):
+        return ()
+    named = [path for argument in argv_of(protocol) if (path := Path(argument)).is_absolute() and path.exists()]
+    places = {path if path.is_dir() or path.parent == Path("/") else path.parent for path in named}
+    return tuple(sorted(place for place in places if _OF_THE_SYSTEM.isdisjoint((place, *place.parents))))
+
+
+def require_readable(places: Iterable[Path]) -> None:
+    """Raises `HostError` for a folder that brokers, which are users of their own, may not read."""
+    for place in places:
+        needed = stat.S_IROTH | stat.S_IXOTH if place.is_dir() else stat.S_IROTH
+        if place.stat().st_mode & needed != needed:
+            raise HostError(
+                f"routing.protocol: brokers are users of their own and may not read {place}, where the router's "
+                f"program is; allow it with `chmod -R o+rX {place}`"
+            )
