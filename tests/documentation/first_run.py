@@ -1,0 +1,60 @@
+"""Renewal of the README's first run: its sentence and its picture, from a run of `make emulate` in containers.
+
+    make emulate && python -m tests.documentation.first_run runs/RUN
+
+A run that was simulated, that is not correct or whose figures do not all hold is refused, because a newcomer compares
+the sentence with that of a run in containers. Chromium draws the picture.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from analysis.report.data import ReportData, read_report_data
+from analysis.report.sentences.headline import headline
+from analysis.tables.summary import CORRECT
+from record.fidelity import FidelityVerdict
+from record.files import REPORT
+
+ROOT = Path(__file__).parents[2]
+PICTURE = ROOT / "docs" / "images" / "report.png"
+WIDTH, HEIGHT = 1180, 700
+_SHOWN = re.compile(r"(a sentence such as this:\n\n)    .*\n    report: runs/.*\n")
+
+
+def objection(data: ReportData) -> str | None:
+    """The reason why the README must not show a run; None where it may."""
+    if (runtime := data.run.runtime.rung) != "container":
+        return f"its runtime is {runtime}, and `make emulate` runs containers"
+    if data.summary.fidelity != FidelityVerdict.VALID:
+        return f"its fidelity is {data.summary.fidelity}"
+    wrong = [variant.name for variant in data.summary.variants if variant.delivery.verdicts != [CORRECT]]
+    return f"{', '.join(wrong)}: not correct" if wrong else None
+
+
+def renewed(readme: str, finding: str, run: str) -> str:
+    """The README with another run's sentence. Raises `ValueError` where the place for it is not found once."""
+    shown = f"    {finding}\n    report: runs/{run}/{REPORT}\n"
+    text, places = _SHOWN.subn(lambda found: found[1] + shown, readme)
+    if places != 1:
+        raise ValueError(f"README.md has {places} places for the sentence of the first run, and must have one")
+    return text
+
+
+def main(run: Path) -> None:
+    data = read_report_data(run)
+    if (problem := objection(data)) is not None:
+        sys.exit(f"{run}: the README does not show this run: {problem}")
+    readme = ROOT / "README.md"
+    readme.write_text(renewed(readme.read_text(), headline(data).lead, data.run.run_id))
+    page = (run / REPORT).resolve().as_uri()
+    size = f"--window-size={WIDTH},{HEIGHT}"
+    options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=5000", size]
+    subprocess.run(["chromium", *options, f"--screenshot={PICTURE}", page], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
