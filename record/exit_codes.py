@@ -17,13 +17,14 @@ class ExitCode(enum.IntEnum):
     CORRECT = 0, "delivered correctly, and the emulation held (VALID or DEGRADED); or: done"
     VIOLATED = (
         1,
-        "a delivery was violated (lost, duplicated, reordered, without a right), or too little was judged though the "
-        "emulation held",
+        "a delivery was violated (lost, duplicated, reordered, without a right), a limit of `expect` was missed, or "
+        "too little was judged though the emulation held",
     )
     BAD_INPUT = 2, "bad input; the message names the file or option, the field and the remedy"
     INVALID = (
         3,
-        "the emulation did not keep its promises, so that the measurements describe this host; or nothing is known",
+        "the emulation did not keep its promises, so that the measurements, or a figure that `expect` limits, describe "
+        "this host; or nothing is known",
     )
     HOST = 4, "this host cannot do it; the message names what is missing"
     BROKER_DEFECT = 5, "a broker failed by a defect of its own code, nearly always of the routing protocol's"

@@ -16,6 +16,7 @@ import msgspec
 from record.figures import LIMITS, Figure
 from record.files import MANIFEST, TOPOLOGY, replace_file
 from record.host_speed import HostSpeed
+from record.limits import Limit, RelativeLimit
 from record.promises import Order, Promises
 from record.sample import PublicationSample
 from record.service_time import SendingOrder
@@ -111,6 +112,10 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     expected_valid: list[Figure] | msgspec.UnsetType = msgspec.UNSET
     """The figures of delays that the scenario expects to be VALID, besides the mean (`expect.valid`); not set where it
     expects none."""
+    limits: list[Limit] | msgspec.UnsetType = msgspec.UNSET
+    """The limits on its figures (`expect.p95` and others); not set where the scenario gives none."""
+    relative_limits: list[RelativeLimit] | msgspec.UnsetType = msgspec.UNSET
+    """The limits on its figures relative to other variants (`expect.faster`, `expect.fewer`); not set without any."""
     follows_load: bool | msgspec.UnsetType = msgspec.UNSET
     """True where routers decide by how busy links or brokers were; not set otherwise."""
     sample: PublicationSample | msgspec.UnsetType = msgspec.UNSET

@@ -17,7 +17,8 @@ from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Completeness, Loss, Promises
 from scenario.faults import FaultError, plan
 from scenario.faults.roles import LinkEnds
-from scenario.model import Expect, Scenario
+from scenario.model import Scenario
+from scenario.sections.expect import Expect
 from scenario.sections.messages import Problem
 from scenario.sections.section import suggestion
 from scenario.sections.workload import OperationItem

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -27,9 +27,9 @@ from pydantic import (
 from broker_service.routing import found_protocol
 from broker_service.routing.outside import ProtocolError, is_path
 from broker_service.routing.program.references import reference_to
-from record.figures import Figure
 from record.sample import PublicationSample
 from scenario.sections.brokers import Brokers
+from scenario.sections.expect import Expect
 from scenario.sections.faults import FaultItem
 from scenario.sections.logs import Logs
 from scenario.sections.messages import Problem, describe
@@ -37,7 +37,7 @@ from scenario.sections.motion import MotionSection
 from scenario.sections.section import Name, ProtocolReference, Section, beside_the_scenario
 from scenario.sections.timeline import Timeline
 from scenario.sections.topology import TopologySection
-from scenario.sections.units import DURATION, Share
+from scenario.sections.units import DURATION
 from scenario.sections.vary import MOST_VARIANTS, axes
 from scenario.sections.workload import WorkloadSection
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
@@ -47,6 +47,8 @@ from topology.mobility import Trajectory
 from topology.model import Overlay
 
 _PROTOCOL = "routing.protocol"
+_BASE = "base"
+"""The name of the only variant of a scenario that varies nothing."""
 AUTO = "auto"
 """A time dilation that rehearsals choose."""
 _FACTOR = TypeAdapter(Annotated[float, Field(strict=True, ge=1, le=1000)])
@@ -140,17 +142,6 @@ def _seconds(name: str, text: str) -> float:
         raise ValueError(f"{name}: {error}") from error
 
 
-class Expect(Section):
-    """The least result that the run is accepted with."""
-
-    delivery: Share | None = None
-    """The least delivery ratio, for a routing protocol that promises best effort."""
-    judged: Share | None = None
-    """The least share of the owed notifications that the verdict on deliveries must rest on."""
-    valid: Annotated[tuple[Figure, ...], Field(min_length=1)] | None = None
-    """Figures of delays that the verdict on fidelity rests on, besides the mean: `[p95, p99]`."""
-
-
 class Scenario(Section):
     """One experiment."""
 
@@ -175,7 +166,7 @@ class Scenario(Section):
     logs: Logs | None = None
     """The part of what happens that brokers log; without it, they log everything."""
     expect: Expect | None = None
-    """The least result that the run is accepted with: `{delivery: 85%}`."""
+    """The least result that the run is accepted with: `{judged: 95%, p95: 200ms}`."""
     vary: dict[str, Any] = Field(default_factory=dict)
     """Dotted paths of fields, each with a list or a mapping of named values, and names of your own, each with named
     settings of several fields: one variant for each combination."""
@@ -258,7 +249,7 @@ class Scenario(Section):
         """
         base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
         if not self.vary:
-            return (Variant("base", {}, self),)
+            return self._named([Variant(_BASE, {}, self)])
         choices = axes(self.vary, type(self).model_fields)
         if (count := prod(map(len, choices))) > MOST_VARIANTS:
             raise VariantError([Problem(("vary",), f"makes {count:,} variants; {MOST_VARIANTS} is the most")])
@@ -272,7 +263,15 @@ class Scenario(Section):
             settings = {path: value for choice in chosen for path, value in choice.settings.items()}
             places = {path: place for choice in chosen for path, place in choice.places.items()}
             made[name] = Variant(name, settings, _with_settings(base, settings, places, name), places)
-        return tuple(made.values())
+        return self._named(list(made.values()))
+
+    def _named(self, variants: Sequence[Variant]) -> tuple[Variant, ...]:
+        """The variants, each with its own part of `expect`. Raises `VariantError` for a name that none of them has."""
+        names = [variant.name for variant in variants]
+        found = [] if self.expect is None else list(self.expect.unknown_variants(names))
+        if found:
+            raise VariantError(found)
+        return tuple(variant.expecting() for variant in variants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +285,13 @@ class Variant:
     """The variant's own scenario, which varies nothing."""
     places: Mapping[str, FieldPath] = field(default_factory=dict)
     """Places in the file of the varied fields, by dotted path."""
+
+    def expecting(self) -> Variant:
+        """This variant with its own part of `expect`, in which nothing is by name."""
+        expect = self.scenario.expect
+        if expect is None:
+            return self
+        return replace(self, scenario=self.scenario.model_copy(update={"expect": expect.of(self.name)}))
 
     def blamed(self, path: FieldPath) -> FieldPath:
         """The place in the file of a mistake at `path`: that of the setting, for a varied field."""

@@ -17,9 +17,10 @@ from typing import Any
 import msgspec
 
 from broker_service.routing import PROTOCOLS
-from scenario.model import Expect, Routing, Scenario
+from scenario.model import Routing, Scenario
 from scenario.sections import faults, logs, motion, service_time, topology, workload
 from scenario.sections.brokers import BrokerLimits, Brokers
+from scenario.sections.expect import Expect, Faster, Fewer
 from scenario.sections.section import Section
 from scenario.sections.timeline import Timeline
 
@@ -61,6 +62,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "faults[].partition": faults.OneWay,
     "logs": logs.Logs,
     "expect": Expect,
+    "expect.faster.*": Faster,
+    "expect.fewer.*": Fewer,
 }
 """The model of each section, by its place in a scenario."""
 

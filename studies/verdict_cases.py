@@ -1,8 +1,8 @@
-"""Both verdicts on a run as JUnit cases, two for each variant.
+"""The verdicts on a run as JUnit cases: two for each variant, and one for each of its limits.
 
 *delivery* fails if the delivery is violated, and has the power of its verdict as properties. *fidelity* has an error if
 the emulation did not keep its promises (INVALID), because the result then describes the host and not the tested
-overlay.
+overlay. *limit on FIGURE* fails if the limit is missed, and has an error if it was not judged.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import UNSET
 
+from analysis.tables.limits import LimitOutcome
 from analysis.tables.power import Power
 from analysis.tables.summary import OF_NO_PUBLICATION, Example, Summary, VariantSummary, violated
 from analysis.tables.variant_figures import VariantFigures
@@ -20,6 +21,12 @@ from record.fidelity import Fidelity, FidelityVerdict
 from record.manifest import Manifest, VariantRecord
 from record.time_units import SECOND
 from studies.junit import JunitCase, JunitOutcome, JunitSuite
+
+_OF_LIMITS = {
+    LimitOutcome.MET: JunitOutcome.PASSED,
+    LimitOutcome.MISSED: JunitOutcome.FAILED,
+    LimitOutcome.NOT_JUDGED: JunitOutcome.ERROR,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +76,7 @@ def verdicts_of(summary: Summary, judged: Fidelity | None, manifest: Manifest) -
 
 def verdict_suite(name: str, verdicts: Sequence[Verdicts], origin: Origin) -> JunitSuite:
     """The cases of a run. The name should be the same in every build, such as a scenario's, not a run's."""
-    cases = [case for pair in verdicts for case in (_delivery(name, pair), _fidelity(name, pair))]
+    cases = [case for each in verdicts for case in (_delivery(name, each), _fidelity(name, each), *_limits(name, each))]
     return JunitSuite(name, cases, origin.properties(), sum(pair.seconds for pair in verdicts))
 
 
@@ -105,6 +112,21 @@ def _fidelity(run: str, verdicts: Verdicts) -> JunitCase:
         text="\n".join((figures.fidelity, *figures.reasons)),
         seconds=verdicts.seconds,
     )
+
+
+def _limits(run: str, verdicts: Verdicts) -> list[JunitCase]:
+    """A case for each limit, named as in the scenario."""
+    return [
+        JunitCase(
+            name=f"{verdicts.figures.name}: limit on {limit.name}",
+            class_name=run,
+            kind=_OF_LIMITS[limit.outcome],
+            message=limit.in_words(),
+            text=limit.in_words(),
+            seconds=verdicts.seconds,
+        )
+        for limit in verdicts.figures.limits or ()
+    ]
 
 
 def _properties(power: Power) -> dict[str, str]:

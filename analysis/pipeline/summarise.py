@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -14,6 +15,7 @@ from analysis.auditing.evidence import BudgetRows
 from analysis.auditing.processor_waits import waits_in_words
 from analysis.auditing.request import costs_of, service_time_of
 from analysis.compare.variants import compare_variants
+from analysis.judging.limits import with_limits
 from analysis.judging.publication_stage import PublicationCounts
 from analysis.pipeline.delivery import delivery_of, overall
 from analysis.pipeline.figures import JudgedDelays
@@ -58,7 +60,7 @@ _Row = TypeVar(
 
 def summarise(run: RunDirectory, findings: Findings) -> Summary:
     """The summary of a run."""
-    variants = _variants(run, findings)
+    variants = with_limits(_variants(run, findings), run.manifest.variants, partial(_largest_memory, findings))
     return Summary(
         run_id=run.manifest.run_id,
         delivery=overall([variant.delivery.verdicts for variant in variants]),
@@ -74,6 +76,15 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
             links=findings.traffic.links(),
         ),
     )
+
+
+def _largest_memory(findings: Findings) -> dict[str, int]:
+    """The memory of the largest broker of each variant, in bytes; without those of which none was read."""
+    largest: dict[str, int] = {}
+    for load in findings.traffic.loads():
+        if load.memory_bytes is not None:
+            largest[load.variant] = max(load.memory_bytes, largest.get(load.variant, 0))
+    return largest
 
 
 def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:

@@ -18,6 +18,7 @@ from analysis.report.figures.style import colour
 from analysis.report.overlay_drawing import busiest_link, overlay_drawing
 from analysis.report.sentences.fidelity import fidelity_sentences
 from analysis.report.sentences.headline import Headline, headline
+from analysis.tables.limits import LimitOutcome
 from analysis.tables.summary import CORRECT, UNKNOWN_FIDELITY, VariantSummary
 from analysis.tables.wording import capitalised
 from record.fidelity import FidelityVerdict
@@ -36,11 +37,12 @@ class VerdictRow:
     fidelity: str
     notes: list[str]
     """The delivery ratio of a best-effort protocol, the power of the verdict on deliveries, the sample of publications
-    that brokers logged, and the first reason why the emulation is not VALID."""
+    that brokers logged, the limits that were not met, and the first reason why the emulation is not VALID."""
 
     @property
     def good(self) -> bool:
-        return self.summary.delivery.verdicts == [CORRECT] and self.fidelity == FidelityVerdict.VALID
+        met = all(limit.outcome is LimitOutcome.MET for limit in self.summary.limits or ())
+        return met and self.summary.delivery.verdicts == [CORRECT] and self.fidelity == FidelityVerdict.VALID
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,13 @@ def drawings_of(data: ReportData) -> list[Drawing]:
 def _verdict(data: ReportData, variant: VariantSummary, index: int) -> VerdictRow:
     judged = data.fidelity.get(variant.name)
     ratio = "" if variant.delivery.best_effort is UNSET else capitalised(variant.delivery.best_effort.in_words())
+    power = capitalised(variant.delivery.power_in_words())
     sample = "" if variant.sampled_logs is UNSET else variant.sampled_logs.in_words()
+    limits = [limit.in_words() for limit in variant.limits or () if limit.outcome is not LimitOutcome.MET]
     reason = next(iter(fidelity_sentences(judged)[1:]), "")
     return VerdictRow(
         summary=variant,
         colour=colour(index),
         fidelity=judged.verdict if judged else UNKNOWN_FIDELITY,
-        notes=[note for note in (ratio, capitalised(variant.delivery.power_in_words()), sample, reason) if note],
+        notes=[note for note in (ratio, power, sample, *map(capitalised, limits), reason) if note],
     )

@@ -157,6 +157,7 @@ def render(data: ReportData) -> str:
         courses=[(course, embedded(course.figure, course.name)) for course in courses[1:]],
         drawings=[drawing for drawing in drawings if drawing.variant not in compared_variants(data)],
         variants=[_view(data, variant, index) for index, variant in enumerate(data.summary.variants)],
+        limits=any(variant.limits for variant in data.summary.variants),
         recoveries=ranked(data.burst_recoveries),
         work=_work_plots(data.summary),
         dilated=any(variant.time_dilation != 1 for variant in data.run.variants),

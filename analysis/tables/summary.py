@@ -14,6 +14,7 @@ from analysis.tables.comparison import Comparison
 from analysis.tables.delays import DelayByHops
 from analysis.tables.delivery_figures import DeliveryFigures
 from analysis.tables.detections import DetectionFigures
+from analysis.tables.limits import LimitVerdict
 from analysis.tables.power import Power
 from analysis.tables.starts import START_NOT_ANNOUNCED, StartFigures
 from analysis.tables.structs import struct_from
@@ -332,6 +333,8 @@ class VariantSummary(msgspec.Struct, frozen=True, kw_only=True):
     drops: list[Drop]
     faults: list[Fault] = []
     """In order of time."""
+    limits: list[LimitVerdict] | msgspec.UnsetType = msgspec.UNSET
+    """The verdicts on the limits of `expect`; only where it gives any."""
 
     @property
     def checks(self) -> list[Check]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.tables.delivery_figures import DeliveryFigures
+from analysis.tables.limits import LimitVerdict
 from analysis.tables.power import Power
 from analysis.tables.structs import struct_from
 from analysis.tables.summary import VariantSummary
@@ -34,6 +35,8 @@ class VariantFigures(DeliveryFigures, frozen=True, kw_only=True):
     """Faults that took effect."""
     delivery_ratio: float | msgspec.UnsetType | None = msgspec.UNSET
     """Share of the due notifications that came, of a protocol that promises best effort; null where nothing was due."""
+    limits: list[LimitVerdict] | msgspec.UnsetType = msgspec.UNSET
+    """The verdicts on the limits of `expect`; only where it gives any."""
 
     @classmethod
     def of(cls, variant: VariantSummary, reasons: Sequence[str]) -> VariantFigures:

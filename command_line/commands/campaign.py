@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from rich.console import Console
 from rich.text import Text
 
+from analysis.tables.limits import LimitOutcome
 from analysis.tables.summary import violated
 from command_line.commands.campaign_shrink import shrink_failures
 from emulation.ansible import Inventory, read_inventory
@@ -28,7 +29,14 @@ from studies.campaign.directory import CampaignDirectory
 from studies.campaign.junit import suites_of
 from studies.campaign.matrix import CampaignSummary, line_of, summarise, write_summary
 from studies.campaign.report import build_report
-from studies.campaign.sentences import FIDELITY_STYLES, closing_lines, failing, matrix_table, repeat_command
+from studies.campaign.sentences import (
+    FIDELITY_STYLES,
+    closing_lines,
+    failing,
+    limits_in_words,
+    matrix_table,
+    repeat_command,
+)
 from studies.cells.attempt import CellFailure, Keep
 from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.failures import failed_code, failure_lines
@@ -135,12 +143,14 @@ def keep_named(name: str) -> Keep:
 
 
 def exit_code(summary: CampaignSummary, failed: Mapping[str, CellFailure]) -> ExitCode:
-    """The exit code: a violated delivery in any cell comes first, then cells that could not be run."""
-    if any(violated(line.result.delivery, line.result.fidelity) for line in summary.cells):
+    """The exit code: a violated delivery or missed limit in any cell comes first, then cells that could not be run."""
+    results = [line.result for line in summary.cells]
+    if any(violated(result.delivery, result.fidelity) or result.has_limit(LimitOutcome.MISSED) for result in results):
         return ExitCode.VIOLATED
     if failed:
         return failed_code(failed)
-    return ExitCode.INVALID if summary.fidelity == FidelityVerdict.INVALID else ExitCode.CORRECT
+    unjudged = any(result.has_limit(LimitOutcome.NOT_JUDGED) for result in results)
+    return ExitCode.INVALID if unjudged or summary.fidelity == FidelityVerdict.INVALID else ExitCode.CORRECT
 
 
 def _chosen(planned: Sequence[CampaignCell], keys: Sequence[str], file: Path) -> list[CampaignCell]:
@@ -241,6 +251,8 @@ def _show(summary: CampaignSummary, directory: CampaignDirectory, page: Path) ->
         heading = Text(f"\n{result.key}: ", style="bold")
         heading.append(", ".join(result.delivery), style="green" if result.correct else "red").append("; ")
         console.print(heading.append(result.fidelity, style=FIDELITY_STYLES[FidelityVerdict(result.fidelity)]))
+        for line in limits_in_words(result):
+            console.print(f"  {line}", markup=False, soft_wrap=True)
         command = repeat_command(directory.cell(result.key) / "scenario.yaml", result)
         console.print(f"  again: {command}", markup=False, soft_wrap=True)
     if len(failed) > _FAILURES_SHOWN:

@@ -1,7 +1,8 @@
-"""Both verdicts on an analysed run: in words on the terminal, as JUnit XML, as an exit code."""
+"""The verdicts on an analysed run and on its limits: in words on the terminal, as JUnit XML, as an exit code."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from analysis.report.sentences.fidelity import FIDELITY_SENTENCES
 from analysis.report.sentences.figures import delay_line
 from analysis.report.sentences.kept import kept_in_words
 from analysis.run_files.run_directory import read_manifest
+from analysis.tables.limits import LimitOutcome, LimitVerdict
 from analysis.tables.summary import (
     BROKER_DEFECT,
     CORRECT,
@@ -37,6 +39,8 @@ from studies.verdict_cases import Origin, verdict_suite, verdicts_of
 
 _STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
 _DELIVERY_STYLES = {CORRECT: "green", UNJUDGED: "yellow"}
+_LIMIT_STYLES = {LimitOutcome.MET: "green", LimitOutcome.NOT_JUDGED: "yellow", LimitOutcome.MISSED: "red"}
+"""Styles of outcomes, from the best to the worst."""
 _REASONS_SHOWN = 4
 _PROVES_NOTHING = frozenset({FidelityVerdict.INVALID, UNKNOWN_FIDELITY})
 """Fidelity verdicts under which correct deliveries prove nothing about the overlay that was asked for."""
@@ -57,16 +61,18 @@ def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: 
 
 
 def exit_code(summary: Summary) -> ExitCode:
-    """The exit code for both verdicts.
+    """The exit code for all verdicts.
 
-    A broker's defect comes first, because deliveries are not judged then; next a violated delivery, which is a finding
-    even where links were not as asked. A run of whose fidelity nothing is known proves as little as an INVALID one.
+    A broker's defect comes first, because deliveries are not judged then; next a violated delivery or a missed limit,
+    which is a finding even where links were not as asked. A run of whose fidelity nothing is known proves as little as
+    an INVALID one, and so does one with a limit that was not judged, unless the user ended it.
     """
     if BROKER_DEFECT in summary.delivery:
         return ExitCode.BROKER_DEFECT
-    if any(_violated(variant) for variant in summary.variants):
+    outcomes = {limit.outcome for variant in summary.variants for limit in variant.limits or ()}
+    if any(_violated(variant) for variant in summary.variants) or LimitOutcome.MISSED in outcomes:
         return ExitCode.VIOLATED
-    if summary.fidelity in _PROVES_NOTHING:
+    if summary.fidelity in _PROVES_NOTHING or (LimitOutcome.NOT_JUDGED in outcomes and not summary.interrupted):
         return ExitCode.INVALID
     return ExitCode.CORRECT
 
@@ -97,11 +103,21 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
                 _print_indented(console, f"and {more} more, in fidelity.json and summary.json")
             if found.advice and BROKER_DEFECT not in variant.delivery.verdicts:  # the defect says it all
                 _print_indented(console, f"{found.advice}.")
+        _print_limits(console, variant.limits or ())
     if summary.fidelity == UNKNOWN_FIDELITY:
         sentence = FIDELITY_SENTENCES[UNKNOWN_FIDELITY]
         console.print(Text(f"\nfidelity: {sentence}", style="yellow"), soft_wrap=not console.is_terminal)
     for sentence in summary.logs.in_words():
         console.print(Text(f"\n{sentence}", style="yellow"), soft_wrap=not console.is_terminal)
+
+
+def _print_limits(console: Console, limits: Sequence[LimitVerdict]) -> None:
+    """Prints a line for each limit, below how many of them were met."""
+    if not limits:
+        return
+    console.print(Text("  limits: ").append(*limits_label(limits)))
+    for limit in limits:
+        _print_indented(console, limit.in_words())
 
 
 def print_dilation(console: Console, summary: Summary, manifest: Manifest) -> None:
@@ -138,6 +154,15 @@ def _print_indented(console: Console, line: str) -> None:
         console.print(Padding(Text(line), (0, 0, 0, 4)))
     else:
         console.print(f"    {line}", markup=False, soft_wrap=True)
+
+
+def limits_label(limits: Sequence[LimitVerdict]) -> tuple[str, str]:
+    """The outcomes of limits as `2 met, 1 missed`, and the style of the worst."""
+    counts = Counter(limit.outcome for limit in limits)
+    worst = max(counts, key=list(_LIMIT_STYLES).index)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in LimitOutcome if counts[outcome]), _LIMIT_STYLES[
+        worst
+    ]
 
 
 def _delivery(delivery: Delivery) -> tuple[str, str]:

@@ -10,7 +10,8 @@ from msgspec import UNSET
 from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.routing import read_options
 from record.manifest import VariantRecord
-from scenario.model import Expect, Scenario
+from scenario.model import Scenario
+from scenario.sections.expect import Expect
 
 
 def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> VariantRecord:
@@ -24,9 +25,11 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         settings=dict(settings),
         time_dilation=scenario.dilation,
         promises=routing.promises,
-        expected_delivery=UNSET if expect.delivery is None else expect.delivery,
-        expected_judged=UNSET if expect.judged is None else expect.judged,
+        expected_delivery=UNSET if (ratio := expect.least_delivery) is None else ratio,
+        expected_judged=UNSET if (share := expect.least_judged) is None else share,
         expected_valid=UNSET if expect.valid is None else list(expect.valid),
+        limits=expect.limits or UNSET,
+        relative_limits=expect.relative_limits or UNSET,
         follows_load=routing.follows_load or UNSET,
         sample=scenario.sample or UNSET,
         recovery=detected + limits.reconnect_last + routing.reconciles_within,

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, field_validator
 
 from record.errors import BadInputError
-from scenario.model import AUTO, Expect
+from scenario.model import AUTO
+from scenario.sections.expect import Expect
 from scenario.sections.faults import FaultItem
 from scenario.sections.messages import describe
 from scenario.sections.section import FilePath, Name, Section

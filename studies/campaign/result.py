@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from analysis.tables.limits import LimitOutcome, LimitVerdict
 from analysis.tables.variant_figures import VariantFigures
 from studies.cells import CellResult
 
@@ -22,6 +23,19 @@ class CampaignResult(CellResult, frozen=True, kw_only=True):
     variants: list[VariantFigures]
 
     @property
+    def limits(self) -> list[tuple[str, LimitVerdict]]:
+        """The verdicts on the limits of all variants, each with its variant's name."""
+        return [(variant.name, limit) for variant in self.variants for limit in variant.limits or ()]
+
+    def has_limit(self, outcome: LimitOutcome) -> bool:
+        """True when a limit of any variant has this outcome."""
+        return any(limit.outcome is outcome for _, limit in self.limits)
+
+    @property
+    def passed(self) -> bool:
+        return self.correct and not self.has_limit(LimitOutcome.MISSED)
+
+    @property
     def struck(self) -> list[str]:
         """The brokers and links that faults struck, by kind: `kill B3`, whatever role chose them."""
         named = {f"{fault.kind} {' '.join(fault.what)}" for variant in self.variants for fault in variant.faults}
@@ -29,12 +43,14 @@ class CampaignResult(CellResult, frozen=True, kw_only=True):
 
     @property
     def outcome(self) -> str:
-        """The faults by name, the verdicts, and the longest recovery."""
+        """The faults by name, the verdicts, the longest recovery, and the number of missed limits."""
         times = [fault.recovered_s for variant in self.variants for fault in variant.faults]
         slowest = max((time for time in times if time is not None), default=None)
         recovered = "" if slowest is None else f"; recovered within {slowest:.1f} s"
         struck = f"{', '.join(self.struck)}: " if 0 < len(self.struck) <= _STRUCK_SHOWN else ""
-        return f"{struck}{', '.join(self.delivery)}; {self.fidelity}{recovered}"
+        missed = sum(limit.outcome is LimitOutcome.MISSED for _, limit in self.limits)
+        limits = f"; {missed} of {len(self.limits)} limits missed" if missed else ""
+        return f"{struck}{', '.join(self.delivery)}; {self.fidelity}{recovered}{limits}"
 
     @property
     def doubts(self) -> list[str]:

@@ -13,6 +13,7 @@ from msgspec import UNSET
 from rich.table import Table
 from rich.text import Text
 
+from analysis.tables.limits import LimitOutcome
 from analysis.tables.power import Power, percent
 from analysis.tables.summary import CORRECT
 from analysis.tables.wording import setting_value
@@ -104,7 +105,20 @@ def delivery_ratio(entry: MatrixEntry) -> str:
 
 def failing(lines: Iterable[CellLine]) -> list[CellLine]:
     """The cells that make the campaign's exit code non-zero."""
-    return [line for line in lines if not line.result.correct or line.result.fidelity == FidelityVerdict.INVALID]
+    return [
+        line
+        for line in lines
+        if not line.result.passed
+        or line.result.fidelity == FidelityVerdict.INVALID
+        or line.result.has_limit(LimitOutcome.NOT_JUDGED)
+    ]
+
+
+def limits_in_words(result: CampaignResult) -> Iterator[str]:
+    """A line for each limit of a cell that was missed or not judged, with the variant's name where there are more."""
+    for variant, limit in result.limits:
+        if limit.outcome is not LimitOutcome.MET:
+            yield limit.in_words() if len(result.variants) == 1 else f"{variant}: {limit.in_words()}"
 
 
 def repeat_command(scenario: Path, result: CampaignResult) -> str:
@@ -140,6 +154,9 @@ def closing_lines(summary: CampaignSummary) -> Iterator[str]:
     fidelity = ", ".join(f"{counted[verdict]} {verdict}" for verdict in FidelityVerdict if counted[verdict]) or "-"
     yield f"{summary.done} of {summary.planned} cells done; delivery correct in {correct}; fidelity: {fidelity}"
     yield Power.total(variant.power for result in results for variant in result.variants).in_words()
+    outcomes = Counter(limit.outcome for result in results for _, limit in result.limits)
+    if outcomes:
+        yield "limits: " + ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in LimitOutcome if outcomes[outcome])
     yield from twice_run(results)
     if summary.dilation is not UNSET:
         yield f"time dilation {summary.dilation.in_words()}"

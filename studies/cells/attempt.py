@@ -45,11 +45,11 @@ class Keep(enum.StrEnum):
 
     NONE = "none"
     FAILED = "failed"
-    """Cells whose delivery is not correct, or whose fidelity is INVALID."""
+    """Cells whose delivery is not correct, that missed a limit, or whose fidelity is INVALID."""
     ALL = "all"
 
     def keeps(self, result: CellResult) -> bool:
-        failed = not result.correct or result.fidelity == FidelityVerdict.INVALID
+        failed = not result.passed or result.fidelity == FidelityVerdict.INVALID
         return self is Keep.ALL or (self is Keep.FAILED and failed)
 
 
@@ -108,9 +108,10 @@ class Attempt(msgspec.Struct, Generic[Result_co], frozen=True, kw_only=True):
     def is_final(self, tried: int, retries: int) -> bool:
         """True if the cell is done after this attempt, which is number `tried`, from 1.
 
-        A violated delivery is a finding, also of a run that was disturbed: no further attempt may hide it.
+        A violated delivery or a missed limit is a finding, also of a run that was disturbed: no further attempt may
+        hide it.
         """
-        return not (self.busy and self.result.correct) or tried > retries
+        return not (self.busy and self.result.passed) or tried > retries
 
 
 AnyRequest: TypeAlias = CellRequest[AnyCell]

@@ -36,6 +36,11 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.delivery == [CORRECT]
 
     @property
+    def passed(self) -> bool:
+        """False for a finding, which no further attempt may hide."""
+        return self.correct
+
+    @property
     def outcome(self) -> str:
         """The result in one line."""
         return f"{', '.join(self.delivery)}; {self.fidelity}"

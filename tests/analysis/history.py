@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from record.limits import Limit
 from record.log import Event, PlaceCost, PlacementRecord, PredicateRecord, TraceRecord
 from record.manifest import FORMAT, RungChoice
 from record.promises import Promises
@@ -54,6 +55,7 @@ class History:
         sample: PublicationSample | None = None,
         unsettled: Sequence[str] = (),
         run_end: float = RUN_END,
+        limits: Sequence[Limit] = (),
     ) -> None:
         """The fields of the manifest that the verdict depends on."""
         self.run_end = run_end
@@ -62,6 +64,7 @@ class History:
         self.unsettled = unsettled
         self.variant = variant
         self.expected_delivery = expected_delivery
+        self.limits = limits
         self.interrupted = interrupted
         self.promises = promises
         self.records: list[TraceRecord] = []
@@ -221,9 +224,11 @@ class History:
         phases = [{"name": name, "start": round(a * SECOND), "end": round(b * SECOND)} for name, a, b in times]
         expected = {} if self.expected_delivery is None else {"expected_delivery": self.expected_delivery}
         sampled = {} if self.sample is None else {"sample": self.sample}
+        limits = {"limits": self.limits} if self.limits else {}
         unsettled = {"unsettled": self.unsettled} if self.unsettled else {}
         return {
             **expected,
+            **limits,
             **sampled,
             **unsettled,
             "name": self.variant,

@@ -36,7 +36,7 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "callbacks exit_codes faults file_lock files host_speed log processors sample time_units",
+        "callbacks exit_codes faults file_lock files host_speed limits log processors sample time_units",
         "digests errors fidelity program promises scratch service_time",
         "figures forked_processes slower_run",
         "manifest",
@@ -104,7 +104,7 @@ ROOMS: Mapping[str, Floors] = {
         "__main__",
     ),
     "analysis.judging": _floors(
-        "doubt trace",
+        "doubt limits trace",
         "judged language",
         "histories journeys",
         "evidence",

@@ -32,6 +32,7 @@ from analysis.tables.comparison import Comparison, RelievedLink
 from analysis.tables.deliveries import Cause, Defect, Right
 from analysis.tables.detections import DetectionDefect, DetectionFigures
 from analysis.tables.events import ADDED_COLUMNS, event_columns
+from analysis.tables.limits import LimitVerdict
 from record import log as log_schema
 from record.figures import DifferenceVerdict, FigureVerdict
 from record.log import Event, PlaceCost, PlacementRecord, PredicateRecord, TraceRecord
@@ -163,6 +164,7 @@ def _summary_parts() -> list[type[Struct]]:
         summary.KindMessages,
         summary.Matching,
         WorkFigures,
+        LimitVerdict,
         Comparison,
         DifferenceVerdict,
         RelievedLink,

@@ -51,4 +51,5 @@ def _unblamed(area: str, name: str, judge: Callable[[], Verdict]) -> Trial:
 
 def _is_not_blamed(verdict: Verdict) -> bool:
     """A verdict that could not judge, and says so, blames nobody."""
-    return {*verdict.delivery} in ({CORRECT}, {UNJUDGED}) and verdict.fidelity != FidelityVerdict.INVALID
+    judged_well = {*verdict.delivery} in ({CORRECT}, {UNJUDGED}) and verdict.fidelity != FidelityVerdict.INVALID
+    return judged_well and not verdict.names(": missed by ")

@@ -62,6 +62,72 @@ def test_a_protocol_that_promises_every_delivery_is_not_held_to_a_ratio(load_wit
     )
 
 
+def limits_of(scenario: Scenario) -> dict[str, dict[str, float]]:
+    """Limits of each variant by figure, relative ones with the name of the other variant."""
+    found = {}
+    for variant in scenario.variants():
+        record = new_variant(variant.name, variant.settings, variant.scenario)
+        relative = {f"{limit.figure} {limit.than}": limit.most for limit in record.relative_limits or ()}
+        found[variant.name] = {limit.figure.value: limit.most for limit in record.limits or ()} | relative
+    return found
+
+
+VARIED = "vary: {routing.publications: [fixed, dynamic]}\n"
+
+
+def test_limits_reach_the_manifest_in_the_units_of_its_figures(load_with: Load) -> None:
+    scenario = load_with("expect: {p95: 200ms, recovery: 2s, messages: 12_000, excused: 50, memory: 60MB}")
+    limits = {"p95": 200.0, "recovery": 2.0, "messages": 12_000, "excused": 50, "memory": 60e6}
+    assert limits_of(scenario) == {"base": limits}
+    resolved = {"p95": "0.2s", "recovery": "2s", "messages": 12_000, "excused": 50, "memory": "60MB"}
+    assert scenario.resolved()["expect"] == resolved
+
+
+def test_limits_may_be_by_name_and_relative(load_with: Load) -> None:
+    faster, fewer = "{dynamic: {than: fixed, by: 25%}}", "{dynamic: {than: fixed, within: 50%}}"
+    text = f"expect: {{p95: {{fixed: 2s}}, mean: 1s, faster: {faster}, fewer: {fewer}}}"
+    assert limits_of(load_with(VARIED + text)) == {
+        "fixed": {"p95": 2000.0, "mean": 1000.0},
+        "dynamic": {"mean": 1000.0, "mean fixed": 0.75, "messages fixed": 1.5},
+    }
+
+
+def test_a_variant_that_nothing_is_expected_of_has_no_expectation(load_with: Load) -> None:
+    fixed, dynamic = load_with(VARIED + "expect: {p95: {fixed: 2s}}").variants()
+    assert fixed.scenario.expect is not None
+    assert dynamic.scenario.expect is None
+
+
+@pytest.mark.usefixtures("best_effort")
+def test_shares_may_be_by_name(load_with: Load) -> None:
+    records = [
+        new_variant(variant.name, {}, variant.scenario)
+        for variant in load_with(VARIED + "expect: {delivery: {fixed: 85%}, judged: {dynamic: 90%}}").variants()
+    ]
+    assert [record.expected_delivery for record in records] == [0.85, UNSET]
+    assert [record.expected_judged for record in records] == [UNSET, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("expect", "message"),
+    [
+        ("{p95: {dynamic: 1s}}", r":8: expect.p95.dynamic: there is no such variant; there are base"),
+        ("{p95: {}}", r":8: expect.p95: names no variant; give a value for all of them"),
+        ("{p95: {base: 5}}", r":8: expect.p95: base: a unit is missing in 5"),
+        ("{messages: many}", r":8: expect.messages: expected a whole number such as 12_000, got 'many'"),
+        ("{messages: -1}", r":8: expect.messages: expected a whole number such as 12_000, got -1"),
+        ("{faster: {base: {than: fixed, by: 5%}}}", r":8: expect.faster.base.than: there is no variant 'fixed'"),
+        ("{faster: {base: {than: base, by: 5%}}}", r":8: expect.faster.base.than: is the variant itself"),
+        ("{faster: {base: {than: fixed}}}", r":8: expect.faster.base: give either `by`, .* or `within`"),
+        ("{fewer: {base: {than: b, by: 1%, within: 1%}}}", r":8: expect.fewer.base: give either `by`, .* or `within`"),
+        ("{fewer: {base: {than: b, by: 1%, figure: p95}}}", r":8: expect.fewer.base.figure: unknown field 'figure'"),
+    ],
+)
+def test_a_mistake_in_a_limit_names_the_line_and_the_field(load_with: Load, expect: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        load_with(f"description: about limits\nexpect: {expect}")
+
+
 @pytest.mark.usefixtures("best_effort")
 @pytest.mark.parametrize(
     ("expect", "message"),

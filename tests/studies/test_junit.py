@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
+from analysis.tables.limits import LimitOutcome, LimitVerdict
 from analysis.tables.power import Power
 from record import manifest
 from record.errors import BadInputError
+from record.limits import LimitedFigure
 from studies.junit import JunitCase, JunitOutcome, JunitSuite, require_writable, write_junit
 from studies.verdict_cases import Origin, Verdicts, verdict_suite, verdicts_of
 from tests.analysis.history import joined, write_run
@@ -97,6 +99,20 @@ def test_a_ratio_below_expectation_fails_a_build_and_is_named(tmp_path: Path) ->
     outcome, message, text = read(tmp_path / "out.xml")["smoke", "base: delivery"]
     assert (outcome, message) == ("failure", "below expectation")
     assert text.startswith("delivery ratio 50.0% of 40 due notifications (95% interval 50.0% to 50.0%); 60.0% expected")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "element"),
+    [(LimitOutcome.MET, "system-out"), (LimitOutcome.MISSED, "failure"), (LimitOutcome.NOT_JUDGED, "error")],
+)
+def test_each_limit_is_a_case(tmp_path: Path, outcome: LimitOutcome, element: str) -> None:
+    limit = LimitVerdict(figure=LimitedFigure.P95, most=200.0, found=250.0, outcome=outcome, reason="too busy")
+    relative = replace(limit, than="fixed", most=0.8, found=0.9)
+    write_junit([verdict_suite("smoke", [verdicts(limits=[limit, relative])], ORIGIN)], tmp_path / "out.xml")
+    found = read(tmp_path / "out.xml")
+    message = "" if outcome is LimitOutcome.MET else limit.in_words()
+    assert found["smoke", "base: limit on p95"] == (element, message, limit.in_words())
+    assert found["smoke", "base: limit on p95, against fixed"][2] == relative.in_words()
 
 
 def test_a_failure_names_numbers_examples_and_reasons(tmp_path: Path) -> None:

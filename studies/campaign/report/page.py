@@ -8,6 +8,7 @@ from pathlib import Path
 
 from analysis.report.embedding import embedded
 from analysis.report.offline_page import page_templates
+from analysis.tables.limits import LimitOutcome
 from analysis.tables.timeline import Fault
 from analysis.tables.variant_figures import VariantFigures
 from record.fidelity import FidelityVerdict
@@ -134,7 +135,8 @@ def _field(entry: MatrixEntry) -> MatrixField:
 def _cell_rows(line: CellLine, directory: Path) -> Iterator[CellRow]:
     result = line.result
     for variant in result.variants:
-        wrong = variant.delivery != ["correct"] or variant.fidelity == FidelityVerdict.INVALID
+        unmet = [limit.in_words() for limit in variant.limits or () if limit.outcome is not LimitOutcome.MET]
+        wrong = bool(unmet) or variant.delivery != ["correct"] or variant.fidelity == FidelityVerdict.INVALID
         scenario = directory / "cells" / result.key / "scenario.yaml"
         yield CellRow(
             key=result.key,
@@ -153,7 +155,7 @@ def _cell_rows(line: CellLine, directory: Path) -> Iterator[CellRow]:
             after=_each(variant, "delay_after_ms", 1),
             lost=variant.lost,
             again=repeat_command(scenario, result) if wrong else "",
-            reasons=variant.reasons,
+            reasons=[*unmet, *variant.reasons],
         )
 
 

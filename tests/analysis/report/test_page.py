@@ -12,6 +12,7 @@ from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
 from analysis.report.page import render
+from record.limits import Limit, LimitedFigure
 from record.log import Event
 from record.manifest import MODELLED
 from tests.analysis.history import History, joined, write_run
@@ -41,6 +42,20 @@ def test_a_figure_of_delays_that_does_not_hold_says_so(tmp_path: Path) -> None:
     unknown = page(write_run(tmp_path / "unknown", [history]))
     assert unknown.count("200.00<br><small>UNKNOWN: it is not known what this host did to it") == 4
     assert "200.00</td>" in page(write_run(tmp_path / "simulated", [history], links=MODELLED))
+
+
+def test_each_limit_is_a_row(tmp_path: Path) -> None:
+    limits = [Limit(figure=LimitedFigure.MEAN, most=150.0), Limit(figure=LimitedFigure.MESSAGES, most=10)]
+    history = joined("dynamic", limits=limits).publish().notify(at=110.2)
+    text = page(write_run(tmp_path / "run", [history], links=MODELLED))
+    missed = "ean delay 200 ms: missed by 50 ms (33.3%); at most 150 ms expected"
+    assert text.count(f"M{missed}") == 1, "beside the verdict on the first screen"
+    assert f"<td>mean</td><td>missed</td><td>m{missed}</td>" in text
+    assert "<td>messages</td><td>met</td><td>messages between brokers 0: met; at most 10 expected</td>" in text
+    assert '<span class="badge bad">limits: missed</span>' in text
+    without = page(write_run(tmp_path / "none", [joined("dynamic").publish().notify(at=110.2)], links=MODELLED))
+    assert ">limits: " not in without
+    assert "<h2>Limits" not in without
 
 
 def test_only_best_effort_has_a_ratio_over_time(tmp_path: Path) -> None:

@@ -11,10 +11,12 @@ from rich.console import Console
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report import build_report
+from analysis.tables.limits import LimitOutcome
 from analysis.tables.summary import UNJUDGED
 from command_line.commands.analyze import analyze_run
 from command_line.commands.verdicts import exit_code, fault_lines, print_finding, print_verdicts
 from record.exit_codes import ExitCode
+from record.limits import Limit, LimitedFigure
 from record.manifest import MODELLED
 from record.promises import Order, Promises
 from tests.analysis.history import History, joined, write_run
@@ -164,3 +166,61 @@ def test_a_run_without_its_fidelity_proves_nothing(
     run = write_run(tmp_path / "run", [history if at is None else history.notify(at=at)], fidelity)
     assert analyze_run(str(run), PlainEngine(), None) is code
     assert capsys.readouterr().out.count(UNKNOWN) == (fidelity is None)
+
+
+LATE = Limit(figure=LimitedFigure.MEAN, most=150.0)
+FEW = Limit(figure=LimitedFigure.MESSAGES, most=10)
+NO_MEMORY = Limit(figure=LimitedFigure.MEMORY, most=60e6)
+
+
+@pytest.mark.parametrize(
+    ("limits", "lines", "code"),
+    [
+        ([FEW], ["limits: 1 met", "messages between brokers 0: met; at most 10 expected"], ExitCode.CORRECT),
+        (
+            [LATE, FEW],
+            [
+                "limits: 1 met, 1 missed",
+                "mean delay 200 ms: missed by 50 ms (33.3%); at most 150 ms expected",
+                "messages between brokers 0: met; at most 10 expected",
+            ],
+            ExitCode.VIOLATED,
+        ),
+        (
+            [NO_MEMORY],
+            [
+                "limits: 1 not judged",
+                "memory of the largest broker: not judged, at most 60 MB expected: no broker's memory was read",
+            ],
+            ExitCode.INVALID,
+        ),
+    ],
+)
+def test_each_limit_is_a_line(tmp_path: Path, limits: list[Limit], lines: list[str], code: ExitCode) -> None:
+    run = write_run(tmp_path / "run", [joined("base", limits=limits).publish().notify(at=110.2)], links=MODELLED)
+    summary = analyze(run, PlainEngine())
+    console = Console(width=200)
+    with console.capture() as captured:
+        print_verdicts(console, summary, None)
+    printed = [line.strip() for line in captured.get().splitlines()]
+    begin = printed.index(lines[0])
+    assert printed[begin : begin + len(lines)] == lines
+    assert exit_code(summary) is code
+
+
+def test_a_limit_on_delays_of_which_the_hosts_part_is_unknown_is_not_judged(tmp_path: Path) -> None:
+    """Real brokers, whose waits for processors nobody sampled."""
+    run = write_run(tmp_path / "run", [joined("base", limits=[LATE]).publish().notify(at=110.2)])
+    summary = analyze(run, PlainEngine())
+    assert [limit.outcome for limit in summary.variants[0].limits or ()] == [LimitOutcome.NOT_JUDGED]
+    assert exit_code(summary) is ExitCode.INVALID
+
+
+def test_a_missed_limit_comes_before_one_that_was_not_judged_and_after_no_violation(tmp_path: Path) -> None:
+    both = write_run(
+        tmp_path / "both", [joined("base", limits=[LATE, NO_MEMORY]).publish().notify(at=110.2)], links=MODELLED
+    )
+    assert exit_code(analyze(both, PlainEngine())) is ExitCode.VIOLATED
+    cut = joined("base", limits=[NO_MEMORY], interrupted=True).publish().notify(at=110.2)
+    summary = analyze(write_run(tmp_path / "cut", [cut], links=MODELLED), PlainEngine())
+    assert exit_code(msgspec.structs.replace(summary, interrupted=True)) is ExitCode.CORRECT

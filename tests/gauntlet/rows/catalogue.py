@@ -10,6 +10,7 @@ from tests.gauntlet.rows import (
     detection,
     dilation,
     faulty,
+    limits,
     links,
     logs,
     matching,
@@ -27,6 +28,7 @@ _DEFECTS = (
     links.AREA,
     sessions.SESSIONS,
     sessions.CLIENT_LIBRARY,
+    limits.AREA,
 )
 _INFIDELITIES = (
     network.LINKS,

@@ -64,6 +64,21 @@ def test_chosen_cells_first_and_the_rest_later(
     assert (parts / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
 
 
+def test_a_missed_limit_of_a_cell_fails_the_campaign_and_says_by_how_much(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = CAMPAIGN.replace("1..2", "[1]").replace("[fixed, dynamic]", "[fixed]")
+    file, xml = write_campaign(tmp_path, f"{text}expect: {{messages: 10, recovery: 1h}}\n"), tmp_path / "out.xml"
+    code, printed, output = brokerlab(capfd, monkeypatch, file, "--out", tmp_path / "out", "--junit", xml)
+    assert code == 1, output
+    assert "limits: 2 met, 2 missed" in printed
+    assert printed.count("  messages between brokers ") == 2
+    assert printed.count("%); at most 10 expected") == 2
+    assert "1 of 2 limits missed" in output
+    assert 'name="base: limit on messages"' in xml.read_text()
+    assert "at most 10 expected" in (tmp_path / "out" / "report" / "index.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
