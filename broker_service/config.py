@@ -127,6 +127,9 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Time for which sending a message to the neighbour occupies the link, before the next one's sending begins."""
 
 
+HOPS_BEYOND_BROKERS = 100
+"""Hops by which `BrokerConfig.most_hops` exceeds the number of brokers."""
+
 PROTOCOL_FOLDER = "protocol"
 """Folder beside a broker's configuration with the code of a protocol from outside."""
 

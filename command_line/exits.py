@@ -76,7 +76,7 @@ def _in_words(error: BaseException) -> tuple[str, int]:
     if isinstance(error, UserError):
         return str(error), error.exit_code
     if isinstance(error, BrokerDefectError):
-        print(error.stack_trace, end="", file=sys.stderr)
+        print(error.shown_trace, end="", file=sys.stderr)
         return str(error), ExitCode.BROKER_DEFECT
     if isinstance(error, MemoryError):
         return _REFUSALS[errno.ENOMEM], ExitCode.HOST

@@ -63,11 +63,18 @@ class BrokerDefectError(Exception):
     original error, where the broker ran in this process.
     """
 
-    def __init__(self, broker: str, text: str, printed_trace: str = "") -> None:
-        """`printed_trace` is the stack trace that a broker in another process has printed."""
+    def __init__(self, broker: str, text: str, printed_trace: str = "", *, place: str = "") -> None:
+        """`printed_trace` is the stack trace that a broker in another process has printed; `place` is the line at fault
+        in the author's code, which the text names too."""
         super().__init__(text)
         self.broker = broker
         self._printed_trace = printed_trace
+        self._place = place
+
+    @property
+    def shown_trace(self) -> str:
+        """Stack trace for people; empty where the text names the line, which tells them more."""
+        return "" if self._place else self.stack_trace
 
     @property
     def stack_trace(self) -> str:

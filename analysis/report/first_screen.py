@@ -121,7 +121,7 @@ def _verdict(data: ReportData, variant: VariantSummary, index: int) -> VerdictRo
     power = capitalised(variant.delivery.power_in_words())
     sample = "" if variant.sampled_logs is UNSET else variant.sampled_logs.in_words()
     limits = [limit.in_words() for limit in variant.limits or () if limit.outcome is not LimitOutcome.MET]
-    reason = next(iter(fidelity_sentences(judged)[1:]), "")
+    reason = next(iter(fidelity_sentences(judged, variant.delivery.verdicts)[1:]), "")
     return VerdictRow(
         summary=variant,
         colour=colour(index),

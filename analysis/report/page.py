@@ -210,7 +210,7 @@ def _view(data: ReportData, variant: VariantSummary, index: int) -> VariantView:
         delivery=delivery_sentence(variant.delivery),
         power=power_sentence(variant.delivery),
         fidelity=fidelity.verdict if fidelity else UNKNOWN_FIDELITY,
-        fidelity_sentences=fidelity_sentences(fidelity),
+        fidelity_sentences=fidelity_sentences(fidelity, variant.delivery.verdicts),
         checks=fidelity,
     )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import inf
 from typing import Any, Final, cast
 
 import msgspec
 
 from broker_service.core.composites import INTERNAL, Composites, UnitDetection, lost_detection
 from broker_service.core.contract import ContractError, objection
+from broker_service.core.endless_calls import EndlessCallError
+from broker_service.core.far_messages import FarMessages
 from broker_service.core.publisher_gate import PublisherGate
 from broker_service.core.router_timers import RouterTimers
 from broker_service.core.session import Client, Session
@@ -72,7 +73,8 @@ class ActionExecutor:
         self.delivered = 0
         """Notifications put into sessions."""
         self._links = links
-        self._most_hops = surroundings.config.most_hops or inf
+        self._far_messages = surroundings.far_messages
+        self._far = surroundings.far_messages.far
         self._defects = surroundings.defects
         self._comparisons = surroundings.comparisons
         self._recorder = surroundings.recorder
@@ -106,8 +108,8 @@ class ActionExecutor:
             for action in actions:
                 if isinstance(action, Send):
                     message, link = action.message, self._links[action.neighbour]
-                    if message.header.__class__ is not bytes or message.hops > self._most_hops:
-                        raise ContractError
+                    if message.header.__class__ is not bytes or message.hops > self._far:
+                        message = _checked(message, action.neighbour, self._far_messages)
                     if action.label:
                         message = msgspec.structs.replace(message, label=action.label)
                     if action.ahead:
@@ -122,7 +124,7 @@ class ActionExecutor:
                         raise TypeError(_undeclared(action))
                     performer(action)
         except (TypeError, KeyError, AttributeError) as error:
-            if reason := objection(actions, error, self._links, self._most_hops):
+            if reason := objection(actions, error, self._links):
                 raise ContractError(reason) from error
             raise
 
@@ -168,7 +170,7 @@ class ActionExecutor:
             self._pass_on(self.composites.arrive(message, action.clients))
 
     def _recall(self, action: Recall) -> None:
-        messages = self._links[action.neighbour].recall()
+        messages = list(map(self._far_messages.returned, self._links[action.neighbour].recall()))
         if messages:
             self.perform(cast(RecallsMessages, self.router).returned(action.neighbour, messages))
 
@@ -176,7 +178,7 @@ class ActionExecutor:
         """A timer that the router set has run out."""
         try:
             self.perform(self.router.timer(key))
-        except Exception as error:
+        except (Exception, EndlessCallError) as error:
             raise self._defects.report(error, f"the timer {key!r}", "timer") from error
 
     def _announce_start(self, action: AnnounceStart) -> None:
@@ -254,6 +256,13 @@ class ActionExecutor:
             _DELIVERED, kind=_DETECTION_WORD, id=event.id, client=client.id, hops=0, bytes=event.contents_size
         )
         self.send(client.session, event)
+
+
+def _checked(message: Message, neighbour: BrokerId, far_messages: FarMessages) -> Message:
+    """A message as it leaves. Raises `ContractError` for a wrong header, and for a message that goes in circles."""
+    if message.header.__class__ is not bytes:
+        raise ContractError
+    return far_messages.leaving(message, neighbour)
 
 
 def _undeclared(action: Action) -> str:

@@ -20,6 +20,7 @@ from broker_service.core.actions import ActionExecutor
 from broker_service.core.client_sessions import ClientSessions
 from broker_service.core.contract import ContractError
 from broker_service.core.disturber import Disturber
+from broker_service.core.endless_calls import EndlessCallError
 from broker_service.core.neighbours_account import NeighboursAccount
 from broker_service.core.router_timers import Schedule
 from broker_service.core.storage import BoundedStorage
@@ -30,7 +31,6 @@ from broker_service.links.on_demand import LinksOnDemand, MeshPlace, MeshStatus
 from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.sending import Turns
 from broker_service.messages import (
-    MOST_HOPS,
     BrokerId,
     Kind,
     Message,
@@ -125,7 +125,7 @@ class Broker:
     def _make_router(self, config: BrokerConfig, service: Callable[[], ServiceTotals]) -> Router:
         make = protocol_named(config.protocol).router
         self._defects.blame(make)
-        with self._defects.handling("the construction of its router"):
+        with self._defects.handling("the construction of its router", call="__init__"):
             router = make(self._router_context(config, service))
             if not isinstance(router, Router):
                 raise ContractError(f"it made {router!r}, and a `Router` is expected")
@@ -234,11 +234,13 @@ class Broker:
         Each is recorded with the times at which it arrived and had its turn, and with the time that the router took.
         """
         clock, stopwatch, comparisons = self._clock, self._surroundings.stopwatch, self._comparisons
+        far_messages = self._surroundings.far_messages
+        looked_at = far_messages.looked_at
         for message in messages:
             came, began = clock(), stopwatch()
             try:
-                if message.hops > MOST_HOPS:
-                    raise MalformedMessageError(f"it travelled {message.hops} links")
+                if message.hops > looked_at:
+                    message = far_messages.arrived(message)  # noqa: PLW2901 - its way is not for the router
                 if message.kind in _DECLARING:
                     self._account.require_room(len(message.body) + len(message.header))
                 actions = self._router.receive(neighbour, message)
@@ -250,7 +252,7 @@ class Broker:
                 self._recorder.received(message, came, None, neighbour, arrived=arrived)
                 reason = str(error) if isinstance(error, NoRoomError) else f"malformed: {error}"
                 self._surroundings.report_dropped(message, reason)
-            except Exception as error:
+            except (Exception, EndlessCallError) as error:
                 occasion = f"{message.kind.word} {message.id!r} from {neighbour}"
                 raise self._defects.report(error, occasion, "receive") from error
 

@@ -19,6 +19,7 @@ from typing import Final
 from broker_service.core.actions import ActionExecutor
 from broker_service.core.composites import INTERNAL
 from broker_service.core.declaring import Declarations
+from broker_service.core.endless_calls import EndlessCallError
 from broker_service.core.session import Client, Session, SessionNames
 from broker_service.core.surroundings import Surroundings
 from broker_service.language import ContentError
@@ -109,7 +110,7 @@ class ClientSessions:
                 return
             try:
                 self.carry_out(session, request)
-            except Exception as error:
+            except (Exception, EndlessCallError) as error:
                 occasion = f"{request.operation.name.lower()} {request.id!r} of client {request.client!r}"
                 raise self._defects.report(error, occasion, request.operation.name.lower()) from error
 

@@ -15,7 +15,7 @@ class ContractError(TypeError):
     """An answer of a router that its contract does not allow."""
 
 
-def objection(actions: object, error: Exception, neighbours: Container[BrokerId], most_hops: float) -> str:
+def objection(actions: object, error: Exception, neighbours: Container[BrokerId]) -> str:
     """The reason why actions could not be performed, and what was expected; empty when the router is not to blame.
 
     `error` is what their performance raised.
@@ -28,18 +28,18 @@ def objection(actions: object, error: Exception, neighbours: Container[BrokerId]
     if isinstance(actions, str) or not isinstance(actions, Iterable):
         return f"it returned {_shown(actions)}, and a list of actions is expected"
     known = neighbours if isinstance(error, KeyError) else None
-    return next((text for action in actions if (text := _of_action(action, known, most_hops))), "")
+    return next((text for action in actions if (text := _of_action(action, known))), "")
 
 
-def _of_action(action: object, neighbours: Container[BrokerId] | None, most_hops: float) -> str:
+def _of_action(action: object, neighbours: Container[BrokerId] | None) -> str:
     if isinstance(action, Send):
-        return _of_send(action, neighbours, most_hops)
+        return _of_send(action, neighbours)
     if type(action) not in _ACTIONS and not isinstance(action, Deliver):
         return f"it returned a list with {_shown(action)}, and only actions are expected, such as `Send` and `Deliver`"
     return ""
 
 
-def _of_send(send: Send, neighbours: Container[BrokerId] | None, most_hops: float) -> str:
+def _of_send(send: Send, neighbours: Container[BrokerId] | None) -> str:
     message: object = send.message
     if not isinstance(message, Message):
         return f"it sends {_shown(message)} to {send.neighbour}, and a `Message` is expected"
@@ -48,11 +48,6 @@ def _of_send(send: Send, neighbours: Container[BrokerId] | None, most_hops: floa
     for name in ("header", "body"):
         if not isinstance(value := getattr(message, name), bytes):
             return f"it sends a {name} of the type {type(value).__name__} to {send.neighbour}, and bytes are expected"
-    if message.hops > most_hops:
-        return (
-            f"it sends {message.kind.word} {message.id!r} to {send.neighbour} after {message.hops} hops, over 100 more "
-            "than the overlay has brokers: the message goes in circles"
-        )
     return ""
 
 

@@ -8,6 +8,7 @@ from types import CodeType, TracebackType
 
 from broker_service.config import BrokerConfig
 from broker_service.core.contract import ContractError
+from broker_service.core.endless_calls import EndlessCallError, watch_calls
 from broker_service.routing import PROTOCOLS
 from broker_service.routing.outside import place_in
 from broker_service.tracing.trace import Recorder
@@ -28,7 +29,9 @@ class DefectReports:
 
     def blame(self, router: Callable[..., object]) -> None:
         """Takes the class of the broker's router, whose code is named where the protocol is from outside."""
-        self._author = None if self._protocol in PROTOCOLS else router
+        if self._protocol not in PROTOCOLS:
+            self._author = router
+            watch_calls(_root(router))
 
     def handling(self, occasion: str, about: object = "", call: str = "") -> Handling:
         """A context that makes a defect of whatever is raised within.
@@ -36,38 +39,42 @@ class DefectReports:
         `occasion` names what the broker was asked for, with `{}` in place of `about`; `call` is the router's method."""
         return Handling(self, occasion, about, call)
 
-    def report(self, error: Exception, occasion: str, call: str = "") -> BrokerDefectError:
+    def report(self, error: Exception | EndlessCallError, occasion: str, call: str = "") -> BrokerDefectError:
         """Logs that the broker's own code failed, and notifies the shell; the caller raises what this returns."""
         if isinstance(error, MemoryError):
             raise error  # a limit of the host, and not a mistake of the code that reached it
-        text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
-        what = " ".join(text.split())
+        complete = isinstance(error, (ContractError, EndlessCallError))
+        what = " ".join((str(error) if complete else f"{type(error).__name__}: {error}").split())
         if place := self._place(error, call):
             what = f"{what} ({place})"
-        defect = BrokerDefectError(
-            self._broker, f"broker defect: {self._broker} (protocol {self._protocol}) failed on {occasion}: {what}"
-        )
+        sentence = f"broker defect: {self._broker} (protocol {self._protocol}) failed on {occasion}: {what}"
+        defect = BrokerDefectError(self._broker, sentence, place=place)
         defect.__cause__ = error
         self._recorder.note(Event.DEFECT, count=self._incarnation, text=f"{defect}\n{defect.stack_trace}")
         if self._on_defect is not None:
             self._on_defect(defect)
         return defect
 
-    def _place(self, error: Exception, call: str) -> str:
-        """The line of the author's code that failed, or the method whose answer was wrong."""
+    def _place(self, error: BaseException, call: str) -> str:
+        """The line of the author's code that failed, or the method whose answer was wrong; else the author's file."""
         if self._author is None:
             return ""
-        if place := place_in(error, self._author.__module__.partition(".")[0]):
+        if place := place_in(error, _root(self._author)):
             return self._at_home(place)
         code = getattr(getattr(self._author, call, None), "__code__", None)
         if not isinstance(code, CodeType):
-            return ""
+            return self._at_home(str(getattr(sys.modules.get(self._author.__module__), "__file__", "")))
         return self._at_home(f"{code.co_filename}:{code.co_firstlineno}, in {call}")
 
     def _at_home(self, place: str) -> str:
         """A line of a broker's copy of an author's file as one of the file itself, whose path names the protocol."""
         copy = getattr(sys.modules.get(getattr(self._author, "__module__", "")), "__file__", None)
         return place.replace(copy, self._protocol) if copy and self._protocol.endswith(".py") else place
+
+
+def _root(router: Callable[..., object]) -> str:
+    """The module or package of an author's router."""
+    return router.__module__.partition(".")[0]
 
 
 class Handling:
@@ -88,5 +95,5 @@ class Handling:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, Exception):
+        if isinstance(error, (Exception, EndlessCallError)):
             raise self._reports.report(error, self._occasion.format(self._about), self._call) from error

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from broker_service.config import BrokerConfig
 from broker_service.core.defects import DefectReports
+from broker_service.core.far_messages import FarMessages
 from broker_service.core.router_timers import Schedule
 from broker_service.language import Publication
 from broker_service.messages import Message
@@ -37,6 +38,7 @@ class Surroundings:
         self.schedule = schedule
         self.recorder = recorder_of(config, trace, clock)
         self.defects = DefectReports(config, self.recorder, on_defect)
+        self.far_messages = FarMessages(config.id, config.most_hops)
         self.comparisons = Comparisons(self.stopwatch, decode, self.recorder)
         self.dropped = 0
         """Messages that ended here; those that links and sessions dropped are not counted."""

@@ -28,6 +28,7 @@ import uvloop
 
 from broker_service.config import PROTOCOL_FOLDER, BrokerConfig, load
 from broker_service.core.broker import Broker
+from broker_service.core.endless_calls import end_calls_sooner
 from broker_service.core.gauges import BufferGauges, LoadGauge, QueueGauges
 from broker_service.core.storage import FileStorage
 from broker_service.grpc_shell.control import Control
@@ -254,6 +255,7 @@ async def serve_until_stopped(config: BrokerConfig) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop_requested.set)
+        signal.signal(number, lambda *_: end_calls_sooner())  # called within an endless loop, too
     server = BrokerServer(config)
     server.defect.add_done_callback(functools.partial(_exit_at_once, server))
     await server.start()
@@ -271,7 +273,7 @@ def _exit_at_once(server: BrokerServer, failed: asyncio.Future[BrokerDefectError
     """
     defect = failed.result()
     server.flush_log()
-    print(f"{defect.stack_trace}{defect}", file=sys.stderr, flush=True)
+    print(f"{defect.shown_trace}{defect}", file=sys.stderr, flush=True)
     os._exit(ExitCode.BROKER_DEFECT)
 
 
@@ -295,7 +297,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"broker cannot start ({path}): {_one_line(error)}", file=sys.stderr)
         return ExitCode.BAD_INPUT
     except BrokerDefectError as defect:
-        print(f"{defect.stack_trace}{defect}", file=sys.stderr, flush=True)
+        print(f"{defect.shown_trace}{defect}", file=sys.stderr, flush=True)
         return ExitCode.BROKER_DEFECT
     return ExitCode.CORRECT
 

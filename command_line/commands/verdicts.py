@@ -25,13 +25,14 @@ from analysis.tables.summary import (
     UNJUDGED,
     UNKNOWN_FIDELITY,
     Delivery,
+    Example,
     Summary,
     VariantSummary,
     violated,
 )
 from analysis.tables.timeline import Fault
 from record.exit_codes import ExitCode
-from record.fidelity import Fidelity, FidelityVerdict
+from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity
 from record.files import REPORT
 from record.manifest import Manifest
 from studies.junit import write_junit
@@ -92,17 +93,13 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
         console.print(Text("  delivery: ").append(*_delivery(variant.delivery)))
         for example in variant.delivery.examples:
             if example.defect in OF_NO_PUBLICATION:
-                console.print(example.detail, markup=False, soft_wrap=True, style="red")
+                console.print(_said(example), markup=False, soft_wrap=True, style="red")
         for line in _numbers(variant):
             _print_indented(console, line)
         if (found := verdicts.get(variant.name)) is not None:
             console.print(Text("  fidelity: ").append(found.verdict, style=_STYLES[found.verdict]))
-            for reason in found.reasons[:_REASONS_SHOWN]:
-                _print_indented(console, reason)
-            if (more := len(found.reasons) - _REASONS_SHOWN) > 0:
-                _print_indented(console, f"and {more} more, in fidelity.json and summary.json")
-            if found.advice and BROKER_DEFECT not in variant.delivery.verdicts:  # the defect says it all
-                _print_indented(console, f"{found.advice}.")
+            if BROKER_DEFECT not in variant.delivery.verdicts:  # the defect says it all
+                _print_reasons(console, found)
         _print_limits(console, variant.limits or ())
     if summary.fidelity == UNKNOWN_FIDELITY:
         sentence = FIDELITY_SENTENCES[UNKNOWN_FIDELITY]
@@ -118,6 +115,21 @@ def _print_limits(console: Console, limits: Sequence[LimitVerdict]) -> None:
     console.print(Text("  limits: ").append(*limits_label(limits)))
     for limit in limits:
         _print_indented(console, limit.in_words())
+
+
+def _said(example: Example) -> str:
+    """An example in words. A defect's stack trace stays in the log and in the report."""
+    return example.detail.partition("\n")[0] if example.defect == BROKER_DEFECT else example.detail
+
+
+def _print_reasons(console: Console, found: VariantFidelity) -> None:
+    """Prints the reasons of a fidelity verdict, and the advice."""
+    for reason in found.reasons[:_REASONS_SHOWN]:
+        _print_indented(console, reason)
+    if (more := len(found.reasons) - _REASONS_SHOWN) > 0:
+        _print_indented(console, f"and {more} more, in fidelity.json and summary.json")
+    if found.advice:
+        _print_indented(console, f"{found.advice}.")
 
 
 def print_dilation(console: Console, summary: Summary, manifest: Manifest) -> None:

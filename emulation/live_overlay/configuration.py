@@ -8,15 +8,12 @@ from typing import Any
 
 import msgspec
 
-from broker_service.config import BrokerConfig, Disturbance, Limits, LinkConfig
+from broker_service.config import HOPS_BEYOND_BROKERS, BrokerConfig, Disturbance, Limits, LinkConfig
 from broker_service.routing import PROTOCOLS, read_options
 from record.sample import PublicationSample
 from record.service_time import SendingOrder, ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection
 from topology.model import Overlay
-
-HOPS_BEYOND_BROKERS = 100
-"""Hops that a message may make beyond one for each broker, before it is taken for one that goes in circles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

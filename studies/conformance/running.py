@@ -68,7 +68,7 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
     except UnsettledError as error:
         problem = f"{course.where}: {error}"
     except BrokerDefectError as defect:
-        problem, fault = f"{course.where}: {defect}\n{defect.stack_trace}", str(defect)
+        problem, fault = "\n".join([f"{course.where}: {defect}", *defect.shown_trace.splitlines()]), str(defect)
     found = (
         ()
         if problem

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from analysis.report import build_report
+from analysis.tables.audited import with_audit
+from broker_service.core import endless_calls
+from command_line.commands.verdicts import exit_code, print_verdicts
+from emulation.planning.plan import make_plan
+from emulation.simulation.run import simulate
 from record.errors import ProtocolCodeError
 from record.exit_codes import ExitCode
+from scenario.loading import load
 from studies.conformance import CaseVerdict, Result, SimulatedCaseRunner, run_case
 from studies.conformance.protocols import rows_of
 from tests.outside.flooding import SOURCE, written
 from tests.studies.conformance.cases import ADVERTISE, SUBSCRIBE, case, publish
+
+SCENARIO = """
+name: outside
+topology: {kind: line, brokers: 3}
+routing: {protocol: ./flooding.py}
+workload:
+  operations:
+    - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
+    - {at: 1500ms, client: P, broker: B1, id: p, publish: "[class,'STOCK']"}
+timeline: {join: 1s, run: 1s}
+"""
 
 
 def run(path: Path) -> Result:
@@ -35,6 +57,9 @@ NONE_RETURNED = "it returned None, and a list of actions is expected; is a `retu
     [
         ("        self._seen = set()", "        self._sene[0]", "the construction of its router",
          "AttributeError: 'Flooding' object has no attribute '_sene'", ("self._seen = set()", "__init__")),
+        ("(self, context):\n", "(self):\n", "the construction of its router",
+         "TypeError: Flooding.__init__() takes 1 positional argument but 2 were given",
+         ("def __init__", "__init__")),
         ("subscription)\n        return ()", "subscription)", "subscribe 's1' of client 'S'",
          NONE_RETURNED, ("def subscribe", "subscribe")),
         ("return [Deliver(clients, message), *(Send(name, onward) for name in self._context.links if name != source)]",
@@ -57,7 +82,7 @@ def test_a_mistake_is_named_with_its_line(
     tmp_path: Path, former: str, new: str, occasion: str, reason: str, place: tuple[str, str]
 ) -> None:
     path = written(tmp_path, former, new)
-    problem = run(path).problem.partition("\n")[0]
+    (problem,) = run(path).problem.splitlines()  # and no stack trace
     text, function = place
     assert f"(protocol {path}) failed on {occasion}: {reason} ({path}:{line_of(text)}, in {function})" in problem
 
@@ -67,6 +92,49 @@ def test_a_message_in_circles_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("self._context.links if name != source", "list(self._context.links)[:1]"))
     problem = run(path).problem
     assert "after 104 hops, over 100 more than the overlay has brokers: the message goes in circles" in problem
+    assert "and its way since hop 3 is 51 times (B2, B1)" in problem
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls may take a twentieth of a second."""
+    monkeypatch.setattr(endless_calls, "LONGEST_CALL", 0.05)
+    monkeypatch.setattr(endless_calls, "LOOK_INTERVAL", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    "body", ["while True: pass", "while True:\n            try: 1 / 0\n            except Exception: pass"]
+)
+@pytest.mark.parametrize(
+    ("before", "occasion", "function"),
+    [
+        ("self._published = 0", "the construction of its router", "__init__"),
+        ("self._published += 1", "publish 'p1' of client 'P'", "publish"),
+        ("self._seen.add(message.header)", "publish 'p1' of client 'P'", "_spread"),
+        ("self._subscriptions.add((client, id), subscription)", "subscribe 's1' of client 'S'", "subscribe"),
+    ],
+)
+def test_an_endless_loop_is_named_with_the_line_that_it_is_at(
+    tmp_path: Path, before: str, occasion: str, function: str, body: str
+) -> None:
+    path = written(tmp_path, before, f"{before}\n        {body}")
+    (sentence,) = run(path).problem.splitlines()
+    reason = "the call has not returned for 0.05 s; is there an endless loop?"
+    found = re.fullmatch(
+        rf".*\(protocol {path}\) failed on {occasion}: {re.escape(reason)} \({path}:(\d+), in {function}\)", sentence
+    )
+    assert found is not None, sentence
+    assert 0 <= int(found[1]) - line_of(before) - 1 < 3
+
+
+@pytest.mark.usefixtures("impatient")
+def test_calls_that_return_are_not_taken_for_one_endless_call(tmp_path: Path) -> None:
+    """Brokers and cases work for far longer than one call may take, in calls of a hundredth of a second."""
+    brief = "end = time.process_time() + 0.01\n        while time.process_time() < end: pass"
+    path = written(tmp_path, "self._published = 0", f"self._published = 0\n        import time; {brief}")
+    for _ in range(10):
+        assert run(path).verdict is CaseVerdict.PASSED
 
 
 @pytest.mark.parametrize(
@@ -88,3 +156,28 @@ def test_a_mistake_while_planning_is_named(tmp_path: Path, former: str, new: str
         run(path)
     assert f"protocol {path} {reason}" in str(caught.value)
     assert caught.value.exit_code == ExitCode.BROKER_DEFECT
+
+
+def test_a_mistake_before_any_line_of_the_author_is_named_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "bare.py"
+    path.write_text("from brokerlab.protocol import *\nclass Bare(Router): pass\nPROTOCOL = Protocol(Bare)\n")
+    assert run(path).problem.endswith(f"TypeError: Bare() takes no arguments ({path})")
+
+
+def test_a_run_says_one_sentence_and_gives_no_other_advice(tmp_path: Path) -> None:
+    written(tmp_path, "self._published += 1", "self._published += '1'")
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(SCENARIO)
+    outcome = simulate(make_plan(load(scenario)), tmp_path / "runs")
+    summary = analyze(outcome.directory, PlainEngine())
+    console = Console(width=1000)
+    with console.capture() as captured:
+        print_verdicts(console, summary, with_audit(outcome.fidelity, summary))
+    lines = [line.strip() for line in captured.get().splitlines()]
+    assert outcome.defect in lines
+    assert lines[lines.index("fidelity: INVALID") + 1 :] == []
+    page = build_report(outcome.directory).read_text()
+    assert "logs without an end" in outcome.fidelity.variants[0].reasons[0]
+    assert "logs without an end: " not in page
+    assert "Traceback" not in captured.get()
+    assert exit_code(summary) is ExitCode.BROKER_DEFECT

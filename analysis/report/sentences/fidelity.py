@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from analysis.tables.summary import UNKNOWN_FIDELITY
+from analysis.tables.summary import BROKER_DEFECT, UNKNOWN_FIDELITY
 from record.fidelity import FidelityVerdict, VariantFidelity
 
 FIDELITY_SENTENCES: Mapping[str, str] = {
@@ -19,9 +19,15 @@ FIDELITY_SENTENCES: Mapping[str, str] = {
 }
 
 
-def fidelity_sentences(fidelity: VariantFidelity | None) -> list[str]:
-    """The verdict on the emulation, the reasons why it is not VALID, and the advice."""
+def fidelity_sentences(fidelity: VariantFidelity | None, delivery: Collection[str]) -> list[str]:
+    """The verdict on the emulation, the reasons why it is not VALID, and the advice.
+
+    `delivery` are the verdicts on deliveries. After a defect of a broker's own code there are no reasons, because it is
+    the reason for all that came after it.
+    """
     if fidelity is None:
         return [FIDELITY_SENTENCES[UNKNOWN_FIDELITY]]
+    if BROKER_DEFECT in delivery:
+        return [FIDELITY_SENTENCES.get(fidelity.verdict, "")]
     advice = [f"{fidelity.advice}."] if fidelity.advice else []
     return [FIDELITY_SENTENCES.get(fidelity.verdict, ""), *fidelity.reasons, *advice]

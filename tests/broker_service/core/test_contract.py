@@ -13,7 +13,7 @@ class CancelTimerLater(CancelTimer):
 
 
 def test_an_action_of_a_class_of_ones_own_is_named() -> None:
-    reason = objection([CancelTimerLater("announce", 1)], TypeError(), (), 100)
+    reason = objection([CancelTimerLater("announce", 1)], TypeError(), ())
     assert reason == (
         "it returned a list with CancelTimerLater(key='announce', seconds=1), and only actions are expected, "
         "such as `Send` and `Deliver`"

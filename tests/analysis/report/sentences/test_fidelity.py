@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.report.sentences.fidelity import FIDELITY_SENTENCES, fidelity_sentences
+from analysis.tables.summary import BROKER_DEFECT
 from record.fidelity import Check, FidelityVerdict, VariantFidelity
 
 
@@ -14,6 +15,7 @@ def test_reasons_follow_a_verdict_that_is_not_valid() -> None:
     invalid = check("relay", 3.0, "ms", 1.0, FidelityVerdict.INVALID, "late")
     kept = check("CPU idle", 0.5, "share", 0.1, FidelityVerdict.VALID, "fine")
     judged = VariantFidelity(name="fixed", verdict=FidelityVerdict.INVALID, checks=[kept, degraded, invalid])
-    found = fidelity_sentences(judged)
+    found = fidelity_sentences(judged, ["lost"])
     assert found[1:] == ["relay: late", "event loop: worst at B7"]
-    assert fidelity_sentences(None) == [FIDELITY_SENTENCES["UNKNOWN"]]
+    assert fidelity_sentences(None, ["lost"]) == [FIDELITY_SENTENCES["UNKNOWN"]]
+    assert fidelity_sentences(judged, [BROKER_DEFECT]) == [FIDELITY_SENTENCES["INVALID"]]
