@@ -247,9 +247,9 @@ class Scenario(Section):
         A variant is named by its values, or by their names, joined by `+`; a scenario that varies nothing has the one
         variant `base`. Raises `VariantError`.
         """
-        base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
         if not self.vary:
             return self._named([Variant(_BASE, {}, self)])
+        base = self.model_dump(mode="json", exclude_unset=True, exclude={"vary"})
         choices = axes(self.vary, type(self).model_fields)
         if (count := prod(map(len, choices))) > MOST_VARIANTS:
             raise VariantError([Problem(("vary",), f"makes {count:,} variants; {MOST_VARIANTS} is the most")])

@@ -43,6 +43,17 @@ JobsOption = Annotated[
     ),
 ]
 
+
+def duration(option: str, text: str) -> float:
+    """Seconds of a time with a unit. Raises `BadInputError`."""
+    from scenario.sections.units import DURATION  # noqa: PLC0415 - `brokerlab --help` answers at once
+
+    try:
+        return DURATION.parse(text)
+    except ValueError as error:
+        raise BadInputError(f"{option} {text}: {error}") from error
+
+
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|(spark|k8s|sc)://.+|yarn")
 
 

@@ -41,6 +41,11 @@ class LogDirectory:
             log = self._nodes[node] = NodeLog(self, node, str(log_file(self._directory, node)))
         return log
 
+    @property
+    def written(self) -> int:
+        """Records of all nodes."""
+        return sum(node.written for node in self._nodes.values())
+
     def flush(self) -> None:
         """Writes everything that waits."""
         for node in self._nodes.values():

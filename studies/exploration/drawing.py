@@ -1,0 +1,85 @@
+"""Drawing of a whole run around a scenario. It is a scenario like any other, with every operation written out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from scenario.checks import OverlayBuilder, problems
+from scenario.model import Scenario
+from scenario.sections.topology import TopologyKind, TopologySection
+from studies.exploration.draws import seconds, written
+from studies.exploration.operations import Course, OperationsDraw
+from studies.exploration.overlays import drawn_topology
+from studies.exploration.schedules import Schedules
+from studies.exploration.settings import drawn_brokers, drawn_options
+from studies.exploration.surroundings import Surroundings
+from topology.link_properties import OverlayError
+
+NAME: Final = "explored"
+DRAIN: Final = 60
+"""Seconds in which messages have to come to rest after the last fault is healed; 400 ms over all links are 3."""
+WITHDRAW: Final = 60
+"""Seconds in which brokers have to forget clients that have left."""
+_MOST_DRAWS = 200
+_TOPOLOGY: TypeAdapter[TopologyKind] = TypeAdapter(TopologySection)
+
+
+class Drawing:
+    """Draws runs around a scenario."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self.surroundings = surroundings
+
+    def drawn(self, random: Random) -> Scenario:
+        """A run that the checks of scenarios accept. What they refuse is drawn again.
+
+        Raises `RuntimeError` where they refuse everything.
+        """
+        for _ in range(_MOST_DRAWS):
+            scenario = accepted(self._fields(random))
+            if scenario is not None:
+                return scenario
+        raise RuntimeError("no run can be drawn around this scenario: the checks of scenarios refuse each one")
+
+    def _fields(self, random: Random) -> Mapping[str, Any]:
+        surroundings, seed = self.surroundings, random.randrange(1 << 31)
+        topology = drawn_topology(surroundings.shape, random)
+        overlay = _TOPOLOGY.validate_python(topology).build(NAME, seed)
+        brokers = [broker.id for broker in overlay.brokers]
+        course = Course(seconds(random.choice((3, 3, 8))), seconds(random.randint(2, 12)))
+        options = drawn_options(surroundings, random)
+        operations = OperationsDraw(random, brokers, course, str(options.get("attribute") or "x"))
+        schedules = Schedules(random, surroundings, brokers, [(link.a, link.b) for link in overlay.links])
+        return {
+            "name": NAME,
+            "topology": topology,
+            "routing": {"protocol": surroundings.protocol, **options},
+            "workload": {"operations": operations.drawn()},
+            "timeline": {
+                "join": written(course.join),
+                "run": written(course.run),
+                "drain": f"{DRAIN}s",
+                "withdraw": f"{WITHDRAW}s",
+            },
+            "brokers": drawn_brokers(surroundings, random),
+            "faults": schedules.drawn(course),
+            "seed": seed,
+        }
+
+
+def accepted(fields: Mapping[str, Any]) -> Scenario | None:
+    """The scenario with these fields, as if they stood in a file; None if it cannot be run."""
+    try:
+        scenario = Scenario.model_validate(fields)
+        return scenario if is_sound(scenario) else None
+    except (ValidationError, OverlayError):
+        return None
+
+
+def is_sound(scenario: Scenario) -> bool:
+    """True when the checks of scenarios find nothing wrong."""
+    return next(problems(scenario, OverlayBuilder()), None) is None

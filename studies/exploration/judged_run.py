@@ -1,0 +1,222 @@
+"""One run in virtual time and the verdict on it, in this process.
+
+The simulator, the phases of a run and the judge are those of `brokerlab emulate --runtime simulated`; what only serves
+its files is left out. So a scenario that is written to a file runs the same there, byte for byte.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from analysis.engines import PlainEngine
+from analysis.pipeline.deliveries import judged_deliveries
+from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Example
+from emulation.fidelity import Measurements
+from emulation.host.run_paths import RunPaths
+from emulation.live_overlay import Tables
+from emulation.planning.calibration import Calibration, load_calibration
+from emulation.planning.plan import Plan, VariantPlan, make_plan
+from emulation.run.context import RunContext, open_log
+from emulation.run.directory import save_overlays
+from emulation.run.interrupt import Interrupt
+from emulation.run.progress import Snapshot, no_display
+from emulation.run.variants import run_variants, turns_of
+from emulation.simulation.deployment import SimulatedDeployment
+from emulation.simulation.run import CLOCK
+from record import manifest
+from record.errors import UserError
+from record.manifest import MODELLED, Manifest, PhaseName, RungChoice
+from scenario.model import Scenario
+from studies.exploration.records import LoggedRecord, logged, most_hops
+
+MOST_RECORDS = 50_000
+"""Records that a run may log. A usual one logs a thousand."""
+MOST_LOOKS = 200
+"""Looks at the calls of a run, of which there is one for each thousand. A usual run is over after ten."""
+HOPS_OF_A_BROKER = 20
+"""Links for each broker of the overlay beyond which a message goes in circles."""
+_SIMULATED = RungChoice("simulated", "explored")
+
+
+class Kind(StrEnum):
+    """Defects besides those that the judge names."""
+
+    NO_QUIET = "no quiet"
+    """Messages still moved, or a router still waited for something, when the drain phase ended."""
+    NO_END = "no end"
+    """The run made more calls than any run of its size needs."""
+    CIRCLES = "goes in circles"
+    """A message travelled over far more links than the overlay has brokers."""
+    NO_VERDICT = "no verdict"
+    """The simulator or the judge failed; the detail is the stack trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """Something that a run must not show."""
+
+    kind: str
+    """The judge's word, or one of `Kind`."""
+    detail: str
+    """An example, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRun:
+    """A run and the verdict on it."""
+
+    defects: tuple[Defect, ...] = ()
+    records: tuple[LoggedRecord, ...] = ()
+    """Everything that its nodes logged, in order of time."""
+    tables: Tables = field(default_factory=dict)
+    """Routing tables after the last message, before clients left; empty where the run did not come so far."""
+    begin: int = 0
+    """Time at which the join phase began, nanoseconds of the run's clock."""
+    refused: str = ""
+    """The reason why the scenario cannot be run; nothing else is known then."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its defects, each once, in order."""
+        return tuple(dict.fromkeys(defect.kind for defect in self.defects))
+
+
+class EndlessRunError(Exception):
+    """The run was ended because it would go on for ever, or nearly."""
+
+
+class JudgingRoom:
+    """The place of one process in which it runs and judges scenarios, one after another."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._costs = load_calibration()
+
+    def judged(self, scenario: Scenario) -> JudgedRun:
+        """Runs a scenario without variants and judges it.
+
+        Whatever fails on the way is a defect too: nothing that the checks accept may stop the simulator or the judge.
+        """
+        directory = Path(tempfile.mkdtemp(dir=self._directory))
+        try:
+            return _Run(make_plan(scenario), directory, self._costs).judged()
+        except UserError as error:
+            return JudgedRun(refused=str(error))
+        except Exception:
+            return JudgedRun(defects=(Defect(Kind.NO_VERDICT, traceback.format_exc()),))
+        finally:
+            shutil.rmtree(directory)
+
+
+@contextmanager
+def judging_room() -> Iterator[JudgingRoom]:
+    """A room that leaves nothing behind."""
+    with tempfile.TemporaryDirectory(prefix="explored-") as directory:
+        yield JudgingRoom(Path(directory))
+
+
+class _Run:
+    """One run, from its plan to its defects."""
+
+    def __init__(self, plan: Plan, out: Path, costs: Calibration) -> None:
+        self.tables: Tables = {}
+        self._paths = RunPaths.of(plan.run_id, out)
+        self._plan = plan
+        self._costs = costs
+        self._manifest = Manifest(
+            run_id=plan.run_id, seed=plan.seed, runtime=_SIMULATED, links=MODELLED, clock=CLOCK, variants=[]
+        )
+
+    def judged(self) -> JudgedRun:
+        """Runs the plan and judges it. Raises `UserError`."""
+        defects: tuple[Defect, ...]
+        try:
+            measured = self._simulated()
+        except EndlessRunError as error:
+            defects = (Defect(Kind.NO_END, str(error)),)
+        else:
+            defects = (Defect(BROKER_DEFECT, measured.defect),) if measured.defect else tuple(self._defects())
+        records = tuple(logged(self._paths.logs))
+        return JudgedRun(defects=defects, records=records, tables=self.tables, begin=self._begin)
+
+    @property
+    def _begin(self) -> int:
+        """The start of the join phase, 0 where there was none."""
+        variants = self._manifest.variants
+        phase = variants[0].phase(PhaseName.JOIN) if variants else None
+        return 0 if phase is None else phase.start
+
+    def _defects(self) -> Iterator[Defect]:
+        (variant,), (plan,) = self._manifest.variants, self._plan.variants
+        manifest.write(self._manifest, self._paths.directory)
+        (delivery,) = judged_deliveries(self._paths.directory, PlainEngine())
+        yield from _violations(delivery)
+        if variant.undrained:
+            drain = plan.scenario.timeline.drain
+            text = f"messages were still in flight {drain:g} s after the last publication and the last heal"
+            yield Defect(Kind.NO_QUIET, text)
+        brokers = len(plan.overlay.brokers)
+        if (hops := most_hops(self._paths.logs)) > HOPS_OF_A_BROKER * brokers:
+            yield Defect(Kind.CIRCLES, f"a message travelled over {hops} links of {brokers} brokers")
+
+    def _simulated(self) -> Measurements:
+        """Raises `EndlessRunError`, `UserError`."""
+        self._paths.make()
+        turns = turns_of(self._plan, save_overlays(self._plan, self._paths))
+        snapshot = Snapshot(variants=1, speed=0.0)
+        with no_display(snapshot) as display:
+            context = RunContext(
+                paths=self._paths,
+                manifest=self._manifest,
+                snapshot=snapshot,
+                display=display,
+                interrupt=Interrupt(),
+                log=open_log(self._paths),
+                clock=lambda: 0,
+            )
+
+            def deployed(variant: VariantPlan, measured: Measurements) -> AbstractContextManager[SimulatedDeployment]:
+                return nullcontext(_Watched(self, context, variant, self._costs, time_dilation=measured.time_dilation))
+
+            (measured,) = run_variants(context, turns, deployed)
+        return measured
+
+
+class _Watched(SimulatedDeployment):
+    """A deployment that is ended where it goes on for ever, and whose tables are read before clients leave."""
+
+    def __init__(
+        self, run: _Run, context: RunContext, plan: VariantPlan, costs: Calibration, *, time_dilation: float
+    ) -> None:
+        super().__init__(context, plan, costs, time_dilation=time_dilation)
+        self._run = run
+        self._looks = 0
+        self.overlay.events.look = self._look_at_calls
+
+    def _look_at_calls(self) -> None:
+        self._looks += 1
+        if self._looks > MOST_LOOKS or self._logs.written > MOST_RECORDS:
+            raise EndlessRunError(f"the run did not end after {self._logs.written:,} log records")
+
+    def drained(self) -> None:
+        self._run.tables = self.read_tables()
+
+
+def _violations(delivery: Delivery) -> Iterator[Defect]:
+    """The defects that the judge names, with its first example of each."""
+    examples = {example.defect: _in_words(example) for example in reversed(delivery.examples)}
+    for verdict in delivery.verdicts:
+        if verdict not in (CORRECT, UNJUDGED):
+            yield Defect(verdict, examples.get(verdict, ""))
+
+
+def _in_words(example: Example) -> str:
+    concerned = " for ".join(filter(None, (example.subject, example.client)))
+    return f"{concerned}: {example.detail}" if concerned else example.detail

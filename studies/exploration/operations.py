@@ -1,0 +1,142 @@
+"""Operations of a few clients: subscriptions that cover each other, that come and go, and bursts of publications."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from typing import Any
+
+from studies.exploration.draws import magnitude, milliseconds, seconds, whole_magnitude, written
+
+MOST_PUBLICATIONS = 60
+_CLASSES = ("A", "B")
+_HIGHEST = 5
+"""The largest value of the attribute that ranges are over. Few values, so that ranges are equal or cover each other."""
+_COMPOSITES = 0.3
+"""Share of the runs with composite subscriptions."""
+_IN_JOIN = 0.7
+"""Share of the subscriptions that are made before publishing begins."""
+_WITHDRAWN = 0.4
+"""Share of the subscriptions that are withdrawn."""
+_ADVERTISEMENTS_WITHDRAWN = 0.15
+
+Item = Mapping[str, Any]
+"""An operation as scenarios list them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Times of a run, nanoseconds since the start of its join phase."""
+
+    join: int
+    run: int
+
+    @property
+    def end(self) -> int:
+        """The end of the run phase."""
+        return self.join + self.run
+
+
+@dataclass(slots=True)
+class _Range:
+    """Content: a class and a range of values."""
+
+    of_class: str
+    low: int
+    high: int
+
+    @classmethod
+    def drawn(cls, random: Random) -> _Range:
+        low = random.choice((0, 0, random.randint(0, _HIGHEST)))
+        high = random.choice((_HIGHEST, random.randint(low, _HIGHEST)))
+        return cls(random.choice((*_CLASSES[:1], *_CLASSES)), low, high)
+
+    def written(self, attribute: str) -> str:
+        return f"[class,eq,'{self.of_class}'],[{attribute},>=,{self.low}],[{attribute},<=,{self.high}]"
+
+
+@dataclass(slots=True)
+class OperationsDraw:
+    """Draws the operations of one run."""
+
+    random: Random
+    brokers: Sequence[str]
+    course: Course
+    attribute: str = "x"
+    """The attribute that ranges are over."""
+    _items: list[tuple[int, Item]] = field(default_factory=list)
+    _ids: count[int] = field(default_factory=lambda: count(1))
+
+    def drawn(self) -> list[Item]:
+        """The operations, in order of time."""
+        random = self.random
+        publishers = {
+            f"P{number}": (random.choice(self.brokers), _Range.drawn(random))
+            for number in range(1, random.randint(1, 3) + 1)
+        }
+        for client, (broker, advertised) in publishers.items():
+            self._advertise(client, broker, advertised)
+        for number in range(1, random.randint(1, 5) + 1):
+            self._subscriber(f"S{number}", random.choice(self.brokers))
+        if random.random() < _COMPOSITES:
+            self._compose(f"C{next(self._ids)}", random.choice(self.brokers))
+        left = whole_magnitude(random, 4, MOST_PUBLICATIONS)
+        while left > 0:
+            client, (broker, advertised) = random.choice(tuple(publishers.items()))
+            left -= self._burst(client, broker, advertised, left)
+        return [item for _, item in sorted(self._items, key=lambda timed: timed[0])]
+
+    def _add(self, at: int, client: str, broker: str, **verb: str) -> None:
+        at = min(max(0, at), self.course.end - 1)
+        self._items.append((at, {"at": written(at), "client": client, "broker": broker, **verb}))
+
+    def _advertise(self, client: str, broker: str, advertised: _Range) -> None:
+        random, course = self.random, self.course
+        self._add(
+            random.randint(0, course.join // 4), client, broker, id="a", advertise=advertised.written(self.attribute)
+        )
+        if random.random() < _ADVERTISEMENTS_WITHDRAWN:
+            self._add(random.randint(course.join, course.end), client, broker, unadvertise="a")
+
+    def _subscriber(self, client: str, broker: str) -> None:
+        """A client's subscriptions, one after another: each may be withdrawn and made again with the next number."""
+        random, course = self.random, self.course
+        for number in range(1, whole_magnitude(random, 1, 4) + 1):
+            in_join = random.random() < _IN_JOIN
+            at = random.randint(course.join // 4, course.join) if in_join else random.randint(course.join, course.end)
+            wanted = _Range.drawn(random).written(self.attribute)
+            self._add(at, client, broker, id=f"s{number}", subscribe=wanted)
+            if random.random() < _WITHDRAWN:
+                gone = at + milliseconds(magnitude(random, 1, 5_000))
+                self._add(gone, client, broker, unsubscribe=f"s{number}")
+                if random.random() < 0.5:
+                    again = gone + milliseconds(random.choice((0, magnitude(random, 1, 1_000))))
+                    self._add(again, client, broker, id=f"s{number}again", subscribe=wanted)
+
+    def _compose(self, client: str, broker: str) -> None:
+        random, course = self.random, self.course
+        parts = []
+        agreeing = random.random() < 0.5
+        for _ in range(random.randint(2, 3)):
+            part = _Range.drawn(random).written(self.attribute)
+            parts.append(f"{{{part},[{self.attribute},eq,$I$X]}}" if agreeing else f"{{{part}}}")
+        pattern = " & ".join(parts)
+        within = written(seconds(magnitude(random, 0.05, 20)))
+        at = random.randint(course.join // 4, course.end)
+        self._add(at, client, broker, id="c", composite=pattern, within=within)
+        if random.random() < _WITHDRAWN:
+            self._add(at + milliseconds(magnitude(random, 1, 5_000)), client, broker, unsubscribe="c")
+
+    def _burst(self, client: str, broker: str, advertised: _Range, most: int) -> int:
+        """Publications of one client, one close after the other. Returns their number."""
+        random, course = self.random, self.course
+        number = min(most, whole_magnitude(random, 1, 20))
+        at = random.randint(course.join, course.end)
+        apart = random.choice((0, milliseconds(magnitude(random, 1, 500))))
+        for place in range(number):
+            value = random.randint(advertised.low, advertised.high)
+            content = f"[class,'{advertised.of_class}'],[{self.attribute},{value}]"
+            self._add(at + place * apart, client, broker, publish=content)
+        return number

@@ -1,0 +1,110 @@
+"""Fault schedules of every kind, and of several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from record.faults import FaultKind
+from studies.exploration.draws import magnitude, milliseconds, seconds, written
+from studies.exploration.operations import Course
+from studies.exploration.surroundings import Surroundings
+
+MOST_FAULTS = 5
+_LONGEST = 8.0
+"""Seconds that a fault lasts at most; three heartbeats and the way back are less."""
+
+Fault = Mapping[str, Any]
+"""A fault as scenarios list them, without its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedules:
+    """Draws faults on the brokers and links of one overlay."""
+
+    random: Random
+    surroundings: Surroundings
+    brokers: Sequence[str]
+    links: Sequence[tuple[str, str]]
+
+    def drawn(self, course: Course, most: int = MOST_FAULTS) -> list[Fault]:
+        """Several faults, or none, at any times of the run phase and shortly before it."""
+        random = self.random
+        number = random.choice((0, *range(1, most + 1), 1, 2))
+        times = sorted(random.randint(course.join // 2, course.end - 1) for _ in range(number))
+        if number > 1 and random.random() < 0.3:  # at the same time, or nearly
+            times = [times[0] + milliseconds(random.choice((0, magnitude(random, 0.1, 100)))) * place
+                     for place in range(number)]  # fmt: skip
+        return [self.one(min(time, course.end - 1)) for time in times]
+
+    def one(self, at: int) -> Fault:
+        """A fault of any kind that the protocol survives, so many nanoseconds after the start of the join phase."""
+        verbs = [
+            self._of_broker, self._of_broker, self._of_link, self._of_link,
+            self._partition, self._flap, self._worse_link, self._reset,
+        ]  # fmt: skip
+        if self.surroundings.survives(FaultKind.DISTURB):
+            verbs.append(self._disturb)
+        if not self.links:
+            verbs = [self._of_broker]
+        return {"at": written(at), **self.random.choice(verbs)()}
+
+    def _for(self) -> str:
+        random = self.random
+        return written(seconds(random.choice((magnitude(random, 0.001, _LONGEST), random.uniform(0.0, _LONGEST)))) or 1)
+
+    def _broker(self) -> str:
+        return self.random.choice(self.brokers)
+
+    def _link(self) -> str:
+        return "-".join(self.random.choice(self.links))
+
+    def _link_or_direction(self) -> str:
+        one, other = self.random.sample(self.random.choice(self.links), 2)
+        return f"{one}->{other}" if self.random.random() < 0.4 else f"{one}-{other}"
+
+    def _of_broker(self) -> Fault:
+        verb = self.random.choice(("kill", "kill", "stop", "pause", "slow"))
+        fault: dict[str, Any] = {verb: [self._broker()], "for": self._for()}
+        if verb == "slow":
+            fault["service_time"] = f"{magnitude(self.random, 0.5, 50):.3g}ms"
+        return fault
+
+    def _of_link(self) -> Fault:
+        return {"link_down": [self._link_or_direction()], "for": self._for()}
+
+    def _partition(self) -> Fault:
+        if len(self.brokers) < 2:
+            return self._of_broker()
+        side = self.random.sample(list(self.brokers), self.random.randint(1, len(self.brokers) - 1))
+        return {"partition": [side, "rest"], "for": self._for()}
+
+    def _flap(self) -> Fault:
+        down, up = (f"{magnitude(self.random, 1, 2_000):.3g}ms" for _ in range(2))
+        return {"flap": [self._link()], "down": down, "up": up, "times": self.random.randint(2, 6)}
+
+    def _worse_link(self) -> Fault:
+        random = self.random
+        if random.random() < 0.3:
+            return {"corrupt": [self._link()], "share": f"{random.choice((1, 10, 50))}%", "for": self._for()}
+        fault: dict[str, Any] = {"degrade": [self._link_or_direction()], "for": self._for()}
+        fault["delay"] = f"{magnitude(random, 1, 400):.3g}ms"
+        if random.random() < 0.3:
+            fault["loss"] = f"{random.choice((1, 10, 40))}%"
+        if random.random() < 0.3:
+            fault["bandwidth"] = f"{magnitude(random, 10, 1000):.3g}kbit"
+        return fault
+
+    def _reset(self) -> Fault:
+        return {"reset": [self._link_or_direction()]}
+
+    def _disturb(self) -> Fault:
+        random = self.random
+        fault: dict[str, Any] = {"disturb": [self._link_or_direction()], "for": self._for()}
+        kinds = random.sample(("lose", "repeat", "hold"), random.randint(1, 3))
+        for kind in kinds:
+            share = f"{random.choice((1, 10, 33))}%"
+            fault[kind] = f"{share} by {magnitude(random, 1, 1_000):.3g}ms" if kind == "hold" else share
+        return fault

@@ -1,0 +1,67 @@
+"""Limits of brokers and options of protocols: small ones as often as those of the scenario.
+
+Bounds beyond which brokers drop messages are left as they are: what they lose is counted and logged, and no finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any, Literal, get_args, get_origin
+
+import msgspec
+
+from broker_service.routing import protocol_named
+from studies.exploration.draws import magnitude, whole_magnitude
+from studies.exploration.surroundings import Surroundings
+
+SMALLEST, SMALL = 1, 16
+_ALTERED = 0.5
+"""Share of the runs with limits, and with options, that are not the scenario's."""
+_EACH = 0.3
+"""Share of the limits and options that are altered in such a run."""
+
+
+def drawn_brokers(surroundings: Surroundings, random: Random) -> Mapping[str, Any]:
+    """The section `brokers` of a scenario; empty for the defaults."""
+    if random.random() >= _ALTERED:
+        return {}
+    limits: dict[str, Any] = {
+        name: whole_magnitude(random, SMALLEST, SMALL) for name in ("window", "batch") if random.random() < _EACH
+    }
+    if random.random() < _EACH:
+        limits["heartbeat"] = f"{magnitude(random, 100, 1_000):.3g}ms"
+    if random.random() < _EACH:
+        limits["reconnect_first"] = f"{magnitude(random, 10, 1_000):.3g}ms"
+    if surroundings.survives_lost_streams and random.random() < _EACH:
+        limits["resume"] = False
+    brokers: dict[str, Any] = {"limits": limits} if limits else {}
+    if random.random() < _EACH:
+        brokers["service_time"] = f"{magnitude(random, 0.1, 5):.3g}ms"
+    return brokers
+
+
+def drawn_options(surroundings: Surroundings, random: Random) -> Mapping[str, Any]:
+    """Options of the protocol: the scenario's, of which some may be altered.
+
+    Choices are made among all that there are, numbers are small, and times are up to ten times longer or shorter.
+    """
+    options = dict(surroundings.options)
+    if random.random() >= _ALTERED:
+        return options
+    declared = protocol_named(surroundings.protocol).options
+    for option in msgspec.structs.fields(declared):
+        name, default = option.encode_name, options.get(option.encode_name, option.default)
+        if random.random() >= _EACH:
+            continue
+        if get_origin(option.type) is Literal:
+            options[name] = random.choice(get_args(option.type))
+        elif isinstance(default, bool):
+            options[name] = random.random() < 0.5
+        elif isinstance(default, int) and default > SMALL:
+            options[name] = whole_magnitude(random, SMALLEST, SMALL)
+        elif isinstance(default, int):
+            options[name] = random.randint(SMALLEST, SMALL)
+        elif isinstance(default, float) and name in declared.times and default:
+            options[name] = float(f"{magnitude(random, default / 10, default * 10):.3g}")
+    return options

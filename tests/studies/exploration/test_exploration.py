@@ -1,0 +1,54 @@
+"""Exploration: the same seed explores the same, and what is found is kept as files that repeat it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_line.commands.explore import ExplorationRequest, explore_around
+from record.exit_codes import ExitCode
+from scenario.loading import load
+from studies.exploration.drawing import Drawing
+from studies.exploration.exploration import Budget, Exploration
+from studies.exploration.judged_run import judging_room
+from studies.exploration.surroundings import Shape, Surroundings
+from studies.exploration.workers import Explorer, workers
+from tests.studies.exploration.faulty import protocol_with
+
+LINE = Path("scenarios/line-3.yaml")
+
+
+def request(protocol: Path, out: Path) -> ExplorationRequest:
+    return ExplorationRequest(
+        file=LINE, budget=Budget(runs=6), seed=1, protocol=str(protocol), workers=1, out=out
+    )  # fmt: skip
+
+
+def test_a_finding_is_a_scenario_that_shows_it(tmp_path: Path) -> None:
+    found = explore_around(request(protocol_with("notifies twice", tmp_path), tmp_path))
+    assert found is ExitCode.VIOLATED
+    with judging_room() as room:
+        assert "duplicated" in room.judged(load(tmp_path / "finding-1" / "scenario.yaml")).kinds
+
+
+def test_an_honest_protocol_shows_nothing(tmp_path: Path) -> None:
+    assert explore_around(request(protocol_with("none", tmp_path), tmp_path)) is ExitCode.CORRECT
+
+
+def test_only_failures_of_code_have_an_exit_code_of_their_own(tmp_path: Path) -> None:
+    assert explore_around(request(protocol_with("fails", tmp_path), tmp_path)) is ExitCode.BROKER_DEFECT
+
+
+def test_the_same_seed_explores_the_same(tmp_path: Path) -> None:
+    explorer = Explorer(Drawing(Surroundings(Shape.TREE, str(protocol_with("keeps subscriptions", tmp_path)))), 3)
+    accounts = []
+    for _ in range(2):
+        with workers(1, explorer) as at:
+            exploration = Exploration(Budget(runs=6))
+            exploration.explore(at)
+            accounts.append(exploration.account)
+    first, second = accounts
+    assert first.runs == second.runs == 6
+    assert [(found.number, found.scenario, found.defects) for found in first.findings.values()] == [
+        (found.number, found.scenario, found.defects) for found in second.findings.values()
+    ]
+    assert first.findings

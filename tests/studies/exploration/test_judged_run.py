@@ -1,0 +1,60 @@
+"""Judged runs: the same as the run of the file, and blamed for what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from analysis.tables.summary import BROKER_DEFECT, STATE_LEFT
+from emulation.planning.plan import make_plan
+from emulation.simulation.run import simulate
+from record.files import LOGS
+from scenario.loading import load_text
+from scenario.yaml_files.source import as_yaml
+from studies.exploration.drawing import Drawing
+from studies.exploration.judged_run import JudgingRoom, Kind, judging_room
+from studies.exploration.records import logged
+from studies.exploration.surroundings import Shape, Surroundings
+from tests.studies.exploration.faulty import protocol_with
+
+
+@pytest.fixture
+def room() -> Iterator[JudgingRoom]:
+    with judging_room() as found:
+        yield found
+
+
+@pytest.mark.parametrize("shape, protocol", [(Shape.CYCLIC, "tid"), (Shape.REDUNDANT_TREE, "gryphon")])
+def test_a_run_repeats_from_its_file(shape: Shape, protocol: str, room: JudgingRoom, tmp_path: Path) -> None:
+    drawing = Drawing(Surroundings(shape, protocol))
+    for number in range(3):
+        scenario = drawing.drawn(Random(number))
+        explored = room.judged(scenario)
+        read = load_text(as_yaml(scenario.resolved()), "its file")
+        outcome = simulate(make_plan(read), tmp_path)
+        assert explored.records == tuple(logged(outcome.directory / LOGS))
+
+
+@pytest.mark.parametrize(
+    "defect, blamed",
+    [
+        ("none", set()),
+        ("keeps subscriptions", {STATE_LEFT}),
+        ("notifies twice", {"duplicated"}),
+        ("fails", {BROKER_DEFECT}),
+    ],
+)
+def test_a_verdict_blames_what_is_wrong(defect: str, blamed: set[str], room: JudgingRoom, tmp_path: Path) -> None:
+    surroundings = Surroundings(Shape.TREE, str(protocol_with(defect, tmp_path)))
+    runs = [room.judged(Drawing(surroundings).drawn(Random(number))) for number in range(8)]
+    assert {kind for run in runs for kind in run.kinds} >= blamed
+    assert blamed or not any(run.defects for run in runs)
+
+
+def test_a_message_that_goes_in_circles_is_blamed(room: JudgingRoom, tmp_path: Path) -> None:
+    surroundings = Surroundings(Shape.FULL, str(protocol_with("forgets what it has seen", tmp_path)))
+    runs = [room.judged(Drawing(surroundings).drawn(Random(number))) for number in range(3)]
+    assert {kind for run in runs for kind in run.kinds} & {BROKER_DEFECT, Kind.NO_END}
