@@ -12,7 +12,7 @@ ARGS ?=
 # otherwise compile the modules it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup base docker image emulator-image emulate test lint gauntlet proof bench smoke doctor proto clean distclean
+.PHONY: help setup base docker image emulator-image emulate test lint gauntlet proof bench smoke doctor proto dist clean distclean
 
 help: ## Show this help
 	@echo 'Usage: make TARGET [SCENARIO=FILE] [ARGS="..."]'
@@ -85,6 +85,9 @@ smoke: image ## Three brokers on a plain compose network, no Mininet: a quick ch
 doctor: base ## Show what this host can run, what it lacks and how to get it
 	@$(PYTHON_BIN)/brokerlab doctor
 
+dist: base ## Build the wheel and the source distribution in dist/: `pip install dist/brokerlab-*.whl` needs no checkout
+	@setup/dist.sh
+
 # runs/ stays, because it is the user's. So does Docker, because others may use it by now.
 clean: ## Remove leftovers of dead runs on this host, and the caches of the tools; keeps runs/
 	@if [ -x $(PYTHON_BIN)/brokerlab ]; then $(PYTHON_BIN)/brokerlab clean; fi
@@ -94,4 +97,4 @@ clean: ## Remove leftovers of dead runs on this host, and the caches of the tool
 distclean: clean ## Undo set-up as well: the images, .venv, .cache, the Docker daemon if set-up started it; keeps runs/
 	@if [ -x $(PYTHON_BIN)/python ]; then $(PYTHON_BIN)/python setup/remove_images.py; fi
 	@setup/docker-daemon.sh stop
-	@rm -rf .venv .cache *.egg-info broker_service/generated/*_pb2*.py*
+	@rm -rf .venv .cache dist *.egg-info broker_service/generated/*_pb2*.py*

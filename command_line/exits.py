@@ -11,6 +11,7 @@ import typer
 
 from record.errors import BrokerDefectError, UserError
 from record.exit_codes import ExitCode
+from record.extras import about_missing
 
 _LONGEST_LINE = 1000
 """Characters of a line: what the user gave is repeated in messages, and may have any length."""
@@ -78,10 +79,19 @@ def _in_words(error: BaseException) -> tuple[str, int]:
     if isinstance(error, BrokerDefectError):
         print(error.shown_trace, end="", file=sys.stderr)
         return str(error), ExitCode.BROKER_DEFECT
-    if isinstance(error, MemoryError):
-        return _REFUSALS[errno.ENOMEM], ExitCode.HOST
-    if isinstance(error, OSError) and error.errno in _REFUSALS:
-        names = [str(name) for name in (error.filename, error.filename2) if name is not None]
-        return ": ".join([*names, _REFUSALS[error.errno]]), ExitCode.HOST
+    if (lack := _lack_of_host(error)) is not None:
+        return lack, ExitCode.HOST
     traceback.print_exception(error)
     return "a fault of the program, not of its input; please report it with the lines above", ExitCode.DEFECT
+
+
+def _lack_of_host(error: BaseException) -> str | None:
+    """The sentence about what this host lacks; None for an error of another cause."""
+    if isinstance(error, ImportError):
+        return about_missing(error)
+    if isinstance(error, MemoryError):
+        return _REFUSALS[errno.ENOMEM]
+    if isinstance(error, OSError) and error.errno in _REFUSALS:
+        names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        return ": ".join([*names, _REFUSALS[error.errno]])
+    return None

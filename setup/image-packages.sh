@@ -1,12 +1,12 @@
 #!/bin/bash
-# image-packages.sh DIRECTORY [EXTRA]: unpacks the packages of brokerlab, and of its extra EXTRA, for an image's
-# Python 3.11 on this machine's processor. The host's pip does it, so that the host's settings (proxy, CA, indexes) apply,
+# image-packages.sh DIRECTORY broker|emulator PACKAGE...: unpacks Python packages for an image's Python 3.11 on this
+# machine's processor. The host's pip does it, so that the host's settings (proxy, CA, indexes) apply,
 # none of them enters the image, and packages in its cache are not fetched again.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
-directory=$1 extra=${2:-}
+directory=$1 image=$2 dependencies=("${@:3}")
 python=$ROOT/.venv/bin/python
 [ -x "$python" ] || fail "the virtual environment is missing: run \`make setup\`."
 use_ca_bundle
@@ -17,12 +17,6 @@ for minor in $(seq 36 -1 17); do  # bookworm has glibc 2.36 and runs what was bu
     platforms+=(--platform "manylinux_2_${minor}_$machine")
 done
 platforms+=(--platform "manylinux2014_$machine")
-
-mapfile -t dependencies < <("$python" -c '
-import sys, tomllib
-project = tomllib.load(open(sys.argv[1], "rb"))["project"]
-extra = project["optional-dependencies"][sys.argv[2]] if sys.argv[2] else []
-print(*project["dependencies"], *extra, sep="\n")' "$ROOT/pyproject.toml" "$extra")
 
 pip=("$python" -m pip)
 options=(--quiet --disable-pip-version-check -c "$ROOT/constraints.txt")
@@ -43,11 +37,11 @@ quietly "${pip[@]}" install "${options[@]}" --no-compile --target "$directory.ne
 cd "$directory.new"
 # Tests and typing stubs are most of the files, and are never imported.
 find . \( -type d -name tests -prune -o -name '*.pyi' \) -exec rm -rf {} +
-if [ -z "$extra" ]; then
+if [ "$image" = broker ]; then
     rm -rf bin
 else
     sed -i '1s|^#!.*python.*|#!/usr/bin/env python3|' bin/*
-    # brokerlab's own name and version; its source is not a part of any image that has the extra.
+    # brokerlab's own name and version; its source is not a part of the emulator's image.
     "$python" - "$ROOT/pyproject.toml" <<'METADATA'
 import sys, tomllib
 from pathlib import Path

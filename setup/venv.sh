@@ -21,7 +21,7 @@ say "installing pinned Python packages (minutes the first time; log in ${LOG#"$P
 pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt)
 # Packages that come as source, this one too, are built by the pinned setuptools and not by the newest one.
 quietly "${pip[@]}" setuptools
-quietly "${pip[@]}" --no-build-isolation --use-pep517 -e '.[emulator,dev]'
+quietly "${pip[@]}" --no-build-isolation --use-pep517 -e '.[emulation,hosts,spark,dev]'
 rm -f .venv/made-from-*
 rm -f .venv/lib/python*/site-packages/brokerlab_compiled.*  # of versions that could be compiled
 : >"$stamp"

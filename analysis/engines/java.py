@@ -16,13 +16,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from record.errors import HostError
+from record.installation import cache_directory
 
 OLDEST_JAVA = 17
 _QUICK = ("-XX:+UseParallelGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
 _REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 _JOBS = 2
 """The version of the jobs whose classes set-up archives."""
-_ARCHIVES = Path(__file__).resolve().parents[2] / ".cache" / "spark"
+_ARCHIVES = cache_directory() / "spark"
 
 
 def java_program() -> str:

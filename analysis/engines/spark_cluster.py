@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 from analysis.engines.java import options_of_spark
 from record.errors import HostError
+from record.installation import CODE, cache_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).resolve().parents[2]
-EVENTS = ROOT / ".cache" / "spark" / "events"
+ROOT = CODE
+EVENTS = cache_directory() / "spark" / "events"
 """The event log that the history server of docker-compose.yml reads; written when the directory exists."""
 PACKAGES = ("analysis", "broker_service", "emulation", "record", "scenario", "studies", "topology")
 EXECUTOR_MEMORY = "512m"

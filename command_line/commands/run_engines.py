@@ -14,6 +14,7 @@ from analysis.engines.java import check_java
 from analysis.engines.plain import processes_within
 from emulation.host.room import this_host
 from record.errors import HostError
+from record.extras import SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +34,15 @@ class RunEngine(Engine, Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+def spark_is_here() -> bool:
+    """True where Spark and the Java that it needs are installed."""
+    try:
+        _require_spark()
+    except HostError:
+        return False
+    return True
 
 
 def plain_engine() -> NoPreparation:
@@ -84,7 +94,7 @@ class BackgroundSpark:
 
     def check(self) -> None:
         try:
-            check_java()
+            _require_spark()
         except HostError as error:
             raise HostError(f"{error}; or leave Spark out with --no-spark") from error
 
@@ -101,3 +111,9 @@ class BackgroundSpark:
         assert self._session is not None
         with RunningSpark(self._session.result()).open() as workers:
             yield workers
+
+
+def _require_spark() -> None:
+    """Raises `HostError` where Spark cannot start."""
+    SPARK.require()
+    check_java()

@@ -95,7 +95,7 @@ def emulate(
             metavar="INVENTORY", help="Spread the overlay over these hosts (`brokerlab hosts`, docs/hosts.md)."
         ),
     ] = None,
-    spark: SparkOption = True,
+    spark: SparkOption = None,
     events: EventsOption = EventTable.ALL,
     junit: JunitOption = None,
     twin: Annotated[
@@ -107,12 +107,12 @@ def emulate(
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
     from command_line.commands.emulate import EmulationRequest, run_scenario
-    from command_line.commands.run_engines import BackgroundSpark, plain_engine
+    from command_line.commands.run_engines import BackgroundSpark, plain_engine, spark_is_here
 
     changed = overrides(set_)
     if seed is not None:
         changed["seed"] = str(seed)
-    engine = BackgroundSpark() if spark else plain_engine()
+    engine = BackgroundSpark() if spark or (spark is None and spark_is_here()) else plain_engine()
     request = EmulationRequest(
         scenario, changed, runtime, links, out, report, calibration, engine, events, hosts, junit, twin
     )
@@ -143,19 +143,20 @@ def analyze(
             "of Spark Connect; this host's processors by default."
         ),
     ] = None,
-    spark: SparkOption = True,
+    spark: SparkOption = None,
     events: EventsOption = EventTable.ALL,
     junit: JunitOption = None,
 ) -> None:
     """Repeat the analysis of a run from its logs, and print its verdicts."""
     from analysis.engines import SparkEngine
     from command_line.commands.analyze import analyze_run
-    from command_line.commands.run_engines import plain_engine
+    from command_line.commands.run_engines import plain_engine, spark_is_here
 
-    if master is not None and not spark:
+    if master is not None and spark is False:
         raise BadInputError(f"--master {master} and --no-spark contradict each other; leave one out")
     spark_master(master)
-    raise typer.Exit(analyze_run(run, SparkEngine(master) if spark else plain_engine(), junit, events))
+    with_spark = master is not None or spark or (spark is None and spark_is_here())
+    raise typer.Exit(analyze_run(run, SparkEngine(master) if with_spark else plain_engine(), junit, events))
 
 
 @app.command(

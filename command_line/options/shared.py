@@ -16,7 +16,12 @@ RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run director
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Analysed run directories.")]
 
 SparkOption = Annotated[
-    bool, typer.Option("--spark/--no-spark", help="Analyse in Spark, or in plain Python, which needs no Java.")
+    bool | None,
+    typer.Option(
+        "--spark/--no-spark",
+        help="Analyse in Spark, or in plain Python, which needs no Java; by default in Spark where it is installed.",
+        show_default=False,
+    ),
 ]
 
 EventsOption = Annotated[

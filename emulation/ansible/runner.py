@@ -20,9 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
-from ansible_runner.exceptions import AnsibleRunnerException
-
 from record.errors import BadInputError, HostError
 from record.exit_codes import ExitCode
 
@@ -121,6 +118,8 @@ def read_inventory(source: Path, private: Path) -> Inventory:
     """Reads an inventory. Raises `BadInputError` if it does not exist, cannot be read or names no host."""
     if not source.exists():
         raise BadInputError(f"{source}: there is no such inventory")
+    import ansible_runner  # noqa: PLC0415 - of an extra
+
     with _private_directory(private) as directory:
         listing, complaint, code = ansible_runner.run_command(
             executable_cmd=str(Path(sys.executable).parent / "ansible-inventory"),
@@ -158,6 +157,9 @@ def play(
     task that failed. Raises `PlayError` when any host failed or could not be reached, `PlayCancelledError` when
     `cancelled` became true.
     """
+    import ansible_runner  # noqa: PLC0415 - of an extra
+    from ansible_runner.exceptions import AnsibleRunnerException  # noqa: PLC0415
+
     record = _Record(on_result, on_failure)
     with _private_directory(private) as directory:
         try:

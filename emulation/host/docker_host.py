@@ -18,6 +18,7 @@ import requests
 from emulation.host import images
 from emulation.host.images import ImageRecipe, ImageReference, Packages, PrintLine
 from record.errors import HostError
+from record.installation import INSTALLED
 
 REPOSITORY = "brokerlab-broker"
 LATEST = f"{REPOSITORY}:latest"
@@ -64,7 +65,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def image_reference() -> ImageReference:
     """The name of the broker image of the present tree, whether or not it was built. Needs no daemon.
 
-    Raises `HostError` when the generated protobuf code is missing.
+    Raises `HostError` when the generated protobuf code is missing, and for an installed package.
     """
     return ImageReference(f"{REPOSITORY}:{_image_hash()}")
 
@@ -99,11 +100,13 @@ def _build(client: docker.DockerClient, name: str, print_line: PrintLine) -> Ima
 
 def _packages() -> Packages:
     """The packages that a broker imports."""
-    return Packages(images.CACHE / "broker-packages")
+    return Packages(images.CACHE / "broker-packages", "broker")
 
 
 def _image_hash() -> str:
     root = images.ROOT
+    if INSTALLED:
+        raise HostError("an installed brokerlab cannot build the broker image; use a checkout, or the process runtime")
     source = sorted(path for package in _SOURCE for path in (root / package).rglob("*.py"))
     if not any(path.name == "broker_pb2.py" for path in source):
         raise HostError("the generated protobuf code is missing; make it with `make proto`")

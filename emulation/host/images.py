@@ -19,18 +19,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import docker
 import docker.errors
 import requests
 
 from record.errors import HostError
+from record.installation import FILES, cache_directory
 
 BOOTSTRAPPED_BASE = "brokerlab-base:bookworm"
 
-ROOT = Path(__file__).resolve().parents[2]
-CACHE = ROOT / ".cache"
+ROOT = FILES
+CACHE = cache_directory()
 _REGISTRY_PATIENCE = 8
 """Seconds in which a registry must answer; otherwise the base is bootstrapped."""
 
@@ -48,18 +49,16 @@ class ImageReference:
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """Python packages for an image: the project's own dependencies, and those of one of its extras."""
+    """Python packages for an image, as `pyproject.toml` names them."""
 
     directory: Path
     """The directory into which they are unpacked."""
-    extra: str = ""
+    image: Literal["broker", "emulator"]
 
     def fingerprint(self) -> str:
         """A hash that is equal for the same packages at the same versions."""
         digest = hashlib.sha256(platform.machine().encode())
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-        names = project["dependencies"] + (project["optional-dependencies"][self.extra] if self.extra else [])
-        digest.update("\n".join(names).encode())
+        digest.update("\n".join(self._names()).encode())
         for name in ("constraints.txt", "setup/image-packages.sh"):
             digest.update((ROOT / name).read_bytes())
         return digest.hexdigest()
@@ -72,8 +71,17 @@ class Packages:
             return
         print_line("fetching the Python packages of the image")
         stamp.unlink(missing_ok=True)
-        _run_step("image-packages.sh", self.directory, self.extra)
+        _run_step("image-packages.sh", self.directory, self.image, *self._names())
         stamp.write_text(wanted)
+
+    def _names(self) -> list[str]:
+        """The packages; those that they need in turn come with them."""
+        settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+        named: list[str] = settings["tool"]["brokerlab"]["images"][self.image]
+        if self.image == "broker":
+            return named
+        extras = settings["project"]["optional-dependencies"]
+        return [*settings["project"]["dependencies"], *(name for extra in named for name in extras[extra])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +152,7 @@ def remove_former(client: docker.DockerClient, present: str, kept: int) -> None:
 @contextmanager
 def one_builder_at_a_time(repository: str) -> Iterator[None]:
     """Lets one process at a time build a repository's images. A second one waits, and then finds the built image."""
-    CACHE.mkdir(exist_ok=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / f"{repository}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -207,7 +215,7 @@ def _pull(client: docker.DockerClient, image: str, print_line: PrintLine) -> Non
 
 
 def _bootstrap_base(client: docker.DockerClient) -> None:
-    CACHE.mkdir(exist_ok=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
         archive = Path(directory, "base.tar")
         _run_step("bootstrap-base.sh", archive)

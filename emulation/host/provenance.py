@@ -9,12 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from record.installation import CODE, INSTALLED, packaged_commit
 from record.manifest import Host
 
 CLOCK = "CLOCK_MONOTONIC of this host, in nanoseconds"
 
 _PACKAGES = ("docker", "grpcio", "h2", "mininet", "msgspec", "numpy", "protobuf", "pyspark", "uvloop")
-_ROOT = Path(__file__).resolve().parents[2]
 
 
 def versions() -> dict[str, str]:
@@ -33,9 +33,11 @@ def kernel() -> str:
 
 
 def git_revision() -> str | None:
-    """The commit of the running tree, with `+` if files differ from it; None outside of a git tree."""
+    """The commit of the running tree, with `+` if files differ from it; None where it is not known."""
+    if INSTALLED:
+        return packaged_commit()
     # Without its lock of the index, which would stay, and stop the user's next commit, where a slow `status` is ended.
-    git = ["git", "--no-optional-locks", "-C", str(_ROOT), "-c", f"safe.directory={_ROOT}"]
+    git = ["git", "--no-optional-locks", "-C", str(CODE), "-c", f"safe.directory={CODE}"]
     try:
         revision = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)
         status = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True, timeout=10)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from emulation.network.model import LinkDriver, NetworkError
 from emulation.network.namespaces import enter_new_namespace, in_thread
-from emulation.network.netem import REMEDY, netem_arguments
 from emulation.network.relay.tap import TAP_DEVICE, open_tap
 from topology.link_properties import JitterDistribution, LinkProperties
 
@@ -39,6 +38,8 @@ def _trial(driver: LinkDriver, attempt: Callable[[], str]) -> DriverTrial:
 
 def _try_netem() -> str:
     """Shape a veth pair with everything a link may ask for."""
+    from emulation.network.netem import REMEDY, netem_arguments  # noqa: PLC0415 - imports Mininet, of an extra
+
     properties = LinkProperties(0.001, 0.0005, JitterDistribution.NORMAL, 0.01, 1e6)
     for command, remedy in (
         ("ip link add veth-a type veth peer name veth-b", "load the kernel module veth"),

@@ -8,13 +8,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from emulation.host.processes import RUN_VARIABLE
-from emulation.network.model import NetworkError
+from emulation.network.model import LinkNames, NetworkError
 from emulation.network.probing.echo import stage_number
-from topology.link_properties import BrokerId
+from emulation.network.probing.tolerance import DELAY_FLOOR
+from topology.link_properties import BrokerId, LinkProperties
 
 VXLAN_PORT = 14789
 """UDP port of the tunnels, unless the inventory gives another one."""
@@ -37,6 +38,17 @@ class Peer:
     """IPv4 address at which this host reaches it."""
     delay: float = 0.0
     """One-way delay to it in seconds, which is subtracted from the delays of links."""
+
+
+def less_tunnel_delay(names: LinkNames, asked: LinkProperties, peer: Peer) -> LinkProperties:
+    """The properties that are left to emulate. Raises `NetworkError` if the tunnel's own delay is longer than the
+    link's."""
+    if peer.delay > asked.delay + DELAY_FLOOR:
+        raise NetworkError(
+            f"{names} is to take {asked.delay * 1e3:g} ms, but the network to {peer.name} alone takes "
+            f"{peer.delay * 1e3:.2f} ms: place both brokers on one host (`brokerlab_brokers` in the inventory)"
+        )
+    return replace(asked, delay=max(0.0, asked.delay - peer.delay))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,10 +22,9 @@ from dataclasses import replace
 
 from mininet.link import Intf
 
-from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer
+from emulation.network.host_tunnels import LINK_MTU, HostTunnels, Peer, less_tunnel_delay
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.nodes import INTERFACE_GROUP, IPV6_SETTINGS, Node
-from emulation.network.probing.tolerance import DELAY_FLOOR
 from topology.link_properties import LinkProperties
 
 UNSHAPED = LinkProperties()
@@ -74,17 +73,6 @@ def half(names: LinkNames, side: int, peer: Peer) -> LinkNames:
     leaving = less_tunnel_delay(names, (link.forward, link.backward)[side], peer)
     forward, backward = (leaving, UNSHAPED) if side == 0 else (UNSHAPED, leaving)
     return replace(names, link=replace(link, forward=forward, backward=backward))
-
-
-def less_tunnel_delay(names: LinkNames, asked: LinkProperties, peer: Peer) -> LinkProperties:
-    """The properties that are left to emulate. Raises `NetworkError` if the tunnel's own delay is longer than the
-    link's."""
-    if peer.delay > asked.delay + DELAY_FLOOR:
-        raise NetworkError(
-            f"{names} is to take {asked.delay * 1e3:g} ms, but the network to {peer.name} alone takes "
-            f"{peer.delay * 1e3:.2f} ms: place both brokers on one host (`brokerlab_brokers` in the inventory)"
-        )
-    return replace(asked, delay=max(0.0, asked.delay - peer.delay))
 
 
 def _bridge(interface: str) -> str:

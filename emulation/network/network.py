@@ -19,15 +19,12 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
-from emulation.network.host_tunnels import HostTunnels
-from emulation.network.inter_host_links import less_tunnel_delay
-from emulation.network.links import UserspaceLink
+from emulation.network.host_tunnels import HostTunnels, less_tunnel_delay
 from emulation.network.model import ChangeJournal, LinkDriver, NetworkLinkEnd
-from emulation.network.parts import NetworkParts
 from emulation.network.probing.messages import DirectionSamples
 from emulation.network.probing.probes import DirectionSpec, LinkProbe, probe_fault, probe_idle, probe_under_load
 from emulation.network.relay.messages import Punctuality
-from emulation.network.relay_statistics import RelayStatistics, gather_statistics
+from emulation.network.relay_statistics import RelayStatistics
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
 from topology.model import Overlay
 
@@ -53,6 +50,8 @@ class EmulatedNetwork:
         it delays them. `tunnels` names the brokers on other hosts, and how to reach them; None means that there are
         none.
         """
+        from emulation.network.parts import NetworkParts  # noqa: PLC0415 - imports Mininet, which is of an extra
+
         self._parts = NetworkParts(overlay, run_id, driver, sandboxes, journal, seed=seed, tunnels=tunnels)
         self._far = self._parts.far
         self._properties: dict[tuple[BrokerId, BrokerId], LinkProperties] = {}
@@ -179,10 +178,7 @@ class EmulatedNetwork:
 
     def relay_statistics(self) -> RelayStatistics | None:
         """The relay's counters so far; None without a relay."""
-        if self._parts.relay is None:
-            return None
-        links = [link for link in self._parts.links.values() if isinstance(link, UserspaceLink)]
-        return gather_statistics(self._parts.relay, links)
+        return self._parts.relay_statistics()
 
     def punctuality(self) -> Punctuality | None:
         """The relay's lateness so far; None without a relay. The question costs the relay next to nothing."""

@@ -19,6 +19,7 @@ from emulation.network.nodes import Node, SandboxNode
 from emulation.network.probing.messages import FarResponder
 from emulation.network.probing.probes import DirectionSpec
 from emulation.network.relay.handle import RelayProcess
+from emulation.network.relay_statistics import RelayStatistics, gather_statistics
 from topology.link_properties import BrokerId, LinkProperties
 from topology.model import Overlay
 
@@ -134,6 +135,12 @@ class NetworkParts:
             burst=burst_of(properties) if self.driver is LinkDriver.NETEM else 0,
             responder=responder,
         )
+
+    def relay_statistics(self) -> RelayStatistics | None:
+        """The relay's counters so far; None without a relay."""
+        if self.relay is None:
+            return None
+        return gather_statistics(self.relay, [link for link in self.links.values() if isinstance(link, UserspaceLink)])
 
     def _start_nodes(self) -> None:
         for broker in self._brokers:

@@ -6,13 +6,16 @@ import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from emulation.network.links import UserspaceLink
 from emulation.network.namespaces import read_send_drops
 from emulation.network.relay.handle import RelayProcess
 from emulation.network.relay.messages import LATENESS_UNIT, DirectionCounters
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
+
+if TYPE_CHECKING:
+    from emulation.network.links import UserspaceLink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from emulation.network.drivers import usable_drivers
 from emulation.network.model import LinkDriver
 from record.errors import BadInputError, HostError
+from record.extras import EMULATION
 from record.manifest import RungChoice
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def _choose_real(runtime: str, links: str, print_line: PrintLine) -> Rungs:
     for tool, package in (("mnexec", "mininet"), ("setpriv", "util-linux"), ("nsenter", "util-linux")):
         if shutil.which(tool) is None:
             raise HostError(f"the program {tool} is missing: install the package {package}, or run `make setup`")
+    EMULATION.require()
     driver = choose_links(links)
     chosen, docker = _choose_runtime(runtime, print_line)
     return Rungs(chosen, driver, docker)

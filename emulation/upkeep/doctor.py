@@ -20,13 +20,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from emulation.host.docker_host import docker_client, find_image
 from emulation.host.room import this_host
 from emulation.runtimes.process import closed_to_brokers
 from record.errors import HostError
+from record.extras import EMULATION, EXTRAS, Extra
+from record.installation import INSTALLED
 from record.manifest import MODELLED, RungChoice
 
-SETUP = "make setup"
+SETUP = "make setup, in a checkout" if INSTALLED else "make setup"
 _TRIAL_PATIENCE = 10.0
 """Seconds that a trial may take."""
 _ENOUGH_CPUS, _ENOUGH_MEMORY, _ENOUGH_DISK = 2, 4 << 30, 2 << 30
@@ -89,6 +90,7 @@ def examine() -> HostExamination:
         _confinement(),
         *(_kernel_feature(feature, privileges) for feature in KERNEL_FEATURES),
         _control_groups(),
+        *(_extra(extra) for extra in EXTRAS),
         docker,
         image,
         _mininet(),
@@ -205,10 +207,23 @@ def _control_groups() -> HostFinding:
     return HostFinding("control groups", FindingStatus.GOOD, version)
 
 
+def _extra(extra: Extra) -> HostFinding:
+    """The Python packages of an extra."""
+    subject = f"Python: {extra.name}"
+    if (module := extra.missing()) is None:
+        return HostFinding(subject, FindingStatus.GOOD, "installed")
+    return HostFinding(
+        subject, FindingStatus.LIMITED, f"{module} is not installed", f"no {extra.purpose}", extra.remedy
+    )
+
+
 def _docker() -> tuple[HostFinding, HostFinding]:
     """The daemon and the broker image."""
     cost = "no container runtime; brokers run as plain processes"
     try:
+        EMULATION.require()
+        from emulation.host.docker_host import docker_client, find_image  # noqa: PLC0415 - imports an extra
+
         client = docker_client()
     except HostError as error:
         remedy = f"{SETUP}, as root, installs and starts it"

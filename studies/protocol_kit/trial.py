@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from record.errors import BadInputError
+from record.installation import FILES
 from studies.conformance import Result, SimulatedCaseRunner, read_all, run_case
 from studies.conformance.selection import select
 
-CASES = Path(__file__).parents[2] / "tests" / "conformance"
+CASES = FILES / "tests" / "conformance"
 WITHOUT_FAULTS = ("single-broker", "lines", "trees", "cycles", "withdrawals", "strings-and-numbers")
 """Files of cases in which no broker and no link fails."""
 WITH_FAULTS = ("failures", "mobility")
 
 
 def trial(protocol: str, names: Sequence[str]) -> Iterator[Result]:
-    """Runs the cases of these files under the protocol that a file declares. Raises `BadInputError`."""
+    """Runs the cases of these files under the protocol that a file declares."""
     files = [CASES / f"{name}.json" for name in names]
-    if not CASES.is_dir():
-        raise BadInputError(f"the cases are in {CASES}, which is not there; run this from a checkout of brokerlab")
     neutral = [case for case in read_all(files) if getattr(case, "protocols", None) is None]
     for each in select(neutral, protocols=[protocol]).trials:
         yield run_case(each.case, each.protocol, SimulatedCaseRunner())

@@ -14,13 +14,14 @@ from analysis.claims import Claim, Claims, Recipe
 from analysis.claims.figures import FigureRecipe, load_figures
 from analysis.claims.shipped import MEASURES
 from record.errors import BadInputError
+from record.installation import FILES
 from scenario.loading import load
 from scenario.model import Scenario
 from scenario.sections.section import suggestion
 from studies.reproduction.program import measures_digest, program_digest
 from studies.reproduction.size import ScenarioSize
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SCENARIOS = FILES / "scenarios"
 SEEDS = 6
 """Runs of each scenario, unless the user or the claim sets another number."""
 

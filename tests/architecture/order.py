@@ -36,9 +36,9 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "callbacks exit_codes faults file_lock files host_speed limits log processors sample time_units",
+        "callbacks exit_codes faults file_lock files host_speed installation limits log processors sample time_units",
         "digests errors fidelity program promises scratch service_time",
-        "figures forked_processes slower_run",
+        "extras figures forked_processes slower_run",
         "manifest",
     ),
     "broker_service": _floors(

@@ -32,13 +32,13 @@ def test_another_input_is_another_image(tree: Path, name: str) -> None:
 
 
 def test_packages_of_the_extra_count_and_those_for_developers_do_not(tree: Path) -> None:
-    before, brokers = emulator_image._fingerprint(), Packages(tree).fingerprint()
+    before, brokers = emulator_image._fingerprint(), Packages(tree, "broker").fingerprint()
     project = (tree / "pyproject.toml").read_text()
     (tree / "pyproject.toml").write_text(project.replace('"hypothesis", ', ""))
     assert emulator_image._fingerprint() == before
     (tree / "pyproject.toml").write_text(project.replace('"networkx", ', ""))
     assert emulator_image._fingerprint() != before
-    assert Packages(tree).fingerprint() == brokers
+    assert Packages(tree, "broker").fingerprint() == brokers
 
 
 def test_the_hosts_proxies_are_for_the_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for arguments in (["init", "-q"], ["add", "file"], ["commit", "-q", "-m", "Add a file"]):
         identity = ["-c", "user.name=n", "-c", "user.email=n@localhost"]
         subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True)
-    monkeypatch.setattr(provenance, "_ROOT", tmp_path)
+    monkeypatch.setattr(provenance, "CODE", tmp_path)
     return tmp_path
 
 
@@ -37,5 +37,5 @@ def test_the_index_of_the_user_is_not_written(repository: Path) -> None:
 
 
 def test_no_repository_is_no_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provenance, "_ROOT", tmp_path)
+    monkeypatch.setattr(provenance, "CODE", tmp_path)
     assert provenance.git_revision() is None

@@ -1,0 +1,54 @@
+"""The extras of the package: Python packages that only some commands need, and that are installed when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from record.errors import HostError
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Packages that are installed together."""
+
+    name: str
+    purpose: str
+    modules: tuple[str, ...]
+    """The modules by which a missing extra is recognised."""
+
+    @property
+    def remedy(self) -> str:
+        return f"pip install 'brokerlab[{self.name}]'"
+
+    def missing(self) -> str | None:
+        """The first of its modules that is not installed; None if all are."""
+        return next((module for module in self.modules if not _installed(module)), None)
+
+    def require(self) -> None:
+        """Raises `HostError`, which names the remedy, if a module is not installed."""
+        if (module := self.missing()) is not None:
+            raise HostError(self.sentence(module))
+
+    def sentence(self, module: str) -> str:
+        """The sentence for the user about a module that is not installed."""
+        return f"the Python package {module} is missing, which is needed for {self.purpose}: {self.remedy}"
+
+
+EMULATION = Extra("emulation", "real brokers on emulated links", ("docker", "mininet", "distutils"))
+HOSTS = Extra("hosts", "runs and campaigns on several hosts", ("ansible_runner", "ansible"))
+SPARK = Extra("spark", "Spark", ("pyspark", "pandas"))
+EXTRAS = (EMULATION, HOSTS, SPARK)
+
+
+def about_missing(error: ImportError) -> str | None:
+    """The sentence about a module of an extra that could not be imported; None for any other error."""
+    module = (error.name or "").partition(".")[0]
+    return next((extra.sentence(module) for extra in EXTRAS if module in extra.modules), None)
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,43 @@
+"""Missing extras: recognised by any of their modules, and named with the remedy."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from record.errors import HostError
+from record.extras import EXTRAS, SPARK, Extra, about_missing
+
+ABSENT = Extra("absent", "nothing", ("json", "no_such_module"))
+
+
+def test_an_extra_is_missing_when_one_of_its_modules_is() -> None:
+    assert ABSENT.missing() == "no_such_module"
+    assert Extra("there", "nothing", ("json",)).missing() is None
+    with pytest.raises(HostError, match=r"no_such_module is missing.*pip install 'brokerlab\[absent\]'"):
+        ABSENT.require()
+
+
+def test_a_module_that_may_not_be_imported_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+            if name == "pyspark":
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Refusing(), *sys.meta_path])
+    assert SPARK.missing() == "pyspark"
+
+
+@pytest.mark.parametrize("extra", EXTRAS, ids=lambda extra: str(extra.name))
+def test_an_import_that_failed_names_the_extra(extra: Extra) -> None:
+    for module in extra.modules:
+        sentence = about_missing(ModuleNotFoundError(name=f"{module}.part"))
+        assert sentence is not None
+        assert f"'brokerlab[{extra.name}]'" in sentence
+
+
+def test_other_errors_of_imports_are_no_matter_of_extras() -> None:
+    assert about_missing(ModuleNotFoundError(name="brokerlab.nothing")) is None
+    assert about_missing(ImportError("cannot import name")) is None
