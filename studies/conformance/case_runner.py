@@ -6,7 +6,7 @@ One contract for virtual and for real time: what passes on one runtime must pass
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from broker_service.messages import BrokerId, ClientEvent
 from emulation.drivers.clients import Session
 from emulation.live_overlay import BrokerSettings, LiveOverlay
 from emulation.live_overlay.preparation import Declarations, prepared_by
+from record.log import TraceRecord
 from studies.conformance.model import LONGEST_WAIT, Case, Declaration
 from studies.conformance.protocols import ConformanceProtocol
 
@@ -48,6 +49,9 @@ class CaseRun(Protocol):
 
     def pass_time(self, seconds: float) -> None:
         """Returns after that many seconds of the overlay's time, in which clients send and receive."""
+
+    def losses(self) -> Sequence[TraceRecord]:
+        """Records of the messages that brokers have dropped in this case, and of the publications that they refused."""
 
 
 class CaseRunner(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -117,7 +118,7 @@ def sums(results: Sequence[Result]) -> Iterator[str]:
 
 
 def explanation(result: Result) -> Iterator[str]:
-    """Expected and actual notifications, and the routing tables on the way."""
+    """Expected and actual notifications, what brokers dropped, and the routing tables on the way."""
     if result.problem:
         yield from result.problem.splitlines()
     for difference in result.differences:
@@ -126,10 +127,14 @@ def explanation(result: Result) -> Iterator[str]:
     if result.refused:
         yield "brokers rejected:"
         yield from (f"  {reason}" for reason in result.refused)
+    if result.losses:
+        yield "brokers dropped or refused:"
+        yield from (f"  {loss}" for loss in result.losses)
     for way in _merged(result.on_the_way):
         yield from _way(way)
     if result.protocol:
-        yield f"again: --case {result.case} --protocol {result.protocol} --runtime {result.runtime}"
+        protocol = shlex.quote(result.selected_by or result.protocol)
+        yield f"again: --case {result.case} --protocol {protocol} --runtime {result.runtime}"
 
 
 def _difference(difference: Difference) -> Iterator[str]:

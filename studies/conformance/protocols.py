@@ -31,6 +31,12 @@ class ConformanceProtocol:
         return replace(self, options={**self.options, **options})
 
     @property
+    def selected_by(self) -> str:
+        """The value of the option `--protocol` that selects it: its name, or the reference to one from outside."""
+        shipped = PROTOCOLS.get(self.name)
+        return self.name if shipped is not None and shipped.protocol == self.protocol else self.protocol
+
+    @property
     def neighbours_change(self) -> bool:
         """True when its brokers may get and lose neighbours."""
         return read_options(self.protocol, self.options).neighbours_change

@@ -60,6 +60,8 @@ class Result:
     case: str
     verdict: CaseVerdict
     protocol: str = ""
+    selected_by: str = ""
+    """The value of the option `--protocol` that selects its protocol; empty where that is its name."""
     runtime: str = ""
     differences: tuple[Difference, ...] = ()
     crossings: tuple[str, ...] = ()
@@ -72,6 +74,8 @@ class Result:
     """Reason for which the case was skipped."""
     refused: tuple[str, ...] = ()
     """Brokers' reasons for rejecting operations."""
+    losses: tuple[str, ...] = ()
+    """Sentences on what brokers dropped and refused, in a case that failed."""
     on_the_way: tuple[TablesOnTheWay, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     """Seconds of real time that the case took."""

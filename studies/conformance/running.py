@@ -12,9 +12,11 @@ import networkx as nx
 from broker_service.messages import BrokerId, ClientId
 from emulation.live_overlay import LiveBrokers, Tables, UnsettledError
 from record.errors import BrokerDefectError
+from record.log import TraceRecord
 from record.promises import Loss
 from studies.conformance.case_runner import CaseRun, CaseRunner, settle
 from studies.conformance.clients import CaseClients
+from studies.conformance.losses import losses_in_words
 from studies.conformance.meshes import on_full_mesh
 from studies.conformance.model import (
     BrokerFault,
@@ -62,21 +64,21 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
     begin = time.monotonic()
     course = _Course(case)
     problem = fault = ""
+    found: tuple[Difference, ...] = ()
     try:
         with runner.run(case, protocol) as run:
             course.follow(run)
+            found = differences(_comparable(case, case.expected), _comparable(case, course.got), ordered=case.ordered)
+            if found or course.crossings:
+                course.losses = run.losses()
     except UnsettledError as error:
         problem = f"{course.where}: {error}"
     except BrokerDefectError as defect:
         problem, fault = "\n".join([f"{course.where}: {defect}", *defect.shown_trace.splitlines()]), str(defect)
-    found = (
-        ()
-        if problem
-        else differences(_comparable(case, case.expected), _comparable(case, course.got), ordered=case.ordered)
-    )
     return Result(
         case=case.id,
         protocol=protocol.name,
+        selected_by=protocol.selected_by,
         runtime=runner.runtime,
         verdict=CaseVerdict.FAILED if found or problem or course.crossings else CaseVerdict.PASSED,
         differences=found,
@@ -84,6 +86,7 @@ def run_case(case: Case, protocol: ConformanceProtocol, runner: CaseRunner) -> R
         problem=problem,
         defect=fault,
         refused=tuple(course.refused),
+        losses=tuple(losses_in_words(course.losses)),
         on_the_way=tuple(course.tables_on_the_way(found)),
         seconds=time.monotonic() - begin,
     )
@@ -105,6 +108,8 @@ class _Course:
         self.where = "before the first step"
         self.got: Mapping[ClientId, list[str | tuple[str, ...]]] = {}
         self.refused: list[str] = []
+        self.losses: Sequence[TraceRecord] = ()
+        """Records of what brokers dropped and refused; empty unless the case failed."""
         self.crossings: list[str] = []
         """Sentences on the links that publications crossed and should not have, or the other way round."""
         self._case = case
@@ -112,6 +117,13 @@ class _Course:
 
     def follow(self, run: CaseRun) -> None:
         """Carries out all steps. Raises `UnsettledError`."""
+        try:
+            self._carry_out(run)
+        except UnsettledError:
+            self.losses = run.losses()
+            raise
+
+    def _carry_out(self, run: CaseRun) -> None:
         case = self._case
         clients = CaseClients(run, {step.broker for step in case.steps if isinstance(step, ClientStep)})
         self.got, self.refused = clients.got, clients.refused

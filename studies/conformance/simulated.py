@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from broker_service.messages import BrokerId, ClientEvent
@@ -10,7 +10,9 @@ from broker_service.tracing.trace import Trace
 from broker_service.tracing.trace_writer import NullTrace
 from emulation.drivers.clients import Session
 from emulation.simulation import SimulatedOverlay, SimulatedSession
+from record.log import TraceRecord
 from studies.conformance.case_runner import settings, settle
+from studies.conformance.losses import WithLosses
 from studies.conformance.model import Case
 from studies.conformance.protocols import ConformanceProtocol
 
@@ -28,7 +30,12 @@ class SimulatedCaseRunner:
 
     @contextmanager
     def run(self, case: Case, protocol: ConformanceProtocol) -> Iterator[SimulatedCaseRun]:
-        run = SimulatedCaseRun(SimulatedOverlay(case.overlay(), settings(case, protocol), self._trace_of))
+        losses: list[TraceRecord] = []
+
+        def trace_of(broker: BrokerId) -> Trace:
+            return WithLosses(self._trace_of(broker), losses)
+
+        run = SimulatedCaseRun(SimulatedOverlay(case.overlay(), settings(case, protocol), trace_of), losses)
         run.overlay.start()
         settle(run)
         yield run
@@ -39,8 +46,9 @@ class SimulatedCaseRun:
 
     settle_within = SETTLE_WITHIN
 
-    def __init__(self, overlay: SimulatedOverlay) -> None:
+    def __init__(self, overlay: SimulatedOverlay, losses: Sequence[TraceRecord]) -> None:
         self.overlay = overlay
+        self._losses = losses
         self._sessions: dict[BrokerId, SimulatedSession] = {}
 
     def open_session(self, broker: BrokerId, on_event: Callable[[ClientEvent], None]) -> Session:
@@ -55,6 +63,9 @@ class SimulatedCaseRun:
 
     def pass_time(self, seconds: float) -> None:
         self.overlay.pass_time(seconds)
+
+    def losses(self) -> Sequence[TraceRecord]:
+        return self._losses
 
 
 def _no_trace(broker: BrokerId) -> Trace:

@@ -154,7 +154,7 @@ ROOMS: Mapping[str, Floors] = {
         "directory",
     ),
     "studies.conformance": _floors(
-        "content operands protocols",
+        "content losses operands protocols",
         "model",
         "case_runner checks meshes result selection writing",
         "clients display host reading relations simulated",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import time
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from broker_service.client_library.client_requests import SessionLimits
@@ -13,13 +15,17 @@ from broker_service.messages import BrokerId, ClientEvent, Operation
 from emulation.live_overlay import UnsettledError
 from emulation.run.interrupt import Interrupt
 from emulation.runtimes import HostOverlay
+from record.log import TraceRecord
 from studies.conformance.case_runner import LIMITS
+from studies.conformance.losses import losses_between
 
 SETTLE_WITHIN = 20.0
 """Seconds. A link that fails is noticed within one; starting a broker on a busy host takes several."""
 
 _CHECK_INTERVAL = 0.2
 """Seconds between two checks whether the user wants the end, and whether all that should run still does."""
+_LOGS_WITHIN = 3.0
+"""Seconds in which logs are written at the latest."""
 _BARRIER = "conformance-barrier"
 """A client that only attaches. Sessions keep operations and events in order, so the confirmation that it is attached
 means that the broker has taken all operations before, and that all notifications before have arrived."""
@@ -32,8 +38,10 @@ class HostCaseRun:
 
     settle_within = SETTLE_WITHIN
 
-    def __init__(self, overlay: HostOverlay, runner: asyncio.Runner, interrupt: Interrupt) -> None:
+    def __init__(self, overlay: HostOverlay, logs: Path, runner: asyncio.Runner, interrupt: Interrupt) -> None:
         self.overlay = overlay
+        self._logs = logs
+        self._begin = time.monotonic_ns()
         self._addresses = overlay.brokers.addresses
         self._runner = runner
         self._interrupt = interrupt
@@ -51,6 +59,19 @@ class HostCaseRun:
 
     def pass_time(self, seconds: float) -> None:
         self._run(asyncio.sleep(seconds))
+
+    def losses(self) -> Sequence[TraceRecord]:
+        """Waits until all logs go on after this moment, as those of running brokers do every second."""
+        now, brokers, down = time.monotonic_ns(), list(self._addresses), self.overlay.expected.down
+        losses, behind = losses_between(self._logs, brokers, self._begin, now)
+        deadline = time.monotonic() + _LOGS_WITHIN
+        while behind - down and time.monotonic() < deadline:
+            try:
+                self.pass_time(_CHECK_INTERVAL)
+            except UnsettledError:
+                break  # a broker has ended, with all that it logged
+            losses, behind = losses_between(self._logs, brokers, self._begin, now)
+        return losses
 
     def close(self) -> None:
         """Ends the sessions, as clients do that leave."""

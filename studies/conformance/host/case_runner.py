@@ -13,7 +13,6 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -116,7 +115,7 @@ class HostCaseRunner:
         if overlay is None or self._started_for != wanted:
             overlay = self._start(case, protocol, network)
             self._started_for = wanted
-        run = HostCaseRun(overlay, self._runner, self._interrupt)
+        run = HostCaseRun(overlay, self._run_paths.logs, self._runner, self._interrupt)
         ended = False
         try:
             yield run
@@ -134,13 +133,13 @@ class HostCaseRunner:
         self._stop_network()
 
     def _start(self, case: Case, protocol: ConformanceProtocol, network: EmulatedNetwork) -> HostOverlay:
-        """New brokers for a case, all connected. They write no log, because cases look only at what clients get."""
+        """New brokers for a case, all connected."""
         self._stop_brokers()
         self._interrupt.check()
         paths, runtime, overlay = self._run_paths, self._hosting, case.overlay()
         configs = host_configs(
             overlay, settings(case, protocol), paths.run_id,
-            lambda broker: replace(runtime.files(broker), log=""), wired=case.network(),
+            runtime.files, wired=case.network(),
         )  # fmt: skip
         hosting = Hosting(
             runtime=runtime,
