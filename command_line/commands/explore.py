@@ -22,6 +22,9 @@ from studies.exploration.exploration import Account, Budget, Exploration, Findin
 from studies.exploration.surroundings import Surroundings
 from studies.exploration.workers import Explorer, workers
 
+_RAREST = 5
+"""Kinds of behaviour that are named at the end."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplorationRequest:
@@ -41,7 +44,7 @@ def explore_around(request: ExplorationRequest) -> ExitCode:
     scenario = load(request.file)
     explorer = Explorer(Drawing(Surroundings.of(scenario, request.protocol)), request.seed)
     directory = _directory(request, scenario.name)
-    exploration = Exploration(request.budget)
+    exploration = Exploration(explorer, request.budget)
 
     def announce(finding: Finding) -> None:
         file = write_finding(finding, directory)
@@ -67,7 +70,8 @@ def explore_around(request: ExplorationRequest) -> ExitCode:
 def progress_line(account: Account, seconds: float) -> str:
     """The state of an exploration in one line."""
     pace = account.runs / seconds if seconds else 0.0
-    return f"{account.runs:,} runs, {pace:.1f} a second; {_findings(len(account.findings))}"
+    found = f"{len(account.seen):,} kinds of behaviour; {_findings(len(account.findings))}"
+    return f"{account.runs:,} runs, {pace:.1f} a second; {found}"
 
 
 def finding_lines(finding: Finding, file: Path) -> Iterator[str]:
@@ -85,9 +89,16 @@ def account_lines(exploration: Exploration) -> Iterator[str]:
     yield f"{account.runs:,} runs in {seconds:.0f} s, {each:.1f} for each second of a processor"
     if account.refused:
         yield f"{account.refused:,} of them could not be run: the protocol or the simulator refused the scenario"
+    yield f"{len(account.seen):,} kinds of behaviour; the rarest:"
+    for number, feature in sorted((number, feature) for feature, number in account.seen.items())[:_RAREST]:
+        yield f"  {feature}: in {_runs(number)}"
     yield _findings(len(account.findings))
     for finding in account.findings.values():
-        yield f"  {finding.name}: {', '.join(finding.kinds)}, in {finding.seen:,} runs"
+        yield f"  {finding.name}: {', '.join(finding.kinds)}, in {_runs(finding.seen)}"
+
+
+def _runs(number: int) -> str:
+    return "1 run" if number == 1 else f"{number:,} runs"
 
 
 def _findings(number: int) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from record.callbacks import do_nothing
 from scenario.model import Scenario
+from studies.exploration.guidance import ByCoverage, Guidance
 from studies.exploration.judged_run import Defect
-from studies.exploration.workers import Explored, Workers
+from studies.exploration.mutation import Parent
+from studies.exploration.workers import Explored, Explorer, Workers
 
 _LOOK_SECONDS = 0.2
 """Seconds between two looks at whether the user has interrupted."""
@@ -38,6 +41,8 @@ class Account:
     """Runs of which the simulator or the protocol refused the scenario."""
     processor: float = 0.0
     """Processor seconds that all runs took."""
+    seen: Counter[str] = field(default_factory=Counter)
+    """The number of runs that showed each feature."""
     findings: dict[tuple[str, ...], Finding] = field(default_factory=dict)
 
     def add(self, explored: Explored) -> Finding | None:
@@ -45,6 +50,7 @@ class Account:
         self.runs += 1
         self.processor += explored.processor
         self.refused += bool(explored.refused)
+        self.seen.update(explored.features)
         if not explored.kinds:
             return None
         known = self.findings.get(explored.kinds)
@@ -69,7 +75,9 @@ class Budget:
 class Exploration:
     """Explores within a budget. With one worker, what happens depends on the seed and the number of runs alone."""
 
+    explorer: Explorer
     budget: Budget
+    guidance: Guidance = field(default_factory=ByCoverage)
     account: Account = field(default_factory=Account)
     on_finding: Callable[[Finding], None] = do_nothing
     on_look: Callable[[Account], None] = do_nothing
@@ -83,11 +91,13 @@ class Exploration:
         began, number = time.monotonic(), 0
         while True:
             while at.idle and not self._is_over(number) and not self.asked_to_end():
-                at.begin(number)
+                at.begin(number, self.explorer.parent(number, self.guidance))
                 number += 1
             if not at.busy or self.asked_to_end():
                 return
             for explored in at.ended(_LOOK_SECONDS):
+                if not explored.refused:
+                    self.guidance.note(Parent(explored.scenario, explored.moments), explored.features)
                 found = self.account.add(explored)
                 if found is not None:
                     self.on_finding(found)

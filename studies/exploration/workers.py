@@ -16,11 +16,15 @@ from random import Random
 from emulation.simulation.memory import rare_collections
 from record.forked_processes import Ended, ForkedProcesses, forked
 from scenario.model import Scenario
+from studies.exploration.coverage import features_of
 from studies.exploration.drawing import Drawing
+from studies.exploration.guidance import Guidance
 from studies.exploration.judged_run import Defect, JudgingRoom
+from studies.exploration.moments import Moment, moments_of
+from studies.exploration.mutation import Mutation, Parent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explored:
     """A run that was explored."""
 
@@ -28,6 +32,9 @@ class Explored:
     scenario: Scenario
     defects: tuple[Defect, ...]
     refused: str
+    features: frozenset[str]
+    """Features of its behaviour (`coverage`)."""
+    moments: tuple[Moment, ...]
     processor: float
     """Processor seconds that drawing, running and judging took."""
 
@@ -38,18 +45,31 @@ class Explored:
 
 
 class Explorer:
-    """Makes runs by their numbers: the same number is the same run."""
+    """Makes runs by their numbers: the same number, and the same parent, are the same run."""
 
     def __init__(self, drawing: Drawing, seed: int) -> None:
         self._drawing = drawing
         self._seed = seed
 
-    def explored(self, number: int, room: JudgingRoom) -> Explored:
-        """Draws, runs and judges the run of this number."""
-        began = time.process_time()
-        scenario = self._drawing.drawn(Random(f"{self._seed}:{number}"))
+    def explored(self, number: int, room: JudgingRoom, parent: Parent | None = None) -> Explored:
+        """Draws the run of this number, or changes its parent, runs and judges it."""
+        began, random = time.process_time(), Random(f"{self._seed}:{number}")
+        changed = None if parent is None else Mutation(parent, self._drawing.surroundings, random).mutated()
+        scenario = changed or self._drawing.drawn(random)
         judged = room.judged(scenario)
-        return Explored(number, scenario, judged.defects, judged.refused, time.process_time() - began)
+        return Explored(
+            number=number,
+            scenario=scenario,
+            defects=judged.defects,
+            refused=judged.refused,
+            features=features_of(judged),
+            moments=moments_of(judged.records, judged.begin, random),
+            processor=time.process_time() - began,
+        )
+
+    def parent(self, number: int, guidance: Guidance) -> Parent | None:
+        """The parent of the run of this number."""
+        return guidance.parent(Random(f"{self._seed}:{number}:parent"))
 
 
 class _Worker:
@@ -60,7 +80,7 @@ class _Worker:
 
     def __call__(self, number: int, connection: Connection) -> Explored:
         with rare_collections():
-            return self._explorer.explored(number, self._room)
+            return self._explorer.explored(number, self._room, connection.recv())
 
     @cached_property
     def _room(self) -> JudgingRoom:
@@ -89,9 +109,11 @@ class Workers:
         """True while one of them is at a run."""
         return bool(self._processes.running)
 
-    def begin(self, number: int) -> None:
+    def begin(self, number: int, parent: Parent | None) -> None:
         """Has an idle one begin the run of this number."""
+        connection = self._processes.idle[-1]
         self._processes.begin(number)
+        connection.send(parent)
 
     def ended(self, seconds: float) -> Iterator[Explored]:
         """Runs that end within this time. Raises `WorkFailedError` where a process was killed."""

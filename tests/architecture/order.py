@@ -147,8 +147,10 @@ ROOMS: Mapping[str, Floors] = {
     "studies.exploration": _floors(
         "draws records surroundings",
         "operations overlays settings",
-        "judged_run schedules",
-        "drawing",
+        "judged_run moments schedules",
+        "coverage drawing",
+        "mutation",
+        "guidance",
         "workers",
         "exploration",
         "directory",

@@ -43,11 +43,11 @@ def test_the_same_seed_explores_the_same(tmp_path: Path) -> None:
     accounts = []
     for _ in range(2):
         with workers(1, explorer) as at:
-            exploration = Exploration(Budget(runs=6))
+            exploration = Exploration(explorer, Budget(runs=12))
             exploration.explore(at)
             accounts.append(exploration.account)
     first, second = accounts
-    assert first.runs == second.runs == 6
+    assert first.runs == second.runs == 12
     assert [(found.number, found.scenario, found.defects) for found in first.findings.values()] == [
         (found.number, found.scenario, found.defects) for found in second.findings.values()
     ]

@@ -1,0 +1,68 @@
+"""Coverage of behaviour: what a run showed that others may not have shown.
+
+A *feature* is a sentence on one run: a kind of record or of drop, two records that followed each other at one broker, a
+record while a fault held, and the size of a routing table, by its magnitude.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sized
+
+from emulation.live_overlay import Tables
+from record.log import EMULATOR, FAULT_CHANGES, Event
+from studies.exploration.judged_run import JudgedRun
+from studies.exploration.records import LoggedRecord
+
+_UNTOLD = frozenset({Event.QUEUE, Event.BUFFER, Event.LOAD, Event.LAG, Event.MATCHED})
+"""Records that are gauges, or that always follow another one."""
+_NAMED = frozenset({Event.DROPPED, Event.REJECTED, Event.REFUSED, Event.DISTURBED})
+"""Records whose text is a reason."""
+_PARTICULARS = re.compile(r"[A-Z]+\d+|\d[\d.,]*|'[^']*'")
+"""Names of brokers and clients, and numbers."""
+
+
+def features_of(run: JudgedRun) -> frozenset[str]:
+    """The features of a run."""
+    return frozenset((*_of_records(run.records), *_of_tables(run.tables)))
+
+
+def _of_records(records: Iterable[LoggedRecord]) -> Iterator[str]:
+    last: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    holding: list[str] = []
+    for record in records:
+        if record.event in _UNTOLD:
+            continue
+        if record.node == EMULATOR:
+            if record.event in FAULT_CHANGES and record.text:
+                holding = [*holding, record.text][-1:] if record.event == Event.FAULT else []
+            continue
+        name = _name(record)
+        counts[name] += 1
+        yield f"{last.get(record.node, 'start')}, then {name}"
+        if holding:
+            yield f"{name} after {holding[0]}"
+        last[record.node] = name
+    for name, number in counts.items():
+        yield f"{name}, up to {1 << number.bit_length()} times"
+
+
+def _name(record: LoggedRecord) -> str:
+    words = [record.event, record.label or record.kind]
+    if record.event in _NAMED and record.text:
+        words.append(_PARTICULARS.sub("_", record.text))
+    return " ".join(filter(None, words))
+
+
+def _of_tables(tables: Tables) -> Iterator[str]:
+    for of_broker in tables.values():
+        for name, table in of_broker.items():
+            yield f"table {name}, up to {1 << _size(table).bit_length()} rows"
+
+
+def _size(table: object) -> int:
+    if isinstance(table, Mapping | list | tuple) and isinstance(table, Sized):
+        return len(table)
+    return table if isinstance(table, int) else 0

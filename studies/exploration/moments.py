@@ -1,0 +1,69 @@
+"""Moments that matter: just before, while and just after something that the log of a run names.
+
+A run in virtual time repeats exactly up to the first thing that is changed in it. So a fault that is put into it at the
+time of a record of its log comes at that very record again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from record.log import EMULATOR, Event
+from studies.exploration.draws import magnitude, milliseconds
+from studies.exploration.records import LoggedRecord
+
+_GAUGES = frozenset({Event.QUEUE, Event.BUFFER, Event.LOAD, Event.LAG})
+MOST_MOMENTS = 80
+"""Moments of a run that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A record of a run's log."""
+
+    at: int
+    """Nanoseconds since the start of the join phase."""
+    node: str
+    peer: str
+    """The neighbour or client that it names; empty for none."""
+    words: str
+    """Name of the record, such as `B3 sent the first subscribe to B4`."""
+
+    def nearby(self, random: Random) -> int:
+        """A time just before the record, at it, or while its effects are under way; nanoseconds as `at`."""
+        soon, under_way = milliseconds(magnitude(random, 0.001, 1)), milliseconds(random.uniform(1, 400))
+        offset = random.choice((-1, 0, 1, soon, under_way))
+        return max(0, self.at + offset)
+
+
+def moments_of(records: Iterable[LoggedRecord], begin: int, random: Random) -> tuple[Moment, ...]:
+    """Moments of a run, of which `begin` is the start of the join phase: the first record of each kind at each node and
+    peer, and a later one. Where there are too many, some are drawn."""
+    found: dict[str, Moment] = {}
+    counts: dict[str, int] = {}
+    for record in records:
+        if record.time < begin or record.event in _GAUGES or record.node == EMULATOR:
+            continue
+        name = _name(record)
+        counts[name] = number = counts.get(name, 0) + 1
+        if number == 1 or number & (number - 1) == 0:  # the first, the second, the fourth ...
+            words = f"{record.node} {record.event} {_ordinal(number)} {_rest(record)}".rstrip()
+            found[f"{name}:{number > 1}"] = Moment(record.time - begin, record.node, record.peer or "", words)
+    every = list(found.values())
+    return tuple(every if len(every) <= MOST_MOMENTS else random.sample(every, MOST_MOMENTS))
+
+
+def _name(record: LoggedRecord) -> str:
+    return f"{record.node}:{record.event}:{record.kind}:{record.label}:{record.peer}"
+
+
+def _rest(record: LoggedRecord) -> str:
+    words = " ".join(filter(None, (record.label, record.kind)))
+    direction = "from" if record.event == Event.RECEIVED else "to"
+    return f"{words} {direction} {record.peer}" if record.peer else words
+
+
+def _ordinal(number: int) -> str:
+    return "the first" if number == 1 else f"number {number},"

@@ -1,0 +1,65 @@
+"""Moments: a fault that is put at a record of a run comes at that very record, and guidance leads to what is rare."""
+
+from __future__ import annotations
+
+from random import Random
+
+from record.log import EMULATOR
+from scenario.sections.faults import FaultItem
+from studies.exploration.coverage import features_of
+from studies.exploration.drawing import Drawing, is_sound
+from studies.exploration.draws import written
+from studies.exploration.guidance import ByCoverage, Unguided
+from studies.exploration.judged_run import judging_room
+from studies.exploration.moments import moments_of
+from studies.exploration.mutation import Mutation, Parent
+from studies.exploration.surroundings import Shape, Surroundings
+
+TREE = Surroundings(Shape.TREE, "tid")
+
+
+def test_a_fault_comes_at_the_record_that_it_was_put_to() -> None:
+    scenario = Drawing(TREE).drawn(Random(5)).model_copy(update={"faults": ()})
+    with judging_room() as room:
+        calm = room.judged(scenario)
+        moments = moments_of(calm.records, calm.begin, Random(1))
+        moment = next(one for one in moments if "sent the first publish to" in one.words)
+        fault = FaultItem.model_validate({"at": written(moment.at), "kill": [moment.node], "for": "1s"})
+        struck = room.judged(scenario.model_copy(update={"faults": (fault,)}))
+    time = calm.begin + moment.at
+    before = [[each for each in run.records if each.time < time and each.node != EMULATOR] for run in (calm, struck)]
+    assert before[0] == before[1]
+    killed = next(record for record in struck.records if record.event == "fault")
+    assert killed.time == time
+    assert any(record.time == time and record.event == "sent" for record in struck.records)
+
+
+def test_a_changed_run_is_one_that_scenarios_may_be() -> None:
+    scenario = Drawing(TREE).drawn(Random(5))
+    with judging_room() as room:
+        run = room.judged(scenario)
+    parent = Parent(scenario, moments_of(run.records, run.begin, Random(1)))
+    changed = [Mutation(parent, TREE, Random(number)).mutated() for number in range(20)]
+    assert all(one is not None and is_sound(one) and one != scenario for one in changed)
+    assert Mutation(parent, TREE, Random(3)).mutated() == Mutation(parent, TREE, Random(3)).mutated()
+
+
+def test_features_name_what_happened_and_neither_broker_nor_number() -> None:
+    scenario = Drawing(TREE).drawn(Random(5))
+    with judging_room() as room:
+        features = features_of(room.judged(scenario))
+    assert any("sent publish" in feature for feature in features)
+    assert not any("B1" in feature for feature in features)
+
+
+def test_guidance_prefers_what_few_runs_have_shown() -> None:
+    guidance = ByCoverage()
+    common, rare = (Parent(Drawing(TREE).drawn(Random(seed)), ()) for seed in (1, 2))
+    guidance.note(common, ["a"])
+    guidance.note(rare, ["a", "b"])
+    for _ in range(9):
+        guidance.note(common, ["a"])
+    chosen = [guidance.parent(Random(number)) for number in range(100)]
+    assert chosen.count(rare) > chosen.count(common) > 0
+    assert None in chosen
+    assert Unguided().parent(Random(1)) is None
