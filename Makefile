@@ -97,4 +97,4 @@ clean: ## Remove leftovers of dead runs on this host, and the caches of the tool
 distclean: clean ## Undo set-up as well: the images, .venv, .cache, the Docker daemon if set-up started it; keeps runs/
 	@if [ -x $(PYTHON_BIN)/python ]; then $(PYTHON_BIN)/python setup/remove_images.py; fi
 	@setup/docker-daemon.sh stop
-	@rm -rf .venv .cache dist *.egg-info broker_service/generated/*_pb2*.py*
+	@rm -rf .venv .cache dist *.egg-info {analysis,broker_service}/generated/*_pb2*.py*

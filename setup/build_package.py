@@ -13,7 +13,8 @@ from setuptools.command.sdist import sdist
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ("campaigns", "scenarios", "tests/conformance")
 """Files that `record.installation` finds below `brokerlab/shipped`."""
-_GENERATED = "broker_service/generated"
+GENERATED = {"broker_service/generated": "proto", "analysis/generated": "proto/viewers"}
+"""Folders of generated code, with those of their definitions. Services are in the first."""
 _COMMIT = "commit"
 """File of the commit, in the root of a source distribution and among the shipped files."""
 
@@ -25,7 +26,8 @@ class BuildPackage(build_py):  # type: ignore[misc]
         super().run()
         if not self.editable_mode:
             package = Path(self.build_lib)
-            _generate(package / _GENERATED)
+            for generated, definitions in GENERATED.items():
+                _generate(package, generated, ROOT / definitions)
             for path in _shipped():
                 target = package / "brokerlab" / "shipped" / path
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -47,13 +49,12 @@ def _shipped() -> Iterator[Path]:
         yield from (path.relative_to(ROOT) for path in sorted((ROOT / name).rglob("*")) if path.is_file())
 
 
-def _generate(target: Path) -> None:
+def _generate(package: Path, generated: str, definitions: Path) -> None:
     """Generates the code, under the package's name, so that its modules import each other by that name."""
     from grpc_tools import protoc  # noqa: PLC0415 - an editable installation needs none
 
-    package = target.parents[1]
-    options = [f"-I{_GENERATED}={ROOT / 'proto'}", f"--python_out={package}", f"--grpc_python_out={package}"]
-    if protoc.main(["protoc", *options, *map(str, sorted((ROOT / "proto").glob("*.proto")))]):
+    options = [f"-I{generated}={definitions}", f"--python_out={package}", f"--grpc_python_out={package}"]
+    if protoc.main(["protoc", *options, *map(str, sorted(definitions.glob("*.proto")))]):
         raise RuntimeError("protoc failed, with the reason above")
 
 

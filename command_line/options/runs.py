@@ -1,4 +1,4 @@
-"""Commands for single runs: check, emulate, analyze, report, compare, query."""
+"""Commands for single runs: check, emulate, analyze, report, compare, query, trace."""
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
@@ -223,3 +223,50 @@ def query(
     from command_line.commands import query as commands
 
     raise typer.Exit(commands.query(runs, sql, form))
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab trace runs/20260131T235959Z-quickstart-1a2b -o journeys.pftrace",
+        "brokerlab trace RUN -o slow.json --variant dynamic --worst 20 --sample 0",
+        "brokerlab trace RUN -o one.pftrace --publications P1:17,P2:4",
+        codes={ExitCode.CORRECT: "the file was written"} | BAD_INPUT | HOST | INTERRUPTED,
+    )
+)
+def trace(
+    run: RunArgument,
+    *,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="A file that ends in .pftrace (Perfetto) or .json (chrome://tracing)."
+        ),
+    ],
+    variant: Annotated[
+        str | None, typer.Option(help="The variant; the first one by default.", show_default=False)
+    ] = None,
+    worst: Annotated[int, typer.Option(min=0, help="Publications with the greatest delays.")] = 200,
+    sample: Annotated[int, typer.Option(min=0, help="Publications at random.")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 1,
+    publications: Annotated[
+        str | None, typer.Option(metavar="ID,...", help="These publications and no others.", show_default=False)
+    ] = None,
+    begin: Annotated[
+        float | None,
+        typer.Option("--from", metavar="SECONDS", help="Publications from then on.", show_default=False),
+    ] = None,
+    end: Annotated[
+        float | None,
+        typer.Option(
+            "--to", metavar="SECONDS", help="Publications until then; from the start of the run phase, as the other.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:  # fmt: skip
+    """Write journeys of publications for a trace viewer: the slowest, all lost, doubled or spurious, and a sample."""
+    from analysis.trace import Choice
+    from command_line.commands.trace import trace_run
+
+    named = tuple(name.strip() for name in (publications or "").split(",") if name.strip())
+    choice = Choice(variant=variant, worst=worst, sample=sample, seed=seed, publications=named, begin=begin, end=end)
+    raise typer.Exit(trace_run(run, choice, out))

@@ -87,6 +87,7 @@ ROOMS: Mapping[str, Floors] = {
         "auditing",
         "budget",
         "claims pipeline query report",
+        "trace",
     ),
     "studies": _floors(
         "calibration junit rehearsal",

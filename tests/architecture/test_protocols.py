@@ -18,6 +18,7 @@ NAMES_OF_PAPERS = "tid octopia medym gryphon semi-probabilistic semi_probabilist
 OTHER_MEANINGS: Mapping[str, str] = {
     "analysis.claims.shipped": NAMES_OF_PAPERS,
     "analysis.tables.wording": "cbf medym octopia tid",
+    "analysis.trace.chrome": "tid",
     "scenario.sections.topology.papers": NAMES_OF_PAPERS,
     "studies.fitting.cell": "tid",
     "studies.fitting.loads": "tid",
@@ -26,7 +27,8 @@ OTHER_MEANINGS: Mapping[str, str] = {
     "studies.calibration.loopback": "tid",
     "studies.calibration.measure": "tid",
 }
-"""Words that modules may hold: names of papers, their spelling, and the protocol that the calibration measures."""
+"""Words that modules may hold: names of papers, their spelling, a field of trace files, and the protocol that the
+calibration measures."""
 
 
 def words_of(source: str) -> Iterator[str]:

@@ -1,0 +1,139 @@
+"""The publications whose journeys are drawn, chosen by what the analysis found of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from analysis.query import Database, open_tables
+from analysis.run_files.run_directory import RunDirectory
+from record.errors import BadInputError
+from record.manifest import PhaseName, VariantRecord
+from record.time_units import SECOND
+
+MOST_DEFECTS = 1_000
+"""Publications with a defect that are chosen; of more, the first ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A user's wish."""
+
+    variant: str | None = None
+    """The first one of the run by default."""
+    worst: int = 200
+    """Publications with the greatest delays."""
+    sample: int = 200
+    """Publications at random."""
+    seed: int = 1
+    """Decides the sample: same run and seed, same sample."""
+    publications: Sequence[str] = ()
+    """Names; where there are any, no others are chosen."""
+    begin: float | None = None
+    """Seconds from the start of the phase `run`; publications made earlier are left out."""
+    end: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judge's word on one publication and client with a defect."""
+
+    publication: str
+    client: str
+    defect: str
+    cause: str | None
+    last_seen: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The publications that a trace shows."""
+
+    variant: VariantRecord
+    publications: Sequence[str]
+    """In alphabetical order."""
+    defects: Sequence[Judged]
+    begin: int
+    """The run's clock at which counters begin; as the publications, these are not shown earlier."""
+    end: int
+
+
+def choose(run: RunDirectory, choice: Choice) -> Chosen:
+    """Chooses publications by the tables of an analysed run.
+
+    Raises `BadInputError` for a variant that the run does not have, and `RunDirectoryError` without tables.
+    """
+    variant = _variant(run, choice.variant)
+    begin, end = _window(variant, choice)
+    with open_tables([run.path]) as tables:
+        asking = _Asking(tables, variant.name, begin, end)
+        names = {*choice.publications} or asking.chosen(choice)
+        defects = [judged for judged in asking.defects() if judged.publication in names]
+    return Chosen(variant, sorted(names), defects, begin, end)
+
+
+def _variant(run: RunDirectory, name: str | None) -> VariantRecord:
+    variants = run.manifest.variants
+    found = [variant for variant in variants if name in (None, variant.name)]
+    if not found:
+        known = ", ".join(variant.name for variant in variants)
+        raise BadInputError(f"--variant {name}: the run has no such variant; it has {known}")
+    return found[0]
+
+
+def _window(variant: VariantRecord, choice: Choice) -> tuple[int, int]:
+    """The times between which publications are made, by the run's clock. Raises `BadInputError` for an empty window."""
+    if choice.begin is not None and choice.end is not None and choice.end <= choice.begin:
+        raise BadInputError(f"--to {choice.end:g}: it must be later than --from {choice.begin:g}")
+    run = variant.phase(PhaseName.RUN)
+    start = 0 if run is None else run.start
+    first = min((phase.start for phase in variant.phases), default=0)
+    last = max((phase.end for phase in variant.phases), default=0)
+    begin = first if choice.begin is None else start + round(choice.begin * SECOND)
+    end = last if choice.end is None else start + round(choice.end * SECOND)
+    return begin, end
+
+
+class _Asking:
+    """Questions about the publications of one variant that were made in some time."""
+
+    def __init__(self, tables: Database, variant: str, begin: int, end: int) -> None:
+        self._tables = tables
+        self._of_variant = f"variant = {_quoted(variant)}"
+        self._in_window = f"{self._of_variant} AND published_ns BETWEEN {begin} AND {end}"
+        self._defective = f"{self._of_variant} AND (published_ns BETWEEN {begin} AND {end} OR published_ns IS NULL)"
+
+    def chosen(self, choice: Choice) -> set[str]:
+        """The worst, the defective and a random sample."""
+        worst = self._names(
+            f"SELECT publication FROM notifications WHERE {self._in_window} AND delay_ms IS NOT NULL "  # noqa: S608 - quoted
+            f"GROUP BY publication ORDER BY max(delay_ms) DESC, publication LIMIT {choice.worst}"
+        )
+        defective = self._names(
+            f"SELECT publication FROM expected WHERE {self._defective} AND defect IS NOT NULL "  # noqa: S608 - quoted
+            f"GROUP BY publication ORDER BY min(published_ns), publication LIMIT {MOST_DEFECTS}"
+        )
+        hashed = f"md5({_quoted(f'{choice.seed}:')} || publication)"
+        sample = self._names(
+            f"SELECT publication FROM expected WHERE {self._in_window} GROUP BY publication "  # noqa: S608 - quoted
+            f"ORDER BY {hashed}, publication LIMIT {choice.sample}"
+        )
+        return {*worst, *defective, *sample}
+
+    def defects(self) -> Iterator[Judged]:
+        for row in self._rows(
+            f"SELECT publication, client, defect, cause, last_seen FROM expected WHERE {self._of_variant} "  # noqa: S608 - quoted
+            "AND defect IS NOT NULL ORDER BY publication, client"
+        ):
+            yield Judged(*row)
+
+    def _names(self, sql: str) -> list[str]:
+        return [name for (name,) in self._rows(sql)]
+
+    def _rows(self, sql: str) -> Iterator[tuple[str, ...]]:
+        for batch in self._tables.answer(sql).batches:
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
