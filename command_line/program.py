@@ -13,7 +13,7 @@ import typer
 
 from command_line.exits import ending, write_out
 from command_line.help import HELP_OPTIONS, exit_codes
-from command_line.options import exploration, host, hosts, multicast, protocol, runs, studies, topology
+from command_line.options import baselines, exploration, host, hosts, multicast, protocol, runs, studies, topology
 from command_line.usage import CommandGroup
 from emulation.host.signals import like_ctrl_c
 from record.exit_codes import ExitCode
@@ -31,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-for _commands in (runs, studies, exploration, host, topology, hosts, multicast, protocol):
+for _commands in (runs, baselines, studies, exploration, host, topology, hosts, multicast, protocol):
     app.add_typer(_commands.app)
 
 

@@ -29,21 +29,23 @@ LargestMemory = Callable[[], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class FoundFigure:
     """A figure of a variant, or the reason why there is none to judge."""
 
     value: float | None
     without_contention: float | None
     reason: str = ""
+    """The reason why there is no figure."""
     judged: bool = True
+    """False where the figure may not be held against anything."""
 
     @classmethod
-    def exactly(cls, value: float) -> _Found:
+    def exactly(cls, value: float) -> FoundFigure:
         """A figure on which no host has an effect."""
         return cls(value, value)
 
     @classmethod
-    def unknown(cls, reason: str) -> _Found:
+    def unknown(cls, reason: str) -> FoundFigure:
         return cls(None, None, reason, judged=False)
 
 
@@ -74,16 +76,23 @@ class _Figures:
             return _judged(limit.figure, UNSET, limit.most, found)
         return _judged(limit.figure, limit.than, limit.most, _ratio(found, self._found(limit.than, limit.figure)))
 
-    def _found(self, name: str, figure: LimitedFigure) -> _Found:
+    def _found(self, name: str, figure: LimitedFigure) -> FoundFigure:
         variant = self._variants.get(name)
         if variant is None:
-            return _Found.unknown(f"{name} was not run")
+            return FoundFigure.unknown(f"{name} was not run")
+        if figure is not LimitedFigure.MEMORY:
+            return figure_of(variant, figure)
         if reason := _unjudged(variant):
-            return _Found.unknown(f"{name}: {reason}")
-        if figure is LimitedFigure.MEMORY:
-            memory = self._memory().get(name)
-            return _Found.unknown("no broker's memory was read") if memory is None else _Found.exactly(memory)
-        return _READ[figure](variant) if figure in _READ else _delay(variant, Figure(figure.value))
+            return FoundFigure.unknown(f"{name}: {reason}")
+        memory = self._memory().get(name)
+        return FoundFigure.unknown("no broker's memory was read") if memory is None else FoundFigure.exactly(memory)
+
+
+def figure_of(variant: VariantSummary, figure: LimitedFigure) -> FoundFigure:
+    """A figure of a variant as its summary has it. Memory is in no summary."""
+    if reason := _unjudged(variant):
+        return FoundFigure.unknown(f"{variant.name}: {reason}")
+    return _READ[figure](variant) if figure in _READ else _delay(variant, Figure(figure.value))
 
 
 def _unjudged(variant: VariantSummary) -> str:
@@ -100,39 +109,39 @@ def _unjudged(variant: VariantSummary) -> str:
     return ""
 
 
-def _delay(variant: VariantSummary, figure: Figure) -> _Found:
+def _delay(variant: VariantSummary, figure: Figure) -> FoundFigure:
     verdict = variant.delay.of(figure)
     if verdict is None:
-        return _Found.unknown("no notification came")
+        return FoundFigure.unknown("no notification came")
     if verdict.verdict is not FidelityVerdict.VALID:
-        return _Found.unknown(f"{verdict.verdict or 'UNKNOWN'}: {verdict.reason}")
-    return _Found(verdict.value_ms, verdict.value_ms - (verdict.contention_ms or 0.0))
+        return FoundFigure.unknown(f"{verdict.verdict or 'UNKNOWN'}: {verdict.reason}")
+    return FoundFigure(verdict.value_ms, verdict.value_ms - (verdict.contention_ms or 0.0))
 
 
-def _recovery(variant: VariantSummary) -> _Found:
+def _recovery(variant: VariantSummary) -> FoundFigure:
     if not variant.faults:
-        return _Found(None, None, "there was no fault to recover from")
+        return FoundFigure(None, None, "there was no fault to recover from")
     healed = [fault.recovered_s for fault in variant.faults if fault.healed_ns is not None]
     known = [recovered for recovered in healed if recovered is not None]
     if not healed:
-        return _Found.unknown("no fault was healed")
+        return FoundFigure.unknown("no fault was healed")
     if len(known) < len(healed):
-        return _Found.unknown("nothing was delivered before a fault, so there is nothing to compare with")
+        return FoundFigure.unknown("nothing was delivered before a fault, so there is nothing to compare with")
     mean = _delay(variant, Figure.MEAN)
-    return mean if not mean.judged else _Found.exactly(max(known))
+    return mean if not mean.judged else FoundFigure.exactly(max(known))
 
 
-def _messages(variant: VariantSummary) -> _Found:
+def _messages(variant: VariantSummary) -> FoundFigure:
     if variant.sampled_logs is not UNSET:
-        return _Found.unknown("counts are estimates, because brokers logged a sample of publications")
-    return _Found.exactly(sum(kind.sent for kind in variant.messages))
+        return FoundFigure.unknown("counts are estimates, because brokers logged a sample of publications")
+    return FoundFigure.exactly(sum(kind.sent for kind in variant.messages))
 
 
-def _excused(variant: VariantSummary) -> _Found:
-    return _Found.exactly(sum(variant.delivery.power.excused.values()))
+def _excused(variant: VariantSummary) -> FoundFigure:
+    return FoundFigure.exactly(sum(variant.delivery.power.excused.values()))
 
 
-_READ: Mapping[LimitedFigure, Callable[[VariantSummary], _Found]] = {
+_READ: Mapping[LimitedFigure, Callable[[VariantSummary], FoundFigure]] = {
     LimitedFigure.RECOVERY: _recovery,
     LimitedFigure.MESSAGES: _messages,
     LimitedFigure.EXCUSED: _excused,
@@ -140,18 +149,18 @@ _READ: Mapping[LimitedFigure, Callable[[VariantSummary], _Found]] = {
 """Readers of figures other than those of delays and memory."""
 
 
-def _ratio(found: _Found, other: _Found) -> _Found:
+def _ratio(found: FoundFigure, other: FoundFigure) -> FoundFigure:
     for figure in (found, other):
         if figure.value is None:
             return figure
     if not other.value or not other.without_contention:
-        return _Found.unknown("the other variant's is zero, so there is no ratio")
+        return FoundFigure.unknown("the other variant's is zero, so there is no ratio")
     assert found.value is not None
     assert found.without_contention is not None
-    return _Found(found.value / other.value, found.without_contention / other.without_contention)
+    return FoundFigure(found.value / other.value, found.without_contention / other.without_contention)
 
 
-def _judged(figure: LimitedFigure, than: str | msgspec.UnsetType, most: float, found: _Found) -> LimitVerdict:
+def _judged(figure: LimitedFigure, than: str | msgspec.UnsetType, most: float, found: FoundFigure) -> LimitVerdict:
     outcome, reason = LimitOutcome.NOT_JUDGED, found.reason
     if found.judged:
         outcome = _outcome(found.value, most)

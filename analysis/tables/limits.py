@@ -53,7 +53,7 @@ class LimitVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     def _limit_in_words(self) -> str:
         if self.than is msgspec.UNSET:
-            return f"at most {_amount(self.figure, self.most)} expected"
+            return f"at most {amount(self.figure, self.most)} expected"
         if self.most == 1:
             return f"at most {self.than}'s expected"
         if self.most < 1:
@@ -63,7 +63,7 @@ class LimitVerdict(msgspec.Struct, frozen=True, kw_only=True):
     def _found_in_words(self) -> str:
         found = self.found or 0.0
         if self.than is msgspec.UNSET:
-            return _amount(self.figure, found)
+            return amount(self.figure, found)
         if found == 1:
             return f"as {self.than}'s"
         return f"{_percent(abs(1 - found))} {'less' if found < 1 else 'more'} than {self.than}'s"
@@ -75,10 +75,11 @@ class LimitVerdict(msgspec.Struct, frozen=True, kw_only=True):
         if self.than is not msgspec.UNSET:
             return f"missed by {100 * beyond:,.3g} percentage points"
         share = f" ({_percent(beyond / self.most)})" if self.most else ""
-        return f"missed by {_amount(self.figure, beyond)}{share}"
+        return f"missed by {amount(self.figure, beyond)}{share}"
 
 
-def _amount(figure: LimitedFigure, value: float) -> str:
+def amount(figure: LimitedFigure, value: float) -> str:
+    """A figure in its unit: milliseconds and seconds as they are, bytes in megabytes."""
     if figure.is_delay:
         return f"{_number(value)} ms"
     number = _number(value / _MEGABYTE if figure is LimitedFigure.MEMORY else value)

@@ -19,12 +19,12 @@ from command_line.commands.verdicts import (
     print_dilation,
     print_finding,
     print_verdicts,
-    write_verdicts,
+    suite_of,
 )
 from record import fidelity
 from record.exit_codes import ExitCode
 from record.files import FIDELITY
-from studies.junit import require_writable
+from studies.junit import require_writable, write_junit
 
 
 def analyze_run(location: str, engine: Engine, junit: Path | None, events: EventTable = EventTable.ALL) -> ExitCode:
@@ -47,7 +47,8 @@ def _analyze(run: Path, store: StoreFolder | None, engine: Engine, junit: Path |
     print_verdicts(console, summary, judged)
     print_dilation(console, summary, read_manifest(run))
     print_finding(console, summary, run)
-    write_verdicts(run, summary, judged, junit)
+    if junit is not None:
+        write_junit([suite_of(run, summary, judged)], junit)
     if store is None:
         show_twin(run, engine, events, console)
     return exit_code(summary)

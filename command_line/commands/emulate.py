@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from command_line.commands.verdicts import (
     print_dilation,
     print_finding,
     print_verdicts,
-    write_verdicts,
+    suite_of,
 )
 from emulation.host.room import this_host
 from emulation.planning.calibration import Calibration, load_calibration
@@ -45,7 +45,7 @@ from record.exit_codes import ExitCode
 from record.manifest import MODELLED, RungChoice
 from scenario.loading import load
 from scenario.model import AUTO
-from studies.junit import require_writable
+from studies.junit import JunitSuite, require_writable, write_junit
 from studies.rehearsal import Rehearsing, deployed, rehearsing_here, sayer, silent
 
 MakeTwin = Callable[[Path, Engine, EventTable, Console], bool]
@@ -77,37 +77,58 @@ class EmulationRequest:
     """True to simulate the run's twin as well and compare the two."""
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """The end of a run."""
+
+    code: ExitCode
+    directory: Path | None = None
+    """The analysed run directory; None where there is nothing to analyse."""
+    suite: JunitSuite | None = None
+    """The verdicts as JUnit cases; None where nothing was judged."""
+
+
 def run_scenario(request: EmulationRequest) -> ExitCode:
     """Runs, analyses and judges. Raises `UserError`s."""
-    console = Console(highlight=False)
     require_writable(request.junit)
+    with request.engine:
+        ended = run_once(request, Console(highlight=False))
+    if request.junit is not None and ended.suite is not None:
+        write_junit([ended.suite], request.junit)
+    return ended.code
+
+
+def run_once(request: EmulationRequest, console: Console) -> JudgedRun:
+    """Runs, analyses and judges while the request's engine is entered; writes no JUnit. Raises `UserError`s."""
     scenario = load(request.scenario, request.overrides)
     costs = load_calibration(request.calibration)
     run = _runner(request, costs, console)
-    with request.engine as engine:
-        engine.check()
-        plan = make_plan(scenario)
-        twin = partial(make_twin, twin_plan(plan), calibration=costs) if request.twin else None
-        try:
-            outcome = run(plan)
-        except Interrupted:
-            console.print("interrupted while a rehearsal chose the time dilation; nothing was run")
-            return ExitCode.INTERRUPTED
-        except QuickStop:
-            console.print("stopped at once; nothing keeps running, and nothing was analysed")
-            return ExitCode.INTERRUPTED
-        if not outcome.began and not outcome.defect:
-            console.print("interrupted before anything was published, so there is nothing to analyse")
-            return ExitCode.INTERRUPTED
-        try:
-            code = _analyse(outcome, console, request)
-            return code if twin is None else _beside_twin(twin, outcome, code, console, request)
-        except KeyboardInterrupt:
-            again = f"brokerlab analyze {outcome.directory}"
-            console.print(
-                f"analysis interrupted; the logs are kept: repeat it with `{again}`", markup=False, soft_wrap=True
-            )
-            return ExitCode.INTERRUPTED
+    request.engine.check()
+    plan = make_plan(scenario)
+    twin = partial(make_twin, twin_plan(plan), calibration=costs) if request.twin else None
+    try:
+        outcome = run(plan)
+    except Interrupted:
+        console.print("interrupted while a rehearsal chose the time dilation; nothing was run")
+        return JudgedRun(ExitCode.INTERRUPTED)
+    except QuickStop:
+        console.print("stopped at once; nothing keeps running, and nothing was analysed")
+        return JudgedRun(ExitCode.INTERRUPTED)
+    if not outcome.began and not outcome.defect:
+        console.print("interrupted before anything was published, so there is nothing to analyse")
+        return JudgedRun(ExitCode.INTERRUPTED)
+    ended = JudgedRun(ExitCode.INTERRUPTED)
+    try:
+        ended = _analyse(outcome, console, request)
+        if twin is not None:
+            ended = replace(ended, code=_beside_twin(twin, outcome, ended.code, console, request))
+    except KeyboardInterrupt:
+        again = f"brokerlab analyze {outcome.directory}"
+        console.print(
+            f"analysis interrupted; the logs are kept: repeat it with `{again}`", markup=False, soft_wrap=True
+        )
+        return replace(ended, code=ExitCode.INTERRUPTED)
+    return ended
 
 
 def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> Callable[[Plan], RunOutcome]:
@@ -214,7 +235,7 @@ def _short(reason: str) -> str:
     return textwrap.shorten(reason, _REASON_SHOWN, placeholder=" ... (`brokerlab doctor` reports more)")
 
 
-def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -> ExitCode:
+def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -> JudgedRun:
     page: Path | None = None
     with shown_progress(console) as show_stage:
         summary = analyze(outcome.directory, request.engine, show_stage, request.events)
@@ -225,12 +246,12 @@ def _analyse(outcome: RunOutcome, console: Console, request: EmulationRequest) -
     print_verdicts(console, summary, judged)
     print_dilation(console, summary, read_manifest(outcome.directory))
     print_finding(console, summary, outcome.directory)
-    write_verdicts(outcome.directory, summary, judged, request.junit)
     console.print(f"\nrun directory: {outcome.directory}", markup=False, soft_wrap=True)
     if page is not None:
         console.print(f"report: {page}", markup=False, soft_wrap=True)
     code = exit_code(summary)
-    return ExitCode.INTERRUPTED if outcome.interrupted and code is ExitCode.CORRECT else code
+    ended = ExitCode.INTERRUPTED if outcome.interrupted and code is ExitCode.CORRECT else code
+    return JudgedRun(ended, outcome.directory, suite_of(outcome.directory, summary, judged))
 
 
 def _beside_twin(

@@ -35,7 +35,7 @@ from record.exit_codes import ExitCode
 from record.fidelity import Fidelity, FidelityVerdict, VariantFidelity
 from record.files import REPORT
 from record.manifest import Manifest
-from studies.junit import write_junit
+from studies.junit import JunitSuite
 from studies.verdict_cases import Origin, verdict_suite, verdicts_of
 
 _STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
@@ -47,18 +47,17 @@ _PROVES_NOTHING = frozenset({FidelityVerdict.INVALID, UNKNOWN_FIDELITY})
 """Fidelity verdicts under which correct deliveries prove nothing about the overlay that was asked for."""
 
 
-def write_verdicts(run: Path, summary: Summary, judged: Fidelity | None, junit: Path | None) -> None:
-    """Writes the verdicts as JUnit XML, under the scenario's name, if a file is requested. `judged` has the audit."""
-    if junit is not None:
-        manifest, page = read_manifest(run), run / REPORT
-        origin = Origin(
-            seed=manifest.seed,
-            revision=manifest.git_revision,
-            runtime=manifest.runtime.name,
-            report=page if page.exists() else None,
-        )
-        scenario = str(manifest.scenario.get("name", summary.run_id))
-        write_junit([verdict_suite(scenario, verdicts_of(summary, judged, manifest), origin)], junit)
+def suite_of(run: Path, summary: Summary, judged: Fidelity | None) -> JunitSuite:
+    """The verdicts on a run as JUnit cases, under the scenario's name. `judged` has the audit."""
+    manifest, page = read_manifest(run), run / REPORT
+    origin = Origin(
+        seed=manifest.seed,
+        revision=manifest.git_revision,
+        runtime=manifest.runtime.name,
+        report=page if page.exists() else None,
+    )
+    scenario = str(manifest.scenario.get("name", summary.run_id))
+    return verdict_suite(scenario, verdicts_of(summary, judged, manifest), origin)
 
 
 def exit_code(summary: Summary) -> ExitCode:

@@ -67,6 +67,7 @@ def check(
         "brokerlab emulate scenarios/smoke.yaml --twin",
         "brokerlab emulate scenarios/quickstart.yaml --hosts inventory.yaml",
         "brokerlab emulate scenarios/smoke.yaml --no-report --junit verdicts.xml",
+        "brokerlab emulate scenarios/smoke.yaml --runtime simulated --against smoke",
         codes=VERDICTS | BAD_INPUT | HOST | INTERRUPTED,
     )
 )
@@ -104,8 +105,17 @@ def emulate(
             "--twin", help="Also simulate the run (seconds), and set real brokers and simulated ones side by side."
         ),
     ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Run the seeds of this baseline (`brokerlab baseline save`), and exit with 1 where a figure is worse.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
+    from command_line.commands.baseline import run_against
     from command_line.commands.emulate import EmulationRequest, run_scenario
     from command_line.commands.run_engines import BackgroundSpark, plain_engine, spark_is_here
 
@@ -116,7 +126,7 @@ def emulate(
     request = EmulationRequest(
         scenario, changed, runtime, links, out, report, calibration, engine, events, hosts, junit, twin
     )
-    raise typer.Exit(run_scenario(request))
+    raise typer.Exit(run_scenario(request) if against is None else run_against(request, against, seed))
 
 
 @app.command(

@@ -93,7 +93,7 @@ ROOMS: Mapping[str, Floors] = {
         "calibration junit rehearsal",
         "cells",
         "dilations reproduction",
-        "conformance exploration fitting verdict_cases",
+        "baselines conformance exploration fitting verdict_cases",
         "campaign protocol_kit",
         "on_host",
     ),
