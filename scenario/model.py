@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -25,8 +23,7 @@ from pydantic import (
 )
 
 from broker_service.routing import found_protocol
-from broker_service.routing.outside import ProtocolError, is_path
-from broker_service.routing.program.references import reference_to
+from broker_service.routing.outside import ProtocolError
 from record.sample import PublicationSample
 from scenario.sections.brokers import Brokers
 from scenario.sections.expect import Expect
@@ -34,7 +31,8 @@ from scenario.sections.faults import FaultItem
 from scenario.sections.logs import Logs
 from scenario.sections.messages import Problem, describe
 from scenario.sections.motion import MotionSection
-from scenario.sections.section import Name, ProtocolReference, Section, beside_the_scenario
+from scenario.sections.protocol_references import found_beside, program_beside, protocols_found
+from scenario.sections.section import Name, ProtocolReference, Section
 from scenario.sections.timeline import Timeline
 from scenario.sections.topology import TopologySection
 from scenario.sections.units import DURATION
@@ -46,7 +44,6 @@ from topology.link_properties import BrokerId
 from topology.mobility import Trajectory
 from topology.model import Overlay
 
-_PROTOCOL = "routing.protocol"
 _BASE = "base"
 """The name of the only variant of a scenario that varies nothing."""
 AUTO = "auto"
@@ -84,7 +81,7 @@ class Routing(Section):
         """Finds a protocol's file, and converts times with a unit to seconds, in which protocols take their options."""
         if not isinstance(data, dict) or not isinstance(reference := data.get("protocol"), str):
             return data
-        data = data | {"protocol": _found_beside(reference, info)}
+        data = data | {"protocol": found_beside(reference, info)}
         try:
             protocol = found_protocol(data["protocol"])
         except ProtocolError:  # the checks report it
@@ -97,42 +94,15 @@ class Routing(Section):
     @model_validator(mode="before")
     @classmethod
     def _program_beside(cls, data: Any, info: ValidationInfo) -> Any:
-        """Makes a reference of a program's argument vector, in which paths are relative to the scenario's file."""
+        """Makes a reference of a program's argument vector."""
         if not isinstance(data, dict) or not isinstance(given := data.get("protocol"), dict):
             return data
-        argv = given.get("program")
-        if given.keys() != {"program"} or not isinstance(argv, list) or not all(isinstance(one, str) for one in argv):
-            raise ValueError("protocol: a program is written `{program: [./router, argument, ...]}`, with texts in it")
-        directory = (info.context or {}).get("directory", Path())
-        return data | {"protocol": reference_to([_beside(each, directory) for each in argv])}
+        return data | {"protocol": program_beside(given, info)}
 
     @property
     def options(self) -> dict[str, Any]:
         """All fields except the protocol's name, in the form of `BrokerConfig.options`."""
         return dict(self.model_extra or {})
-
-
-def _found_beside(reference: str, info: ValidationInfo) -> str:
-    """A reference to a protocol in which the path of a file is absolute."""
-    return os.path.normpath(beside_the_scenario(reference, info)) if is_path(reference) else reference
-
-
-def _protocols_found(key: str, value: Any, info: ValidationInfo) -> Any:
-    """A part of `vary` in which the paths of protocols are absolute; `key` is the field or the name before it."""
-    if key == _PROTOCOL:
-        if isinstance(value, list):
-            return [_protocols_found(key, each, info) for each in value]
-        if isinstance(value, dict):
-            return {name: _protocols_found(key, each, info) for name, each in value.items()}
-        return _found_beside(value, info) if isinstance(value, str) else value
-    if isinstance(value, dict):
-        return {name: _protocols_found(name, each, info) for name, each in value.items()}
-    return value
-
-
-def _beside(argument: str, directory: Path) -> str:
-    """An argument of a program; one that begins as a path is absolute."""
-    return os.path.normpath(directory.resolve() / argument) if argument.startswith(("./", "../")) else argument
 
 
 def _seconds(name: str, text: str) -> float:
@@ -179,7 +149,7 @@ class Scenario(Section):
     @field_validator("vary")
     @classmethod
     def _varies_what_can_vary(cls, vary: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
-        vary = {key: _protocols_found(key, values, info) for key, values in vary.items()}
+        vary = {key: protocols_found(key, values, info) for key, values in vary.items()}
         choices = (choice for axis in axes(vary, cls.model_fields) for choice in axis)
         if any(choice.settings.get("time_dilation") == AUTO for choice in choices):
             raise ValueError("time_dilation: `auto` gives all variants the same factor; write it outside of `vary`")

@@ -50,7 +50,7 @@ from broker_service.transport.methods import SESSION
 from broker_service.transport.server import RpcServer, ServedStream, ServerLimits
 from broker_service.transport.status import RpcError, StatusCode
 from broker_service.transport.wire import MalformedFrameError
-from record.errors import BrokerDefectError
+from record.errors import BrokerDefectError, ProtocolCodeError
 from record.exit_codes import ExitCode
 from record.log import Event
 from record.program import program_digest
@@ -298,6 +298,9 @@ def main(arguments: list[str] | None = None) -> int:
         return ExitCode.BAD_INPUT
     except BrokerDefectError as defect:
         print(f"{defect.shown_trace}{defect}", file=sys.stderr, flush=True)
+        return ExitCode.BROKER_DEFECT
+    except ProtocolCodeError as error:
+        print(f"broker defect: {config.id}: {error}", file=sys.stderr, flush=True)
         return ExitCode.BROKER_DEFECT
     return ExitCode.CORRECT
 

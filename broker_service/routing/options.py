@@ -91,6 +91,9 @@ class ProtocolOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """True when a router recognises, by what is in stable storage, publications that a former incarnation of its broker
     has accepted. Clients then repeat unacknowledged ones after a restart of their broker, too."""
 
+    deterministic: ClassVar[bool] = True
+    """False for a protocol that takes random numbers or times of its own: a simulated run does not repeat then."""
+
     neighbours_change: ClassVar[bool] = False
     """True for a protocol whose brokers may get and lose neighbours while they run. Others are refused overlays that
     change."""

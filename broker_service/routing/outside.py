@@ -18,7 +18,7 @@ from types import ModuleType
 
 from broker_service.routing.declaration import Protocol
 from broker_service.routing.options import ProtocolOptions
-from broker_service.routing.program.references import PREFIX, argv_of
+from broker_service.routing.program.references import PREFIX, argv_of, file_name
 
 ENTRY_POINTS = "brokerlab.protocols"
 """Group of the entry points of installed packages."""
@@ -38,14 +38,16 @@ def is_path(reference: str) -> bool:
 def label(reference: str) -> str:
     """A protocol's name for people: that of its file, package or module."""
     if reference.startswith(PREFIX):
-        return Path(argv_of(reference)[0]).stem
+        return Path(file_name(argv_of(reference))).stem
     if is_path(reference):
         return Path(reference).stem
     return reference.partition(":")[0].rpartition(".")[2] if ":" in reference else reference
 
 
 def resolved(reference: str) -> str | None:
-    """The path or `module:Name` that a reference means; None for a name that no installed package has."""
+    """The path or `module:Name` that a reference means; None for a name that no installed package has, or a program."""
+    if reference.startswith(PREFIX):
+        return None
     if is_path(reference) or ":" in reference:
         return reference
     from importlib.metadata import entry_points  # noqa: PLC0415 - takes a tenth of a broker's start

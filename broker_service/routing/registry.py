@@ -52,6 +52,9 @@ class _Protocols(MutableMapping[str, Protocol]):
             protocol = self._loaded[name] = importlib.import_module(self._modules[name]).PROTOCOL
         return protocol
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaded  # and not by looking it up, which would start a program
+
     def __setitem__(self, name: str, protocol: Protocol) -> None:
         self._loaded[name] = protocol
 

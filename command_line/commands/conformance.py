@@ -18,6 +18,7 @@ from studies.conformance import CaseVerdict, Result, SimulatedCaseRunner, read_a
 from studies.conformance.case_runner import CaseRunner
 from studies.conformance.display import CaseDisplay, display, print_report
 from studies.conformance.junit import suites_of
+from studies.conformance.repeats import run_twice
 from studies.conformance.selection import Selection, in_company, select
 from studies.junit import require_writable, write_junit
 
@@ -46,6 +47,7 @@ def run_conformance(request: ConformanceRequest) -> ExitCode:
     runtimes = _runtimes(request.runtimes)
     selection = select(read_all(request.files), request.cases, request.protocols)
     total = len(selection.relations) + len(runtimes) * (len(selection.trials) + len(selection.unknown))
+    total += len(selection.first_from_outside()) if SIMULATED in runtimes else 0
     results: list[Result] = []
     interrupted = False
     with Interrupt() as interrupt:
@@ -92,6 +94,10 @@ def _results(
             for trial in selection.trials if runtime == SIMULATED else in_company(selection.trials):
                 shown.doing(f"{runtime}: {trial.case.id}")
                 yield run_case(trial.case, trial.protocol, runner)
+        if runtime == SIMULATED:
+            for trial in selection.first_from_outside():
+                shown.doing(f"{runtime}: {trial.case.id}, twice")
+                yield run_twice(trial.case, trial.protocol)
         for unknown in selection.unknown:
             note = f"this version has no protocol {unknown.protocol}"
             yield Result(

@@ -17,7 +17,8 @@ from analysis.report import build_report
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
-from broker_service.routing import PROTOCOLS
+from broker_service.routing import PROTOCOLS, protocol_named
+from broker_service.routing.outside import label
 from command_line.commands.progress import shown_progress
 from command_line.commands.run_engines import RunEngine
 from command_line.commands.twin import make_twin
@@ -205,6 +206,7 @@ def _simulate(
 ) -> RunOutcome:
     plan.require_possible(rungs.runtime.name)  # before Spark starts for nothing
     _announce(console, plan, rungs.runtime, MODELLED)
+    _say_what_does_not_repeat(console, plan)
     with Interrupt() as interrupt:
         return simulate(
             plan,
@@ -228,6 +230,14 @@ def _announce(console: Console, plan: Plan, runtime: RungChoice, links: RungChoi
         ("links", f"{links.name}: {_short(links.reason)}"),
     ):
         console.print(f"{name:<8} {text}", markup=False, soft_wrap=True)
+
+
+def _say_what_does_not_repeat(console: Console, plan: Plan) -> None:
+    """Names the protocols with which a simulated run is another one each time."""
+    protocols = dict.fromkeys(variant.scenario.routing.protocol for variant in plan.variants)
+    for protocol in (each for each in protocols if not protocol_named(each).options.deterministic):
+        sentence = f"{label(protocol)} declares that it is not deterministic: the same seed gives another run each time"
+        console.print(f"note     {sentence}", markup=False, soft_wrap=True)
 
 
 def _short(reason: str) -> str:

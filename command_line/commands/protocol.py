@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from broker_service.routing.program.references import PREFIX
 from record.exit_codes import ExitCode
 from studies.conformance import CaseVerdict
 from studies.conformance.display import explanation
@@ -26,10 +27,10 @@ def make_protocol(name: str) -> None:
     console.print("then: brokerlab emulate compare.yaml --runtime simulated", markup=False)
 
 
-def check_protocol(file: Path, *, faults: bool) -> ExitCode:
-    """Tries the protocol that a file declares, and prints what failed. Raises `BadInputError`."""
+def check_protocol(protocol: str, *, faults: bool) -> ExitCode:
+    """Tries a protocol of one's own, a file's or a program, and prints what failed. Raises `UserError`s."""
     console = Console(highlight=False)
-    reference = str(file.absolute())
+    reference = protocol if protocol.startswith(PREFIX) else str(Path(protocol).absolute())
     counts = dict.fromkeys(CaseVerdict, 0)
     for result in trial(reference, (*WITHOUT_FAULTS, *(WITH_FAULTS if faults else ()))):
         counts[result.verdict] += 1
@@ -41,5 +42,5 @@ def check_protocol(file: Path, *, faults: bool) -> ExitCode:
             for line in explanation(result):
                 console.print(f"  {line}", markup=False, soft_wrap=True)
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    console.print(f"{file}: {words}", markup=False, soft_wrap=True)
+    console.print(f"{protocol}: {words}", markup=False, soft_wrap=True)
     return ExitCode.VIOLATED if counts[CaseVerdict.FAILED] else ExitCode.CORRECT

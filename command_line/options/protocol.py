@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,11 +32,18 @@ def new(name: Annotated[str, typer.Argument(help="Name of the protocol, and of t
     epilog=epilog(
         "brokerlab protocol check rendezvous.py",
         "brokerlab protocol check rendezvous.py --faults",
+        "brokerlab protocol check ./router",
         codes={ExitCode.CORRECT: "every case passed", ExitCode.VIOLATED: "some case failed"} | BAD_INPUT | DEFECT,
     )
 )
 def check(
-    file: Annotated[Path, typer.Argument(help="The Python file or package that declares the protocol.")],
+    protocol: Annotated[
+        str,
+        typer.Argument(
+            help="The Python file or package that declares the protocol, the program that is its router, or the "
+            'program\'s command: `"program:java -cp . Rendezvous"`.'
+        ),
+    ],
     *,
     faults: Annotated[
         bool, typer.Option("--faults", help="Also cases in which brokers and links fail, and clients move.")
@@ -46,4 +52,4 @@ def check(
     """Run the cases that every protocol has to pass, in the simulator, and say what is wrong."""
     from command_line.commands.protocol import check_protocol
 
-    raise typer.Exit(check_protocol(file, faults=faults))
+    raise typer.Exit(check_protocol(protocol, faults=faults))

@@ -6,13 +6,8 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from broker_service.routing.program.references import PREFIX, argv_of
+from broker_service.routing.program.references import PREFIX, argv_of, own_paths
 from record.errors import HostError
-
-_OF_THE_SYSTEM = frozenset(
-    map(Path, ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"))
-)
-"""Folders of which every system, and so every image, has its own."""
 
 
 def program_places(protocol: str) -> tuple[Path, ...]:
@@ -23,9 +18,9 @@ def program_places(protocol: str) -> tuple[Path, ...]:
     """
     if not protocol.startswith(PREFIX):
         return ()
-    named = [path for argument in argv_of(protocol) if (path := Path(argument)).is_absolute() and path.exists()]
+    named = [path for path in own_paths(argv_of(protocol)) if path.exists()]
     places = {path if path.is_dir() or path.parent == Path("/") else path.parent for path in named}
-    return tuple(sorted(place for place in places if _OF_THE_SYSTEM.isdisjoint((place, *place.parents))))
+    return tuple(sorted(places))
 
 
 def require_readable(places: Iterable[Path]) -> None:

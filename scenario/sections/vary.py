@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from broker_service.routing.outside import label
+from broker_service.routing.program.references import reference_to
+from scenario.sections.protocol_references import PROGRAM, PROTOCOL
 from scenario.yaml_files.fields import FieldPath
 
 MOST_VARIANTS = 256
@@ -88,14 +90,16 @@ def _sets_together(values: Any, key: str, fields: Container[str]) -> TypeGuard[d
 
 
 def _single(path: str, values: list[Any] | dict[str, Any]) -> Iterator[Choice]:
-    named = values.items() if isinstance(values, dict) else ((_name_at(path, value), value) for value in values)
+    named = values.items() if isinstance(values, dict) else ((name_at(path, value), value) for value in values)
     for name, value in named:
         yield Choice(name, {path: value}, {path: ("vary", path)})
 
 
-def _name_at(path: str, value: Any) -> str:
-    """The name of a field's value, which for a protocol's file is the file's."""
-    return value_name(label(value) if path == "routing.protocol" and isinstance(value, str) else value)
+def name_at(path: str, value: Any) -> str:
+    """The name of a field's value, which for a protocol's file or program is the file's."""
+    if path == PROTOCOL and isinstance(value, dict) and isinstance(argv := value.get(PROGRAM), list) and argv:
+        value = reference_to(list(map(str, argv)))
+    return value_name(label(value) if path == PROTOCOL and isinstance(value, str) else value)
 
 
 def _joint(key: str, values: Mapping[str, Mapping[str, Any]], fields: Container[str]) -> Iterator[Choice]:

@@ -13,7 +13,7 @@ from typing import Any
 from record.errors import BadInputError
 from scenario.loading import load
 from scenario.sections.faults import FaultItem
-from scenario.sections.vary import value_name
+from scenario.sections.vary import name_at
 from scenario.yaml_files.errors import ScenarioError
 from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import CampaignCell
@@ -87,7 +87,7 @@ def key_prefix(settings: Mapping[str, Any]) -> str:
     """The values of the factors as the beginning of a key."""
     if not settings:
         return ""
-    name = "+".join(value_name(value) for value in settings.values())
+    name = "+".join(name_at(path, value) for path, value in settings.items())
     if len(name) > _LONGEST_NAME:
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
         name = f"{name[:_LONGEST_NAME]}-{digest}"

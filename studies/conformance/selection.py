@@ -9,7 +9,8 @@ from pathlib import Path
 
 from broker_service.routing import PROTOCOLS as BUILT_IN
 from broker_service.routing import found_protocol
-from broker_service.routing.outside import ProtocolError, is_path
+from broker_service.routing.outside import is_path
+from broker_service.routing.program.references import reference_from_command_line
 from record.errors import BadInputError
 from studies.conformance.model import AnyCase, Case, Relation
 from studies.conformance.protocols import PROTOCOLS, ConformanceProtocol, rows_of
@@ -38,6 +39,14 @@ class Selection:
     trials: tuple[Trial, ...]
     unknown: tuple[Unknown, ...]
     relations: tuple[Relation, ...]
+
+    def first_from_outside(self) -> tuple[Trial, ...]:
+        """The first trial of each protocol that the product does not have."""
+        first: dict[str, Trial] = {}
+        for trial in self.trials:
+            if trial.protocol.name not in PROTOCOLS:
+                first.setdefault(trial.protocol.name, trial)
+        return tuple(first.values())
 
 
 def select(cases: Sequence[AnyCase], ids: Sequence[str] = (), protocols: Sequence[str] = ()) -> Selection:
@@ -94,10 +103,11 @@ def _from_outside(name: str) -> list[ConformanceProtocol]:
     there is no such protocol. Raises `BadInputError` for one that cannot be loaded."""
     if name in BUILT_IN:
         return []  # its rows have names of their own
-    reference = str(Path(name).absolute()) if is_path(name) else name
     try:
+        program = reference_from_command_line(name, Path())
+        reference = program or (str(Path(name).absolute()) if is_path(name) else name)
         return list(rows_of(reference)) if found_protocol(reference) is not None else []
-    except ProtocolError as error:
+    except ValueError as error:
         raise BadInputError(f"--protocol {name}: {error}") from error
 
 

@@ -16,12 +16,12 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import IO, Final
 
 import msgspec
 
 from broker_service.routing.program.lines import MOST_LINE, AnyCall, Reply, Said
+from broker_service.routing.program.references import file_name
 
 ANSWER_WITHIN = 10.0
 """Seconds within which a program must say something after each line of the broker."""
@@ -47,7 +47,7 @@ class Channel:
 
     def __init__(self, argv: Sequence[str]) -> None:
         """Starts the process. Raises `ProgramError` when there is no such program."""
-        self._name = Path(argv[0]).name
+        self._name = file_name(argv)
         self._answer_within = round(ANSWER_WITHIN * 1000)
         self._errors = _memory_file()
         try:

@@ -19,14 +19,14 @@ from broker_service.routing.program.channel import Channel, ProgramError
 from broker_service.routing.program.contents import predicates_line
 from broker_service.routing.program.references import argv_of
 from broker_service.routing.program.router import ProgramRouter
-from record.errors import BrokerDefectError
+from record.errors import BrokerDefectError, ProtocolCodeError
 from record.promises import Promises
 
 
 def declaration_of(reference: str) -> Protocol:
     """The protocol of a program, which is started to declare itself.
 
-    Raises `ValueError` for what is no reference, and `BrokerDefectError` when the program does not declare itself.
+    Raises `ValueError` for what is no reference, and `ProtocolCodeError` when the program does not declare itself.
     """
     program = Program(argv_of(reference))
     return Protocol(program.router, program.options)
@@ -82,7 +82,7 @@ class Program:
 
     @cached_property
     def declaration(self) -> lines.Declaration:
-        """The program's own words. Raises `BrokerDefectError`."""
+        """The program's own words. Raises `ProtocolCodeError`."""
         said = self.call_once(lines.Declare(contract=lines.VERSION))
         declared = said.declaration
         if declared is UNSET:
@@ -108,6 +108,7 @@ class Program:
             "counting_tables": frozenset(declared.counting_tables),
             "recognises_repeats": declared.recognises_repeats,
             "neighbours_change": declared.neighbours_change,
+            "deterministic": declared.deterministic,
         }
         made: Any = msgspec.defstruct(
             "DeclaredOptions",
@@ -132,7 +133,7 @@ class Program:
             raise BrokerDefectError(context.broker, f"broker defect: {context.broker}: {error}") from error
 
     def call_once(self, call: lines.AnyCall) -> lines.Said:
-        """The answer of a process that is started for this call only. Raises `BrokerDefectError`."""
+        """The answer of a process that is started for this call only. Raises `ProtocolCodeError`."""
         try:
             channel = Channel(self._argv)
             try:
@@ -140,11 +141,11 @@ class Program:
             finally:
                 channel.close()
         except ProgramError as error:
-            raise self.defect(error) from error
+            raise self.defect(error) from None
 
-    def defect(self, error: ProgramError) -> BrokerDefectError:
+    def defect(self, error: ProgramError) -> ProtocolCodeError:
         """The error of a program at planning, when there are no brokers yet."""
-        return BrokerDefectError("", f"broker defect: {error}")
+        return ProtocolCodeError(str(error))
 
     def _channel(self) -> Channel:
         if not self.declaration.multiplexed:

@@ -34,6 +34,7 @@ class Declaration(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True
     counting_tables: tuple[str, ...] = ()
     recognises_repeats: bool = False
     neighbours_change: bool = False
+    deterministic: bool = True
     prepares: bool = False
     """True when the program answers the call `prepare`."""
     promises: Promises = msgspec.field(default_factory=Promises)

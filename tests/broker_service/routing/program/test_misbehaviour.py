@@ -14,7 +14,7 @@ from broker_service.routing.program import channel as pipe
 from broker_service.routing.program.channel import Channel, ProgramError
 from broker_service.routing.program.lines import Declare, Index
 from broker_service.routing.program.references import argv_of, reference_to
-from record.errors import BrokerDefectError
+from record.errors import BrokerDefectError, ProtocolCodeError
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above
 
@@ -100,7 +100,7 @@ def test_two_answers_are_noticed_at_the_next_call(tmp_path: Path) -> None:
     ],
 )
 def test_a_program_that_does_not_declare_itself_is_named(script: str, sentence: str, tmp_path: Path) -> None:
-    with pytest.raises(BrokerDefectError) as caught:
+    with pytest.raises(ProtocolCodeError) as caught:
         _overlay(script, tmp_path)
     assert sentence in str(caught.value)
 

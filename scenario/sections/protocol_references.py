@@ -1,0 +1,53 @@
+"""References to protocols beside a scenario's file: paths of files and packages, and programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationInfo
+
+from broker_service.routing.outside import is_path
+from broker_service.routing.program.references import reference_to
+from scenario.sections.section import beside_the_scenario
+
+PROTOCOL = "routing.protocol"
+PROGRAM = "program"
+
+
+def found_beside(reference: str, info: ValidationInfo) -> str:
+    """A reference to a protocol in which the path of a file is absolute."""
+    return os.path.normpath(beside_the_scenario(reference, info)) if is_path(reference) else reference
+
+
+def program_beside(given: Mapping[str, Any], info: ValidationInfo) -> str:
+    """The reference to a program by its argument vector, in which paths are relative to the scenario's file.
+
+    Raises `ValueError` for what is no argument vector.
+    """
+    argv = given.get(PROGRAM)
+    texts = isinstance(argv, list) and bool(argv) and all(isinstance(each, str) for each in argv)
+    if given.keys() != {PROGRAM} or not texts:
+        raise ValueError("protocol: a program is written `{program: [./router, argument, ...]}`, with texts in it")
+    assert isinstance(argv, list)
+    return reference_to(argv, (info.context or {}).get("directory", Path()))
+
+
+def protocols_found(key: str, value: Any, info: ValidationInfo) -> Any:
+    """A part of `vary` in which the paths of protocols are absolute; `key` is the field or the name before it.
+
+    Raises `ValueError` for a program that has no argument vector.
+    """
+    if key == PROTOCOL:
+        if isinstance(value, list):
+            return [protocols_found(key, each, info) for each in value]
+        if isinstance(value, dict):
+            if isinstance(value.get(PROGRAM), list):
+                return program_beside(value, info)
+            return {name: protocols_found(key, each, info) for name, each in value.items()}
+        return found_beside(value, info) if isinstance(value, str) else value
+    if isinstance(value, dict):
+        return {name: protocols_found(name, each, info) for name, each in value.items()}
+    return value
