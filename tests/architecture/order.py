@@ -162,6 +162,7 @@ ROOMS: Mapping[str, Floors] = {
         "case_runner checks meshes result selection writing",
         "clients display host reading relations simulated",
         "junit running",
+        "repeats",
     ),
 }
 

@@ -3,36 +3,71 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from broker_service.routing.program.references import reference_to
 from studies.conformance import Case, CaseVerdict, SimulatedCaseRunner, read, run_case
 from studies.conformance.protocols import ConformanceProtocol
+from studies.conformance.repeats import run_twice
 from tests.documentation.markdown import ROOT
 
 EXAMPLES = ROOT / "examples" / "routers"
 MOST_LINES = 150
+CASES = (
+    ("lines", "line-publisher-in-the-middle"),
+    ("cycles", "ring-of-3-all-subscribe"),
+    ("single-broker", "two-clients-use-one-id"),
+)
+
+
+def _case(file: str, id: str) -> Case:
+    cases = [case for case in read(ROOT / "tests" / "conformance" / f"{file}.json") if isinstance(case, Case)]
+    return next((case for case in cases if case.id == id), cases[0])
+
+
+def _assert_passes(argv: Sequence[str]) -> None:
+    """Runs the cases one after another, and the first one twice."""
+    protocol = ConformanceProtocol("example", reference_to(argv))
+    results = [run_case(_case(*case), protocol, SimulatedCaseRunner()) for case in CASES]
+    results.append(run_twice(_case(*CASES[0]), protocol))
+    assert [(result.verdict, result.problem, result.differences) for result in results] == [
+        (CaseVerdict.PASSED, "", ())
+    ] * len(results)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 @pytest.mark.parametrize("program", ["flooding.js", "reverse_paths.js"])
-@pytest.mark.parametrize(
-    ("file", "id"),
-    [
-        ("lines", "line-publisher-in-the-middle"),
-        ("cycles", "ring-of-3-all-subscribe"),
-        ("single-broker", "two-clients-use-one-id"),
-    ],
-)
-def test_a_program_passes_a_case(program: str, file: str, id: str) -> None:
-    cases = [case for case in read(ROOT / "tests" / "conformance" / f"{file}.json") if isinstance(case, Case)]
-    case = next((case for case in cases if case.id == id), cases[0])
-    protocol = ConformanceProtocol(program, reference_to([str(EXAMPLES / program)]))
-    result = run_case(case, protocol, SimulatedCaseRunner())
-    assert (result.verdict, result.problem, result.differences) == (CaseVerdict.PASSED, "", ())
+def test_a_program_in_node_passes(program: str) -> None:
+    _assert_passes([str(EXAMPLES / program)])
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
+@pytest.mark.parametrize("program", ["flooding", "reverse_paths"])
+def test_a_program_in_go_passes(program: str, tmp_path: Path) -> None:
+    sources = [str(EXAMPLES / f"{program}.go"), str(EXAMPLES / "brokerlab.go")]
+    subprocess.run(["go", "vet", *sources], check=True)
+    subprocess.run(["go", "build", "-o", tmp_path / program, *sources], check=True)
+    _assert_passes([str(tmp_path / program)])
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="a C++ compiler is not installed")
+def test_a_program_in_cpp_passes(tmp_path: Path) -> None:
+    binary, options = tmp_path / "flooding", ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-static"]
+    subprocess.run(["g++", *options, "-o", binary, EXAMPLES / "flooding.cpp"], check=True)
+    _assert_passes([str(binary)])
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="a Java compiler is not installed")
+def test_a_program_in_java_passes(tmp_path: Path) -> None:
+    sources = [EXAMPLES / "Brokerlab.java", EXAMPLES / "Flooding.java"]
+    subprocess.run(["javac", "-Xlint:all", "-Werror", "-d", tmp_path, *sources], check=True)
+    _assert_passes(["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", str(tmp_path), "Flooding"])
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=lambda file: file.name)
-def test_an_example_is_short(file: object) -> None:
-    assert len(file.read_text().splitlines()) < MOST_LINES  # type: ignore[attr-defined]
+def test_an_example_is_short(file: Path) -> None:
+    assert len(file.read_text().splitlines()) < MOST_LINES
