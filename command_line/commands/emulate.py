@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import textwrap
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
 from broker_service.routing import PROTOCOLS, protocol_named
 from broker_service.routing.outside import label
+from command_line.commands.live import live_page
 from command_line.commands.progress import shown_progress
 from command_line.commands.run_engines import RunEngine
 from command_line.commands.twin import make_twin
@@ -76,6 +78,8 @@ class EmulationRequest:
     """File for the verdicts as JUnit XML."""
     twin: bool = False
     """True to simulate the run's twin as well and compare the two."""
+    live: bool = False
+    """True to serve a page that shows the run while it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,8 @@ def run_once(request: EmulationRequest, console: Console) -> JudgedRun:
     plan = make_plan(scenario)
     twin = partial(make_twin, twin_plan(plan), calibration=costs) if request.twin else None
     try:
-        outcome = run(plan)
+        with live_page(request.out / plan.run_id, console) if request.live else nullcontext():
+            outcome = run(plan)
     except Interrupted:
         console.print("interrupted while a rehearsal chose the time dilation; nothing was run")
         return JudgedRun(ExitCode.INTERRUPTED)

@@ -113,6 +113,12 @@ def emulate(
             show_default=False,
         ),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live", help="Serve a page on loopback that shows the run while it goes on, from its logs alone."
+        ),
+    ] = False,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
     from command_line.commands.baseline import run_against
@@ -124,7 +130,7 @@ def emulate(
         changed["seed"] = str(seed)
     engine = BackgroundSpark() if spark or (spark is None and spark_is_here()) else plain_engine()
     request = EmulationRequest(
-        scenario, changed, runtime, links, out, report, calibration, engine, events, hosts, junit, twin
+        scenario, changed, runtime, links, out, report, calibration, engine, events, hosts, junit, twin, live
     )
     raise typer.Exit(run_scenario(request) if against is None else run_against(request, against, seed))
 
@@ -180,6 +186,27 @@ def report(run: RunArgument) -> None:
     from command_line.commands.report import report_run
 
     raise typer.Exit(report_run(run))
+
+
+@app.command(
+    epilog=epilog(
+        "brokerlab replay runs/20260131T235959Z-quickstart-1a2b",
+        "brokerlab replay RUN --html replay.html",
+        codes={ExitCode.CORRECT: "the page was shown, or written"} | BAD_INPUT | HOST | INTERRUPTED,
+    )
+)
+def replay(
+    run: RunArgument,
+    *,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the page as one file that needs no server and no network."),
+    ] = None,
+) -> None:
+    """Show a run again, second by second: its overlay as a map, queues, faults, and what was due and has arrived."""
+    from command_line.commands.replay import replay_run
+
+    raise typer.Exit(replay_run(run, html))
 
 
 @app.command(

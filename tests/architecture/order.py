@@ -86,7 +86,7 @@ ROOMS: Mapping[str, Floors] = {
         "judging",
         "auditing",
         "budget",
-        "claims pipeline query report",
+        "claims live pipeline query report",
         "trace",
     ),
     "studies": _floors(

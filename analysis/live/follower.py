@@ -1,0 +1,137 @@
+"""A follower of a run's logs: it reads what nodes have appended since it looked last, and asks no node anything."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from analysis.live.frames import ShownPhase, State
+from analysis.live.tally import VariantTally
+from analysis.run_files.logs import scenario_time
+from record.files import LOGS, MANIFEST, open_log
+from record.log import TraceRecord
+from record.manifest import Manifest, VariantRecord, read
+from record.time_units import SECOND
+from topology.files import load
+
+_MOST_AT_ONCE = 8 << 20
+"""Bytes of one log that a look reads, so that looks at large logs show progress."""
+
+
+@dataclass(slots=True)
+class _Log:
+    """A log file, as far as it was read."""
+
+    offset: int = 0
+
+
+class Follower:
+    """The state of a run's page, kept up to date by looks at its directory."""
+
+    def __init__(self, run: Path) -> None:
+        self.version = 0
+        self._run = run
+        self._logs: dict[str, _Log] = {}
+        self._tallies: dict[str, VariantTally] = {}
+        self._manifest: Manifest | None = None
+        self._over = False
+        self._decode = msgspec.json.Decoder(TraceRecord).decode
+
+    def look(self, *, over: bool = False) -> bool:
+        """Reads what is new; true if there may be more. With `over`, no node writes any more, so that all counts.
+
+        A manifest that is not there yet, or is just being written, is one to be read at the next look.
+        """
+        self.version += 1
+        self._look_at_manifest()
+        for tally in self._tallies.values():
+            tally.look(self.version)
+        read_until = [] if self._manifest is None else [*map(self._read_log, self._files())]
+        unread = [time for time in read_until if time is not None]
+        self._over = over and not unread
+        for tally in self._tallies.values():
+            tally.settle(min(unread) if unread else None, over=self._over)
+        return bool(unread)
+
+    def finish(self) -> None:
+        """Reads a run that is over to its end."""
+        while self.look(over=True):
+            pass
+
+    def state(self, since: int = 0) -> State:
+        """The state of the page, with the frames that have changed after a version."""
+        manifest = self._manifest
+        return State(
+            run=self._run.name,
+            scenario="" if manifest is None else str(manifest.scenario.get("name", "")),
+            version=self.version,
+            over=self._over,
+            variants=[tally.shown(since) for tally in self._tallies.values()],
+        )
+
+    def _files(self) -> list[Path]:
+        with suppress(OSError):
+            return sorted((self._run / LOGS).glob("*.jsonl"))
+        return []
+
+    def _look_at_manifest(self) -> None:
+        if not (self._run / MANIFEST).exists():
+            return
+        with suppress(msgspec.DecodeError, OSError):
+            self._manifest = read(self._run)
+        for record in () if self._manifest is None else self._manifest.variants:
+            if record.name in self._tallies:
+                self._tallies[record.name].phases = _phases(record)
+
+    def _tally(self, variant: str) -> VariantTally | None:
+        """The tally of a variant, made with its first record. None for a variant that the manifest does not name."""
+        if variant not in self._tallies and self._manifest is not None:
+            record = next((found for found in self._manifest.variants if found.name == variant), None)
+            if record is None:
+                return None
+            tally = VariantTally(variant, load(self._run / record.topology), record.time_dilation)
+            tally.look(self.version)
+            tally.phases = _phases(record)
+            self._tallies[variant] = tally
+        return self._tallies.get(variant)
+
+    def _read_log(self, path: Path) -> int | None:
+        """Adds the whole lines of a log that are new. A damaged line is left out.
+
+        Returns the time of the last record where the log has more to read, and None where it has not.
+        """
+        log = self._logs.setdefault(path.name, _Log())
+        try:
+            with open_log(path) as file:
+                file.seek(log.offset)
+                read = file.read(_MOST_AT_ONCE)
+        except OSError:
+            return None
+        whole = read[: read.rfind(b"\n") + 1]
+        log.offset += len(whole)
+        last = 0
+        for line in whole.splitlines():
+            try:
+                record = self._decode(line)
+            except msgspec.DecodeError:
+                continue
+            last = record.time
+            if (tally := self._tally(record.variant)) is not None:
+                tally.add(record)
+        return last if len(read) == _MOST_AT_ONCE and whole else None
+
+
+def _phases(record: VariantRecord) -> list[ShownPhase]:
+    """The phases of a variant that have ended, in seconds of the scenario's time."""
+    dilation = record.time_dilation
+    return [
+        ShownPhase(
+            phase.name.value,
+            scenario_time(phase.start, dilation) / SECOND,
+            scenario_time(phase.end, dilation) / SECOND,
+        )
+        for phase in record.phases
+    ]

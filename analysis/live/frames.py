@@ -1,0 +1,86 @@
+"""The state of a page that shows a run: overlays, phases and a frame for each second of each variant.
+
+The page of a run that goes on and that of a finished one hold the same state. Frames are kept by their second, and one
+that is sent again replaces the earlier one, because logs of different nodes come at different times.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Strike(msgspec.Struct, frozen=True, array_like=True):
+    """A fault, or its heal, or a link that appeared or vanished."""
+
+    kind: str
+    """The kind as the log has it: kill, link_down, restart, appeared, ..."""
+    place: str
+    """A broker, `A-B` for a link, `A->B` for one direction of it."""
+    begins: bool
+    """True for a fault, and for a link that vanished."""
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One second of a variant."""
+
+    at: int
+    """Seconds of the scenario's time, on the clock of the logs."""
+    published: int = 0
+    notified: int = 0
+    """Notifications that clients got in this second, those of composite subscriptions included."""
+    due: int = 0
+    """Notifications that the publications of this second owe to clients, by the judge's matching: those whose
+    subscription had been confirmed before, and was not withdrawn."""
+    arrived: int = 0
+    """Notifications that arrived in this second, and were due of a publication of this second or an earlier one."""
+    median_ms: float | None = None
+    """The median delay of those that arrived. None without any."""
+    most_ms: float | None = None
+    """The delay that 95% of those that arrived do not exceed. None without any."""
+    sent: list[tuple[int, int]] = []
+    """Numbers of directed links, and the messages that left for each."""
+    queues: list[tuple[int, int]] = []
+    """Numbers of directed links, and the messages that wait for each since this second."""
+    work: list[tuple[int, float]] = []
+    """Numbers of brokers, and the share of a processor that each took in the second before its gauge."""
+    strikes: list[Strike] = []
+
+
+class ShownBroker(msgspec.Struct, frozen=True, array_like=True):
+    """A broker on the map; coordinates are in the unit square, with y downwards."""
+
+    name: str
+    x: float
+    y: float
+
+
+class ShownPhase(msgspec.Struct, frozen=True, array_like=True):
+    """A phase that has ended, in seconds as frames count them."""
+
+    name: str
+    begin: float
+    end: float
+
+
+class ShownVariant(msgspec.Struct, frozen=True, kw_only=True):
+    """One variant, whole or as far as it has changed since an earlier version."""
+
+    name: str
+    brokers: list[ShownBroker]
+    links: list[tuple[int, int]]
+    """Numbers of the sender and the receiver of each directed link, in order of the links' numbers."""
+    phases: list[ShownPhase]
+    frames: list[Frame]
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a page shows of a run."""
+
+    run: str
+    scenario: str
+    version: int
+    """Number of the look at the logs that it stands for."""
+    over: bool
+    """True for a run that has ended."""
+    variants: list[ShownVariant]
+    """The variants that have begun."""

@@ -1,0 +1,43 @@
+"""The page of a run, in one file. A server adds frames while the run goes on; the page of a finished run has all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from jinja2 import Environment, PackageLoader, select_autoescape
+from markupsafe import Markup
+
+from analysis.live.frames import State
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def live_page(state: State) -> str:
+    """The page that begins with a state, and asks its server for what comes after it."""
+    return _page(state, "live")
+
+
+def replay_page(state: State) -> str:
+    """The page of a finished run, which needs neither server nor network."""
+    return _page(state, "replay")
+
+
+def _page(state: State, feed: str) -> str:
+    environment = Environment(loader=PackageLoader("analysis.live"), autoescape=select_autoescape(["html", "j2"]))
+    return environment.get_template("live.html.j2").render(
+        run=state.run,
+        scenario=state.scenario,
+        feed=feed,
+        style=Markup((TEMPLATES / "live.css").read_text()),  # noqa: S704 - files of this package
+        script=Markup((TEMPLATES / "live.js").read_text()),  # noqa: S704
+        state=Markup(in_script(state)),  # noqa: S704 - no character of it can end the element
+    )
+
+
+def in_script(state: State) -> str:
+    """The state as JSON that may stand in a `<script>` element."""
+    text = msgspec.json.encode(state).decode()
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

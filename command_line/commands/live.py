@@ -1,0 +1,41 @@
+"""The page of `brokerlab emulate --live`, which shows a run while it goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from rich.console import Console
+
+_SOURCE_ROOT = Path(__file__).resolve().parents[2]
+_END_WITHIN = 10.0
+"""Seconds that the server of a page gets to read what is left of the logs."""
+
+
+@contextmanager
+def live_page(run: Path, console: Console) -> Iterator[None]:
+    """Serves the page of a run within, from a process of its own, without which the run goes on."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "analysis.live.server", str(run.absolute())],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=_SOURCE_ROOT,
+        start_new_session=True,
+    )  # fmt: skip
+    assert server.stdin is not None
+    assert server.stdout is not None
+    address = server.stdout.readline().decode().strip()
+    console.print(f"live     {address or 'no page: its server did not start'}", markup=False, soft_wrap=True)
+    try:
+        yield
+    finally:
+        if address and server.poll() is not None:
+            console.print("live     the page's server ended before the run did, which went on without it")
+        with suppress(OSError):
+            server.stdin.close()
+        try:
+            server.wait(_END_WITHIN)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()

@@ -1,0 +1,118 @@
+"""The state of a run's page: equal to the judge's counts, and equal however the logs came."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.engines import PlainEngine
+from analysis.live.follower import Follower
+from analysis.live.frames import ShownVariant, State, Strike
+from analysis.pipeline import analyze
+from emulation.planning.plan import make_plan
+from emulation.simulation.run import simulate
+from record.figures import Figure
+from record.files import LOGS, MANIFEST
+from scenario.loading import load_text
+
+SCENARIO = """
+name: seen
+topology: {kind: ring, brokers: 4, link: {delay: 5ms}}
+routing: {protocol: tid, publications: dynamic}
+workload:
+  publications: {source: stocks, publishers: 3, rate: 10/s}
+  subscriptions: {subscribers: 4, selectivity: 30%}
+timeline: {join: 2s, run: 8s, drain: 3s}
+vary: {routing.publications: [fixed, dynamic]}
+faults: [{at: run+3s, link_down: B1-B2, for: 2s}]
+time_dilation: 2
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = simulate(make_plan(load_text(SCENARIO, "seen.yaml")), tmp_path_factory.mktemp("seen")).directory
+    analyze(directory, PlainEngine())
+    return directory
+
+
+def finished(run: Path) -> State:
+    follower = Follower(run)
+    follower.finish()
+    return follower.state()
+
+
+def frames(variants: Sequence[ShownVariant]) -> dict[tuple[str, int], bytes]:
+    return {(variant.name, frame.at): msgspec.json.encode(frame) for variant in variants for frame in variant.frames}
+
+
+def test_the_page_counts_what_the_judge_counts(run: Path) -> None:
+    summary = analyze(run, PlainEngine())
+    state = finished(run)
+    assert state.over and [variant.name for variant in state.variants] == [made.name for made in summary.variants]
+    for shown, judged in zip(state.variants, summary.variants, strict=True):
+        delivery = judged.delivery
+        assert sum(frame.published for frame in shown.frames) == delivery.published > 100
+        assert sum(frame.notified for frame in shown.frames) == delivery.delivered > 100
+        assert sum(frame.due for frame in shown.frames) == delivery.expected
+        assert sum(frame.arrived for frame in shown.frames) == delivery.expected - delivery.lost
+        median = judged.delay.of(Figure.P50)
+        assert median is not None
+        medians = [frame.median_ms for frame in shown.frames if frame.median_ms is not None]
+        assert min(medians) < 1.02 * median.value_ms and max(medians) > median.value_ms / 1.02
+        names = [broker.name for broker in shown.brokers]
+        assert {(names[a], names[b]) for a, b in shown.links} == {
+            (f"B{a}", f"B{b}") for a in range(1, 5) for b in range(1, 5) if abs(a - b) in (1, 3)
+        }
+
+
+def test_frames_are_by_the_scenarios_second_and_faults_strike_in_theirs(run: Path) -> None:
+    (variant, _) = finished(run).variants
+    (begin,) = [phase.begin for phase in variant.phases if phase.name == "run"]
+    struck = [(frame.at, strike) for frame in variant.frames for strike in frame.strikes]
+    assert [strike for _, strike in struck] == [Strike("link_down", "B1-B2", True), Strike("link_up", "B1-B2", False)]
+    assert [int(begin + seconds) for seconds in (3, 5)] == [at for at, _ in struck]
+
+
+def test_logs_that_come_in_pieces_give_the_same_state(run: Path, tmp_path: Path) -> None:
+    """Nodes append at their own pace, and a look may find half a line."""
+    (tmp_path / LOGS).mkdir()
+    for file in run.iterdir():
+        if file.is_file():
+            shutil.copy(file, tmp_path)
+    logs = {file.name: file.read_bytes() for file in (run / LOGS).iterdir()}
+    given = dict.fromkeys(logs, 0)
+    follower, draw, merged = Follower(tmp_path), random.Random(1), dict[tuple[str, int], bytes]()
+    while any(given[name] < len(text) for name, text in logs.items()):
+        seen = follower.version
+        share = min(given[name] / len(text) for name, text in logs.items()) + draw.uniform(0.005, 0.05)
+        for name, text in logs.items():  # files grow alike, and records within a second of each other come together
+            until = min(len(text), max(given[name], int(share * len(text))))
+            with (tmp_path / LOGS / name).open("ab") as file:
+                file.write(text[given[name] : until])
+            given[name] = until
+        follower.look()
+        merged |= frames(follower.state(seen).variants)
+    seen = follower.version
+    follower.finish()
+    merged |= frames(follower.state(seen).variants)
+    expected = finished(run).variants
+    assert frames(follower.state().variants) == frames(expected)
+    assert merged == frames(expected), "a page that gets only what has changed shows the same"
+
+
+def test_damaged_lines_and_a_directory_without_a_manifest_are_survived(run: Path, tmp_path: Path) -> None:
+    follower = Follower(tmp_path)
+    assert not follower.look()
+    shutil.copytree(run, tmp_path, dirs_exist_ok=True)
+    with (tmp_path / LOGS / "B1.jsonl").open("ab") as log:
+        log.write(b'not json\n{"time": 3')
+    (tmp_path / MANIFEST).write_bytes(b"{")
+    assert not Follower(tmp_path).look()
+    shutil.copy(run / MANIFEST, tmp_path)
+    assert finished(tmp_path).variants == finished(run).variants

@@ -1,0 +1,70 @@
+"""The page of a run: it never decides how a run ends, and a finished run is one file that needs no network."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from command_line.commands import live
+from command_line.commands.live import live_page
+from command_line.commands.replay import replay_run
+from emulation.planning.plan import make_plan
+from emulation.simulation.run import simulate
+from record.errors import RunDirectoryError, UserError
+from record.exit_codes import ExitCode
+from scenario.loading import load_text
+from tests.analysis.live.test_server import SCENARIO
+
+
+def console() -> Console:
+    return Console(file=StringIO(), width=200)
+
+
+def printed(shown: Console) -> str:
+    assert isinstance(shown.file, StringIO)
+    return shown.file.getvalue()
+
+
+def test_the_server_runs_as_long_as_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def start(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
+        started.append(popen(*arguments, **options))  # type: ignore[call-overload]
+        return started[-1]
+
+    monkeypatch.setattr(live.subprocess, "Popen", start)
+    shown = console()
+    with live_page(tmp_path, shown):
+        assert started[0].poll() is None
+    assert started[0].returncode == 0
+    assert re.search(r"live     http://127\.0\.0\.1:\d+/\?token=\S+", printed(shown))
+
+
+def test_a_server_that_dies_or_never_starts_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live.sys, "executable", "/bin/false")
+    shown = console()
+    with live_page(tmp_path, shown):
+        pass
+    assert "no page: its server did not start" in printed(shown)
+
+
+def test_a_replay_is_one_file_that_asks_for_nothing(tmp_path: Path) -> None:
+    run = simulate(make_plan(load_text(SCENARIO, "pair.yaml")), tmp_path).directory
+    assert replay_run(run, tmp_path / "page.html") is ExitCode.CORRECT
+    page = (tmp_path / "page.html").read_text()
+    assert 'data-feed="replay"' in page and '"over":true' in page
+    assert not re.search(r"(src|href)=|https?://", page)
+
+
+def test_what_is_no_run_and_a_file_that_cannot_be_written_are_said(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError):
+        replay_run(tmp_path, None)
+    run = simulate(make_plan(load_text(SCENARIO, "pair.yaml")), tmp_path).directory
+    with pytest.raises(UserError, match="--html"):
+        replay_run(run, tmp_path / "nowhere" / "page.html")
