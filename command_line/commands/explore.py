@@ -18,7 +18,8 @@ from record.exit_codes import ExitCode
 from scenario.loading import load
 from studies.exploration.directory import repeat_command, write_finding
 from studies.exploration.drawing import Drawing
-from studies.exploration.exploration import Account, Budget, Exploration, Finding
+from studies.exploration.exploration import Account, Budget, Exploration
+from studies.exploration.findings import Finding
 from studies.exploration.surroundings import Surroundings
 from studies.exploration.workers import Explorer, workers
 
@@ -76,9 +77,11 @@ def progress_line(account: Account, seconds: float) -> str:
 
 def finding_lines(finding: Finding, file: Path) -> Iterator[str]:
     """A finding, when it is new."""
-    yield f"{finding.name}: {', '.join(finding.kinds)}"
+    yield f"{finding.name}: {finding.cause.in_words()}"
     for defect in finding.defects:
         yield f"  {defect.kind}: {defect.detail}"
+    for moment in finding.moments:
+        yield f"  {moment}"
     yield f"  again: {repeat_command(file)}"
 
 
@@ -94,7 +97,9 @@ def account_lines(exploration: Exploration) -> Iterator[str]:
         yield f"  {feature}: in {_runs(number)}"
     yield _findings(len(account.findings))
     for finding in account.findings.values():
-        yield f"  {finding.name}: {', '.join(finding.kinds)}, in {_runs(finding.seen)}"
+        yield f"  {finding.name}: {finding.cause.in_words()}"
+    for kind, number in sorted(account.kinds.items()):
+        yield f"  {kind}: in {_runs(number)}"
 
 
 def _runs(number: int) -> str:
@@ -117,6 +122,6 @@ def _directory(request: ExplorationRequest, name: str) -> Path:
 
 def _exit_code(account: Account, *, interrupted: bool) -> ExitCode:
     if account.findings:
-        broken = all(BROKER_DEFECT in kinds for kinds in account.findings)
+        broken = all(cause.kind == BROKER_DEFECT for cause in account.findings)
         return ExitCode.BROKER_DEFECT if broken else ExitCode.VIOLATED
     return ExitCode.INTERRUPTED if interrupted else ExitCode.CORRECT

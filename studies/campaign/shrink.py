@@ -1,9 +1,5 @@
 """Finds a smallest fault schedule under which a cell fails.
 
-Delta debugging, the algorithm ddmin of Zeller and Hildebrandt (Simplifying and Isolating Failure-Inducing Input, IEEE
-Transactions on Software Engineering 28(2), 2002, section 3): the list is cut into parts; a part, or all but one, that
-still fails takes its place; parts become smaller until no single fault can be left out.
-
 The targets of faults are resolved first and kept, because `random` and roles would otherwise mean other brokers once
 another fault is left out. A fault on several brokers or links becomes one fault for each, so that some of them can be
 left out; a partition is one fault.
@@ -12,10 +8,8 @@ left out; a partition is one fault.
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from emulation.planning.plan import VariantPlan
 from record.errors import BadInputError
@@ -26,52 +20,11 @@ from scenario.sections.faults import FaultItem, OneWay, Partition
 from scenario.yaml_files.source import as_yaml
 from studies.campaign.cell import CampaignCell
 from studies.campaign.result import CampaignResult
+from studies.smallest_part import smallest
 from topology.link_properties import LinkDirection
-
-Item = TypeVar("Item")
 
 _OF_BROKERS = ("kill", "stop", "restart", "pause", "resume", "slow")
 _OF_LINKS = ("link_down", "link_up", "flap", "degrade", "corrupt", "reset", "disturb")
-
-
-def smallest(items: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> tuple[Item, ...]:
-    """A part of the items, in their order, that fails and of which no single item can be left out.
-
-    `fails` must hold for all items together; it is never called twice with the same ones.
-    """
-    known: dict[tuple[int, ...], bool] = {}
-
-    def failing(indices: Sequence[int]) -> bool:
-        key = tuple(indices)
-        if key not in known:
-            known[key] = fails([items[index] for index in key])
-        return known[key]
-
-    if failing(()):
-        return ()
-    left, parts = list(range(len(items))), 2
-    while len(left) > 1:
-        pieces = _cut(left, parts)
-        candidates = pieces + ([_without(left, piece) for piece in pieces] if parts > 2 else [])
-        found = next((index for index, candidate in enumerate(candidates) if failing(candidate)), None)
-        if found is not None:
-            left = candidates[found]
-            parts = 2 if found < len(pieces) else max(parts - 1, 2)
-        elif parts < len(left):
-            parts = min(len(left), 2 * parts)
-        else:
-            break
-    return tuple(items[index] for index in left)
-
-
-def _cut(indices: Sequence[int], parts: int) -> list[list[int]]:
-    """Cuts indices into parts whose lengths differ by one at most."""
-    bounds = [len(indices) * part // parts for part in range(parts + 1)]
-    return [list(indices[begin:end]) for begin, end in itertools.pairwise(bounds)]
-
-
-def _without(indices: Sequence[int], piece: Sequence[int]) -> list[int]:
-    return [index for index in indices if index not in set(piece)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from pathlib import Path
 from record.files import replace_file
 from scenario.model import Scenario
 from scenario.yaml_files.source import as_yaml
-from studies.exploration.exploration import Finding
+from studies.exploration.findings import Finding
 
 
 def write_finding(finding: Finding, directory: Path) -> Path:
-    """Writes the scenario of a finding below a directory; returns its path."""
+    """Writes the scenario of a finding below a directory, shrunk and as found; returns the path of the former."""
     folder = directory / finding.name
     folder.mkdir(parents=True, exist_ok=True)
+    _write(finding.found, folder / "found.yaml")
     return _write(finding.scenario, folder / "scenario.yaml")
 
 

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from record.callbacks import do_nothing
-from scenario.model import Scenario
+from studies.exploration.findings import Cause, Finding
 from studies.exploration.guidance import ByCoverage, Guidance
-from studies.exploration.judged_run import Defect
 from studies.exploration.mutation import Parent
-from studies.exploration.workers import Explored, Explorer, Workers
+from studies.exploration.workers import Explored, Explorer, Reduced, Suspect, Workers, unshrunk
 
 _LOOK_SECONDS = 0.2
 """Seconds between two looks at whether the user has interrupted."""
-
-
-@dataclass(slots=True)
-class Finding:
-    """Runs with the same kinds of defects, of which the first is kept."""
-
-    name: str
-    kinds: tuple[str, ...]
-    number: int
-    """The number of the run."""
-    scenario: Scenario
-    defects: tuple[Defect, ...]
-    seen: int = 1
-    """The number of runs that showed them."""
 
 
 @dataclass(slots=True)
@@ -39,27 +24,46 @@ class Account:
     runs: int = 0
     refused: int = 0
     """Runs of which the simulator or the protocol refused the scenario."""
+    shrinking_runs: int = 0
+    """Runs by which findings were shrunk, besides."""
     processor: float = 0.0
-    """Processor seconds that all runs took."""
+    """Processor seconds that all runs took, without those by which findings were shrunk."""
     seen: Counter[str] = field(default_factory=Counter)
     """The number of runs that showed each feature."""
-    findings: dict[tuple[str, ...], Finding] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
+    """The number of runs that showed each kind of defect."""
+    findings: dict[Cause, Finding] = field(default_factory=dict)
 
-    def add(self, explored: Explored) -> Finding | None:
-        """Takes note of a run. Returns what it is the first to show, if anything."""
+    def add(self, explored: Explored) -> Iterable[Suspect]:
+        """Takes note of a run. Returns what of it is to be shrunk: of each kind of defect the first, second, fourth,
+        eighth run and so on, so that a frequent one costs little and does not hide others of its kind for ever."""
         self.runs += 1
         self.processor += explored.processor
         self.refused += bool(explored.refused)
         self.seen.update(explored.features)
-        if not explored.kinds:
-            return None
-        known = self.findings.get(explored.kinds)
-        if known is not None:
+        self.kinds.update(explored.kinds)
+        return [
+            Suspect(explored.number, kind, explored.scenario, explored.defects)
+            for kind in explored.kinds
+            if (number := self.kinds[kind]) & (number - 1) == 0
+        ]
+
+    def conclude(self, reduced: Reduced, cause: Cause) -> Finding | None:
+        """Takes note of a suspect that was shrunk. Returns what it is the first to show, if anything."""
+        self.shrinking_runs += reduced.tries
+        if (known := self.findings.get(cause)) is not None:
             known.seen += 1
             return None
-        name = f"finding-{len(self.findings) + 1}"
-        found = Finding(name, explored.kinds, explored.number, explored.scenario, explored.defects)
-        self.findings[explored.kinds] = found
+        suspect = reduced.suspect
+        found = self.findings[cause] = Finding(
+            name=f"finding-{len(self.findings) + 1}",
+            cause=cause,
+            number=suspect.number,
+            scenario=reduced.scenario,
+            found=suspect.scenario,
+            defects=reduced.defects,
+            moments=reduced.moments,
+        )
         return found
 
 
@@ -85,24 +89,54 @@ class Exploration:
     asked_to_end: Callable[[], bool] = bool
     seconds: float = 0.0
     """Seconds that it has taken."""
+    _suspects: deque[Suspect] = field(default_factory=deque)
+    """Suspects that wait to be shrunk, or are being shrunk."""
 
     def explore(self, at: Workers) -> None:
-        """Raises `WorkFailedError` where a worker was killed."""
-        began, number = time.monotonic(), 0
+        """Explores until the budget is used up, or the user asks to end. What waits to be shrunk is kept as it is then.
+
+        Raises `WorkFailedError` where a worker was killed.
+        """
+        try:
+            self._explore(at)
+        finally:
+            for suspect in self._suspects:
+                self._conclude(unshrunk(suspect))
+
+    def _explore(self, at: Workers) -> None:
+        began, number, shrinking = time.monotonic(), 0, 0
         while True:
-            while at.idle and not self._is_over(number) and not self.asked_to_end():
-                at.begin(number, self.explorer.parent(number, self.guidance))
-                number += 1
+            while at.idle and not self.asked_to_end():
+                if shrinking < len(self._suspects):
+                    at.begin(-2 - shrinking, self._suspects[shrinking])
+                    shrinking += 1
+                elif self._is_over(number):
+                    break
+                else:
+                    at.begin(number, self.explorer.parent(number, self.guidance))
+                    number += 1
             if not at.busy or self.asked_to_end():
                 return
-            for explored in at.ended(_LOOK_SECONDS):
-                if not explored.refused:
-                    self.guidance.note(Parent(explored.scenario, explored.moments), explored.features)
-                found = self.account.add(explored)
-                if found is not None:
-                    self.on_finding(found)
+            for ended in at.ended(_LOOK_SECONDS):
+                if isinstance(ended, Explored):
+                    self._take(ended)
+                else:
+                    self._suspects.remove(ended.suspect)
+                    shrinking -= 1
+                    self._conclude(ended)
             self.seconds = time.monotonic() - began
             self.on_look(self.account)
+
+    def _take(self, explored: Explored) -> None:
+        if not explored.refused:
+            self.guidance.note(Parent(explored.scenario, explored.moments), explored.features)
+        self._suspects += self.account.add(explored)
+
+    def _conclude(self, reduced: Reduced) -> None:
+        cause = Cause.of(reduced.suspect.kind, reduced.scenario, self.explorer.surroundings)
+        found = self.account.conclude(reduced, cause)
+        if found is not None:
+            self.on_finding(found)
 
     def _is_over(self, begun: int) -> bool:
         """True when no further run is to begin."""

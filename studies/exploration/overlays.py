@@ -47,7 +47,7 @@ def drawn_topology(shape: Shape, random: Random) -> Mapping[str, Any]:
         if unsteady:
             link["jitter"] = f"{random.choice((2, 10, 40))}%"
         if lossy:
-            link["loss"] = f"{random.choice((1, 5, 20))}%"
+            link["loss"] = f"{random.choice((1, 2, 5))}%"
         links.append(link)
     return {"kind": "explicit", "links": links}
 
@@ -69,5 +69,5 @@ def _link_ranges(random: Random) -> Mapping[str, str]:
     if random.random() < _UNSTEADY:
         drawn["jitter"] = f"{random.choice((2, 10, 40))}%"
     if random.random() < _LOSSY:
-        drawn["loss"] = f"{random.choice((1, 5, 20))}%"
+        drawn["loss"] = f"{random.choice((1, 2, 5))}%"
     return drawn

@@ -90,7 +90,7 @@ ROOMS: Mapping[str, Floors] = {
         "trace",
     ),
     "studies": _floors(
-        "calibration junit rehearsal",
+        "calibration junit rehearsal smallest_part",
         "cells",
         "dilations reproduction",
         "baselines conformance exploration fitting verdict_cases",
@@ -150,7 +150,7 @@ ROOMS: Mapping[str, Floors] = {
         "operations overlays settings",
         "judged_run moments schedules",
         "coverage drawing",
-        "mutation",
+        "findings mutation shrinking",
         "guidance",
         "workers",
         "exploration",

@@ -19,7 +19,8 @@ from record.errors import BadInputError
 from scenario.faults import CountReached, FaultSchedule
 from scenario.loading import load_text
 from studies.campaign import CampaignCell, CampaignResult, cells, load_campaign
-from studies.campaign.shrink import NotReproducedError, resolved, shrink, smallest
+from studies.campaign.shrink import NotReproducedError, resolved, shrink
+from studies.smallest_part import smallest
 from tests.broker_service.wrapped import WrappedRouter
 from tests.studies.campaign.made_up import result, write_campaign
 from tests.studies.cells.here import run_here
