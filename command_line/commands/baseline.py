@@ -65,6 +65,9 @@ def run_against(request: EmulationRequest, name: str, seed: int | None) -> ExitC
             runs.append(run_once(of_seed, console))
             if runs[-1].directory is None or runs[-1].code is ExitCode.INTERRUPTED:
                 break
+    if runs[-1].code is ExitCode.INTERRUPTED:
+        console.print("\ninterrupted, so that nothing was held against the baseline")
+        return ExitCode.INTERRUPTED
     directories = [run.directory for run in runs if run.directory is not None]
     for directory in directories:
         manifest = read_manifest(directory)

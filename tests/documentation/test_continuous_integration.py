@@ -38,10 +38,10 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_script(clone: Path) -> tuple[int, str, list[str]]:
+def run_script(clone: Path, **settings: str) -> tuple[int, str, list[str]]:
     """Exit code and output of the script, and the cases that did not pass."""
     (clone / "ci.sh").write_text(block("bash"))
-    environment = {"RUNTIME": "simulated", "PATH": "/usr/bin:/bin", "HOME": str(clone)}
+    environment = {"RUNTIME": "simulated", "PATH": "/usr/bin:/bin", "HOME": str(clone)} | settings
     done = subprocess.run(
         ["bash", "ci.sh"], cwd=clone, env=environment, capture_output=True, text=True, timeout=200, check=False
     )
@@ -67,6 +67,19 @@ def test_the_script_fails_where_a_delivery_is_violated(clone: Path) -> None:
     assert code == 1, output
     assert bad[0] == "base: delivery"
     assert "a delivery was violated" in output
+
+
+@pytest.mark.parametrize(("on_unjudged", "expected"), [("fail", 3), ("warn", 0)])
+def test_what_could_not_be_judged_fails_the_build_unless_it_is_only_told(
+    clone: Path, on_unjudged: str, expected: int
+) -> None:
+    """A limit on memory, which simulated brokers do not have."""
+    campaign = clone / "campaigns" / "smoke.yaml"
+    text = campaign.read_text().replace(RUN, "timeline.run: 12s")
+    campaign.write_text(text.replace("expect: {judged: 95%}", "expect: {memory: 60MB}"))
+    code, output, bad = run_script(clone, ON_UNJUDGED=on_unjudged)
+    assert (code, bad) == (expected, []), output
+    assert "too busy to tell" in output
 
 
 def test_the_gate_is_seen_closed(clone: Path) -> None:
