@@ -13,7 +13,18 @@ import typer
 
 from command_line.exits import ending, write_out
 from command_line.help import HELP_OPTIONS, exit_codes
-from command_line.options import baselines, exploration, host, hosts, multicast, protocol, runs, studies, topology
+from command_line.options import (
+    baselines,
+    examples,
+    exploration,
+    host,
+    hosts,
+    multicast,
+    protocol,
+    runs,
+    studies,
+    topology,
+)
 from command_line.usage import CommandGroup
 from emulation.host.signals import like_ctrl_c
 from record.exit_codes import ExitCode
@@ -31,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-for _commands in (runs, baselines, studies, exploration, host, topology, hosts, multicast, protocol):
+for _commands in (runs, baselines, examples, studies, exploration, host, topology, hosts, multicast, protocol):
     app.add_typer(_commands.app)
 
 
@@ -51,8 +62,18 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # noqa: PLC0415
 
-        typer.echo(f"brokerlab {version('brokerlab')}")
+        from emulation.host.provenance import git_revision  # noqa: PLC0415
+
+        revision = git_revision()
+        commit = "" if revision is None else f" (commit {_short(revision)})"
+        typer.echo(f"brokerlab {version('brokerlab')}{commit}")
         raise typer.Exit
+
+
+def _short(revision: str) -> str:
+    """A commit by its first digits, with its mark that files differ from it."""
+    commit, changed, _ = revision.partition("+")
+    return f"{commit[:12]}{', changed' if changed else ''}"
 
 
 @app.callback()

@@ -19,6 +19,7 @@ from emulation.prediction.predict import MOST_CONTENTION, VariantPrediction, pre
 from record.errors import HostError
 from record.exit_codes import ExitCode
 from scenario.loading import load
+from scenario.shipped import file_of
 
 _SHOWN_BUSY = 2.0
 """Load of the processors from which on its number says no more than that it is too much."""
@@ -39,7 +40,7 @@ class CheckRequest:
 def check_scenario(request: CheckRequest) -> ExitCode:
     """Checks, rehearses and predicts. Raises `UserError`s."""
     console = Console(highlight=False)
-    plan = make_plan(load(request.scenario, request.overrides))
+    plan = make_plan(load(file_of(request.scenario, "scenario"), request.overrides))
     costs, here = load_calibration(request.calibration), this_host()
     host = Host(request.processors or here.processors, here.memory)
     lines = list(_planned(plan))

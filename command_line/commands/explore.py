@@ -16,6 +16,7 @@ from emulation.run.interrupt import Interrupt, QuickStop
 from record.errors import unusable_directory
 from record.exit_codes import ExitCode
 from scenario.loading import load
+from scenario.shipped import file_of
 from studies.exploration.directory import repeat_command, write_finding
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Account, Budget, Exploration
@@ -42,7 +43,7 @@ class ExplorationRequest:
 def explore_around(request: ExplorationRequest) -> ExitCode:
     """Explores around a scenario and prints what is found. Raises `UserError`s."""
     console = Console(highlight=False)
-    scenario = load(request.file)
+    scenario = load(file_of(request.file, "scenario"))
     explorer = Explorer(Drawing(Surroundings.of(scenario, request.protocol)), request.seed)
     directory = _directory(request, scenario.name)
     exploration = Exploration(explorer, request.budget)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
-from command_line.options.shared import duration
+from command_line.options.shared import ScenarioArgument, duration
 from record.exit_codes import ExitCode
 
 app = typer.Typer()
@@ -37,7 +37,7 @@ _SHORT = 60.0
     )
 )
 def explore(
-    file: Annotated[Path, typer.Argument(help="The scenario around which runs are made.")],
+    file: ScenarioArgument,
     *,
     for_: Annotated[
         str | None,

@@ -16,6 +16,7 @@ from command_line.options.shared import (
     JunitOption,
     RunArgument,
     RunsArgument,
+    ScenarioArgument,
     SetOption,
     SparkOption,
     overrides,
@@ -39,7 +40,7 @@ app = typer.Typer()
     )
 )
 def check(
-    scenario: Annotated[Path, typer.Argument(help="The scenario's YAML file.")],
+    scenario: ScenarioArgument,
     *,
     set_: SetOption = None,
     processors: Annotated[
@@ -59,6 +60,7 @@ def check(
 
 @app.command(
     epilog=epilog(
+        "brokerlab emulate quickstart",
         "brokerlab emulate scenarios/quickstart.yaml",
         "brokerlab emulate scenarios/quickstart.yaml --set timeline.run=20s",
         "brokerlab emulate scenarios/quickstart.yaml --set time_dilation=auto",
@@ -72,7 +74,7 @@ def check(
     )
 )
 def emulate(
-    scenario: Annotated[Path, typer.Argument(help="The scenario's YAML file.")],
+    scenario: ScenarioArgument,
     *,
     runtime: Annotated[
         str, typer.Option(help="Runtime of the brokers: auto, container, process or simulated.")
@@ -124,13 +126,15 @@ def emulate(
     from command_line.commands.baseline import run_against
     from command_line.commands.emulate import EmulationRequest, run_scenario
     from command_line.commands.run_engines import BackgroundSpark, plain_engine, spark_is_here
+    from scenario.shipped import file_of
 
     changed = overrides(set_)
     if seed is not None:
         changed["seed"] = str(seed)
     engine = BackgroundSpark() if spark or (spark is None and spark_is_here()) else plain_engine()
+    file = file_of(scenario, "scenario")
     request = EmulationRequest(
-        scenario, changed, runtime, links, out, report, calibration, engine, events, hosts, junit, twin, live
+        file, changed, runtime, links, out, report, calibration, engine, events, hosts, junit, twin, live
     )
     raise typer.Exit(run_scenario(request) if against is None else run_against(request, against, seed))
 

@@ -11,6 +11,14 @@ import typer
 from analysis.tables.event_choice import EventTable
 from record.errors import BadInputError
 
+ScenarioArgument = Annotated[
+    Path, typer.Argument(help="The scenario's YAML file, or the name of a shipped one (`brokerlab examples`).")
+]
+
+CampaignArgument = Annotated[
+    Path, typer.Argument(help="The campaign's YAML file, or the name of a shipped one (`brokerlab examples`).")
+]
+
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/20260131T235959Z-...")]
 
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Analysed run directories.")]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
-from command_line.options.shared import JobsOption, JunitOption, SetOption, overrides, spark_master
+from command_line.options.shared import CampaignArgument, JobsOption, JunitOption, SetOption, overrides, spark_master
 from record.exit_codes import ExitCode
 
 app = typer.Typer()
@@ -68,7 +68,7 @@ _ShrinkOnOption = Annotated[
     )
 )
 def campaign(
-    file: Annotated[Path, typer.Argument(help="The campaign's YAML file.")],
+    file: CampaignArgument,
     *,
     out: Annotated[
         Path | None,
@@ -95,9 +95,10 @@ def campaign(
 ) -> None:
     """Run a scenario under every combination of factors, fault schedules and seeds, and show the matrix."""
     from command_line.commands.campaign import CampaignRequest, keep_named, list_cells, run_campaign
+    from scenario.shipped import file_of
 
     request = CampaignRequest(
-        file=file,
+        file=file_of(file, "campaign"),
         out=out,
         inventory=inventory,
         runtime=runtime,

@@ -68,7 +68,7 @@ ROOMS: Mapping[str, Floors] = {
         "model",
         "workload",
         "checks",
-        "loading reference",
+        "loading reference shipped",
     ),
     "emulation": _floors(
         "ansible host live_overlay",

@@ -17,6 +17,7 @@ import typer
 
 import command_line as cli
 from command_line.program import app
+from emulation.host import provenance
 from record.errors import HostError
 from record.exit_codes import ExitCode
 
@@ -36,7 +37,19 @@ def brokerlab(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, printed = brokerlab(capsys, monkeypatch, "--version")
     assert code == 0
-    assert printed.strip() == f"brokerlab {version('brokerlab')}"
+    assert printed.startswith(f"brokerlab {version('brokerlab')}")
+
+
+def test_the_version_names_the_commit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    number = f"brokerlab {version('brokerlab')}"
+    for revision, shown in (
+        ("0123456789abcdef", " (commit 0123456789ab)"),
+        (f"{'9' * 40}+", f" (commit {'9' * 12}, changed)"),
+    ):
+        monkeypatch.setattr(provenance, "git_revision", lambda found=revision: found)
+        assert brokerlab(capsys, monkeypatch, "--version") == (0, f"{number}{shown}\n")
+    monkeypatch.setattr(provenance, "git_revision", lambda: None)
+    assert brokerlab(capsys, monkeypatch, "--version") == (0, f"{number}\n")
 
 
 def all_commands() -> Iterator[list[str]]:

@@ -1,0 +1,68 @@
+"""The scenarios and campaigns that come with brokerlab, by name: `quickstart`, `tid/tid-5a`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Literal
+
+from record.errors import BadInputError
+from record.installation import FILES
+from scenario.sections.section import suggestion
+from scenario.yaml_files.source import read
+
+Kind = Literal["scenario", "campaign"]
+
+_DIRECTORIES: dict[Kind, Path] = {"scenario": FILES / "scenarios", "campaign": FILES / "campaigns"}
+_SENTENCE = re.compile(r".*?(?<!Fig)[.?](?= |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A shipped file."""
+
+    kind: Kind
+    name: str
+    file: Path
+    subject: str
+    """The first sentence of the comment at its top, or of its description."""
+
+
+def examples(kind: Kind) -> Iterator[Example]:
+    """All shipped files of a kind, those of the top directory first."""
+    directory = _DIRECTORIES[kind]
+    files = sorted(directory.rglob("*.yaml"), key=lambda file: (len(file.relative_to(directory).parts), file))
+    for file in files:
+        yield Example(kind, file.relative_to(directory).with_suffix("").as_posix(), file, _subject(file))
+
+
+def file_of(given: Path, kind: Kind) -> Path:
+    """The file that a user means: a path, or the name of a shipped file where no file has this path.
+
+    Raises `BadInputError` for a name that is neither.
+    """
+    if given.suffix or given.exists():
+        return given
+    found = {example.name: example.file for example in examples(kind)}
+    if given.as_posix() not in found:
+        raise BadInputError(
+            f"{given}: there is no such file, and no {kind} of this name comes with brokerlab (`brokerlab examples`)"
+            f"{suggestion(given.as_posix(), found)}"
+        )
+    return found[given.as_posix()]
+
+
+def directories() -> tuple[Path, ...]:
+    """The directories that hold the shipped files."""
+    return tuple(_DIRECTORIES.values())
+
+
+def _subject(file: Path) -> str:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    comments = [line.removeprefix("# ").strip() for line in takewhile(lambda line: line.startswith("# "), lines)]
+    text = " ".join(comments) or str(read(file).data["description"])
+    sentence = _SENTENCE.match(text)
+    return (sentence[0] if sentence else text).removesuffix(".")
