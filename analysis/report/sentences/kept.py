@@ -36,17 +36,18 @@ def _struck(faults: Iterable[Fault]) -> str:
         known = targets.setdefault(_DONE.get(fault.kind, ""), [])
         known += [target for target in fault.what if target not in known]
     told = [
-        f"{_named(names, 'brokers')} {'was' if len(names) == 1 else 'were'} {done}"
+        f"broker {names[0]} was {done}" if len(names) == 1 else f"{_named('brokers ', names, 'brokers')} were {done}"
         for done, names in targets.items()
         if done
     ]
     if others := targets.get(""):
-        told.append(f"faults struck {_named(others, 'brokers and links')}")
+        told.append(f"faults struck {_named('', others, 'brokers and links')}")
     return capitalised(", ".join(told))
 
 
-def _named(names: list[str], things: str) -> str:
-    return " and ".join(names) if len(names) < _NAMED else f"{len(names)} {things}"
+def _named(before: str, names: list[str], things: str) -> str:
+    """The names, with a word before them that is no name; of many, their number."""
+    return before + " and ".join(names) if len(names) < _NAMED else f"{len(names)} {things}"
 
 
 def _none_lost(delivery: Delivery, promised: Order) -> str:

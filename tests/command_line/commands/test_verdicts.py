@@ -142,7 +142,7 @@ def test_the_promise_that_a_single_variant_kept_under_faults_is_printed(tmp_path
         return calm.fault(130, kind, "B9").heal(135, healed, "B9")
 
     kept = "0 of 1 notifications that had to come were lost, none doubled, none out of order."
-    assert closing(tmp_path / "kept", "VALID", struck()) == ["", f"B9 was killed; {kept}", ""]
+    assert closing(tmp_path / "kept", "VALID", struck()) == ["", f"Broker B9 was killed; {kept}", ""]
     assert closing(tmp_path / "links", "VALID", struck("link_down", "link_up")) == ["", f"Faults struck B9; {kept}", ""]
     assert closing(tmp_path / "invalid", "INVALID", struck()) == [""]
     assert closing(tmp_path / "lost", "VALID", struck().publish("P:2", 120)) == [""]
