@@ -219,7 +219,7 @@
     const place = now - counted.first, due = counted.due[place], missing = counted.missing[place];
     byId("sentence").textContent =
       `Arrived: ${number(counted.arrived[place])} of ${number(due)} notifications that were due by then` +
-      (missing ? `; ${number(missing)} have not arrived ${over ? "at all" : "yet"}.` : ".");
+      (missing ? `; not arrived ${over && now === counted.last ? "at all" : "yet"}: ${number(missing)}.` : ".");
     byId("feed").textContent = live ? (over ? "The run is over. " : "Live. ") : "Replay. ";
     byId("events").textContent = counted.struck.filter(([at]) => at <= now).slice(-4)
       .map(([at, kind, where]) => `${number(Math.round(at - zero))} s: ${kind} ${where}`).join("; ");
