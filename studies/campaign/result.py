@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from analysis.tables.limits import LimitOutcome, LimitVerdict
@@ -9,7 +10,8 @@ from analysis.tables.variant_figures import VariantFigures
 from studies.cells import CellResult
 
 _DOUBTS_SHOWN = 2
-_STRUCK_SHOWN = 3
+_STRUCK_SHOWN = 4
+"""Brokers and links that a line or a row names at most."""
 
 
 class CampaignResult(CellResult, frozen=True, kw_only=True):
@@ -47,7 +49,8 @@ class CampaignResult(CellResult, frozen=True, kw_only=True):
         times = [fault.recovered_s for variant in self.variants for fault in variant.faults]
         slowest = max((time for time in times if time is not None), default=None)
         recovered = "" if slowest is None else f"; recovered within {slowest:.1f} s"
-        struck = f"{', '.join(self.struck)}: " if 0 < len(self.struck) <= _STRUCK_SHOWN else ""
+        named = struck_in_words(self.struck)
+        struck = f"{named}: " if named else ""
         missed = sum(limit.outcome is LimitOutcome.MISSED for _, limit in self.limits)
         limits = f"; {missed} of {len(self.limits)} limits missed" if missed else ""
         return f"{struck}{', '.join(self.delivery)}; {self.fidelity}{recovered}{limits}"
@@ -56,3 +59,13 @@ class CampaignResult(CellResult, frozen=True, kw_only=True):
     def doubts(self) -> list[str]:
         """The first reasons why the cell is not VALID."""
         return [reason for variant in self.variants for reason in variant.reasons][:_DOUBTS_SHOWN]
+
+
+def struck_in_words(struck: Sequence[str]) -> str:
+    """The brokers and links that faults struck, as `kill B1, B2`; empty where there are too many to name."""
+    if len(struck) > _STRUCK_SHOWN:
+        return ""
+    by_kind: dict[str, list[str]] = {}
+    for kind, _, names in (name.partition(" ") for name in struck):
+        by_kind.setdefault(kind, []).append(names)
+    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in by_kind.items())

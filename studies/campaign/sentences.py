@@ -19,10 +19,7 @@ from analysis.tables.summary import CORRECT
 from analysis.tables.wording import setting_value
 from record.fidelity import FidelityVerdict
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry, SeedSpread
-from studies.campaign.result import CampaignResult
-
-_STRUCK_SHOWN = 4
-"""Brokers and links that a row of the matrix names at most."""
+from studies.campaign.result import CampaignResult, struck_in_words
 
 FIDELITY_STYLES = {FidelityVerdict.VALID: "green", FidelityVerdict.DEGRADED: "yellow", FidelityVerdict.INVALID: "red"}
 
@@ -41,7 +38,7 @@ def matrix_table(summary: CampaignSummary) -> Table:
     for entry in summary.matrix:
         made.add_row(
             Text(label(entry)),
-            Text("\n".join(filter(None, (entry.schedule, struck_label(entry))))),
+            Text("\n".join(filter(None, (entry.schedule, struck_in_words(entry.struck))))),
             str(entry.cells),
             Text(str(entry.correct), style="green" if entry.correct == entry.cells else "red"),
             judged(entry.power),
@@ -60,16 +57,6 @@ def matrix_table(summary: CampaignSummary) -> Table:
 def label(entry: MatrixEntry) -> str:
     """The factors' values and the variant, if there are any."""
     return settings_label(entry.factors, entry.variant)
-
-
-def struck_label(entry: MatrixEntry) -> str:
-    """The brokers and links that faults struck, as `kill B1, B2`; empty where there are too many to name."""
-    if len(entry.struck) > _STRUCK_SHOWN:
-        return ""
-    by_kind: dict[str, list[str]] = {}
-    for kind, _, names in (name.partition(" ") for name in entry.struck):
-        by_kind.setdefault(kind, []).append(names)
-    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in by_kind.items())
 
 
 def settings_label(factors: Mapping[str, Any], variant: str) -> str:

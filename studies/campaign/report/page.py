@@ -15,6 +15,7 @@ from record.fidelity import FidelityVerdict
 from record.files import REPORT, replace_file
 from studies.campaign.matrix import CampaignSummary, CellLine, MatrixEntry
 from studies.campaign.report.figures import delay_figure, groups, recovery_figure
+from studies.campaign.result import struck_in_words
 from studies.campaign.sentences import (
     closing_lines,
     delivery_ratio,
@@ -22,7 +23,6 @@ from studies.campaign.sentences import (
     label,
     repeat_command,
     spread,
-    struck_label,
 )
 
 _BADGES = {FidelityVerdict.VALID: "good", FidelityVerdict.DEGRADED: "fair", FidelityVerdict.INVALID: "bad"}
@@ -118,7 +118,7 @@ def _field(entry: MatrixEntry) -> MatrixField:
     defects = f": {', '.join(entry.defects)}" if entry.defects else ""
     ratio = f"; delivery ratio {found}" if (found := delivery_ratio(entry)) else ""
     return MatrixField(
-        struck=struck_label(entry),
+        struck=struck_in_words(entry.struck),
         badge="good" if entry.correct == entry.cells else "bad",
         delivery=f"{entry.correct} of {entry.cells} correct{defects}{ratio}",
         power=entry.power.in_words(),
