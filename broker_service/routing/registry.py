@@ -83,15 +83,24 @@ PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
 
 _from_outside: dict[str, Protocol] = {}
 """Protocols from outside that have been loaded, by their references."""
+_provided: dict[str, str] = {}
+"""Paths and `module:Name`s at which the code of references was provided."""
 
 
 def provide_from(reference: str, place: str, folder: Path) -> None:
     """Makes a reference mean the protocol at this place in a folder. Raises `ProtocolError`."""
     if outside.is_path(place) or ":" not in place:
-        _from_outside[reference] = outside.load(str(folder / place))
+        place = str(folder / place)
     else:
         sys.path.append(str(folder))
-        _from_outside[reference] = outside.load(place)
+    _from_outside[reference], _provided[reference] = outside.load(place), place
+
+
+def place_of(reference: str) -> str | None:
+    """The path or `module:Name` of the code of a protocol from outside; None for any other reference."""
+    if reference in PROTOCOLS:
+        return None
+    return _provided.get(reference) or outside.resolved(reference)
 
 
 def found_protocol(reference: str) -> Protocol | None:

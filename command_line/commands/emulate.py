@@ -18,8 +18,9 @@ from analysis.report import build_report
 from analysis.run_files.run_directory import read_manifest
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
-from broker_service.routing import PROTOCOLS, protocol_named
+from broker_service.routing import protocol_named
 from broker_service.routing.outside import label
+from broker_service.routing.program.references import PREFIX, argv_of
 from command_line.commands.live import live_page
 from command_line.commands.progress import shown_progress
 from command_line.commands.run_engines import RunEngine
@@ -152,13 +153,12 @@ def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> 
     return partial(_emulate, rungs, request, costs, console)
 
 
-def _require_built_in(plan: Plan) -> None:
-    """Raises `BadInputError` for a protocol that the other hosts' brokers would not have."""
+def _require_no_program(plan: Plan) -> None:
+    """Raises `BadInputError` for a router's program, which the other hosts do not have."""
     for variant in plan.variants:
-        if (protocol := variant.scenario.routing.protocol) not in PROTOCOLS:
-            raise BadInputError(
-                f"--hosts: {protocol} is no part of brokerlab, and only this host has its code; leave --hosts out"
-            )
+        if (protocol := variant.scenario.routing.protocol).startswith(PREFIX):
+            program = " ".join(argv_of(protocol))
+            raise BadInputError(f"--hosts: only this host has the program {program}; leave --hosts out")
 
 
 def _runner_on_hosts(
@@ -177,7 +177,7 @@ def _runner_on_hosts(
         hosts = read_hosts(inventory, Path(private))
 
     def deploy(plan: Plan, directory: Path, shown: Console, when_over: Callable[[], None]) -> RunOutcome:
-        _require_built_in(plan)
+        _require_no_program(plan)
         wanted = HostsRequest(plan, hosts, request.runtime, request.links, directory)
         return emulate_on_hosts(wanted, shown, when_over)
 

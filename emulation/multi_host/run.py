@@ -269,7 +269,8 @@ class HostsRun:
         token = secrets.token_hex(TOKEN_BYTES)
         scenario = plan.scenario.model_dump(mode="json", exclude_unset=True)
         try:
-            scenario = pack_files(scenario, self._paths.directory / HOSTS / FILES)
+            protocols = dict.fromkeys(variant.scenario.routing.protocol for variant in plan.variants)
+            scenario, given = pack_files(scenario, protocols, self._paths.directory / HOSTS / FILES)
         except OSError as error:
             raise BadInputError(f"a file of the scenario cannot be read: {error}") from error
         for member in self._members:
@@ -280,6 +281,7 @@ class HostsRun:
                 host=member.name,
                 members=self._members,
                 scenario=scenario,
+                protocols=given,
                 dilation=plan.dilation,
                 runtime=runtime,
                 links=links,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from broker_service.routing import PROTOCOLS
-from broker_service.routing.outside import is_path, resolved, source_of
+from broker_service.routing.outside import is_path, source_of
+from broker_service.routing.registry import place_of
 
 _READABLE = 0o755
 
@@ -16,12 +16,12 @@ def given_code(reference: str, folder: Path) -> str:
 
     Returns the protocol's place there, as `BrokerConfig.protocol_from`; empty for a built-in protocol.
     """
-    place = None if reference in PROTOCOLS else resolved(reference)
+    place = place_of(reference)
     if place is None:
         return ""
     source = source_of(place)
     target = folder / source.name
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
         shutil.copytree(
             source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".*"), copy_function=_copy

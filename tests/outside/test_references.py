@@ -131,6 +131,9 @@ def test_brokers_of_their_own_process_get_the_code(tmp_path: Path, module: str, 
     assert not Path(place).is_absolute()
     provide_from(f"given {kind}", place, folder)
     given = protocol_named(f"given {kind}")
+    again = tmp_path / "again"  # as an agent on another host gives its brokers what it was given
+    assert given_code(f"given {kind}", again) == place
+    assert {path.name for path in again.rglob("*.py")} == {path.name for path in folder.rglob("*.py")}
     assert given.options.times == ("patience",)
     assert all(path.stat().st_mode & 0o444 == 0o444 for path in folder.rglob("*.py"))
 

@@ -21,6 +21,7 @@ from record.exit_codes import ExitCode
 from record.fidelity import Check, FidelityVerdict
 from record.time_units import SECOND
 from tests.emulation.multi_host.laboratory import CLOCKS, LabHost, Laboratory, copy_product
+from tests.outside.flooding import SOURCE, written
 from tests.waiting import await_true
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(400)]
@@ -59,6 +60,18 @@ workload:
     - {at: 3s, client: P, broker: B1, id: p1, publish: "[class,'STOCK']"}
     - {at: 4s, client: S, broker: B2, unsubscribe: s}
 timeline: {join: 2s, run: 600s, drain: 1s}
+"""
+OUTSIDE = """
+name: outside
+topology: {kind: line, brokers: 3}
+routing: {protocol: ./flooding.py}
+vary: {routing.protocol: [./flooding.py, tid]}
+workload:
+  operations:
+    - {at: 0s, client: P, broker: B1, id: a, advertise: "[class,eq,'STOCK']"}
+    - {at: 1s, client: S, broker: B3, id: s, subscribe: "[class,eq,'STOCK']"}
+    - {at: 3s, client: P, broker: B1, id: p1, publish: "[class,'STOCK']"}
+timeline: {join: 2s, run: 2s, drain: 1s}
 """
 DEFECT_SENTENCE = (
     "broker defect: B2 (protocol defective) failed on unsubscribe 's' of client 'S': "
@@ -119,6 +132,30 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Labo
         assert left_on(host) == []
     assert not list(run.glob("hosts/*/share.tar.gz")) and not (run / "ansible").exists()
     contention_is_known_on_all_hosts_or_one_is_named(run)
+
+
+def test_hosts_run_a_protocol_from_outside(laboratory: Laboratory, tmp_path: Path) -> None:
+    protocol, out = written(tmp_path), tmp_path / "runs"
+    scenario = tmp_path / "outside.yaml"
+    scenario.write_text(OUTSIDE)
+    code, said = laboratory.control(
+        "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out
+    )
+    assert code in {0, 3}, said  # INVALID where others use this machine
+    (run,) = (path for path in out.iterdir() if not path.name.startswith("."))
+    variants = json.loads((run / "summary.json").read_bytes())["variants"]
+    assert [variant["name"] for variant in variants] == ["flooding", "tid"]
+    assert [variant["delivery"]["delivered"] for variant in variants] == [1, 1], variants
+
+    protocol.write_text(protocol.read_text().replace("self._published += 1", "self._published += '1'"))
+    code, said = laboratory.control(
+        "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out
+    )
+    assert code == ExitCode.BROKER_DEFECT, said
+    assert f"B1 (protocol {protocol}) failed on publish 'p1' of client 'P'" in said
+    assert f"({protocol}:{SOURCE[: SOURCE.index('self._published += 1')].count(chr(10)) + 1}, in publish)" in said
+    for host in laboratory.hosts:
+        assert left_on(host) == []
 
 
 def contention_is_known_on_all_hosts_or_one_is_named(run: Path) -> None:
