@@ -71,6 +71,14 @@ class PlannedOperations(msgspec.Struct, frozen=True, kw_only=True):
     """The sum of the digests of their identifiers, brokers and windows."""
 
 
+class ProtocolCode(msgspec.Struct, frozen=True, kw_only=True):
+    """The code of a protocol from outside as it ran."""
+
+    digest: str
+    requirements: dict[str, str] = {}
+    """Versions of the packages that it needs, by name."""
+
+
 class VariantRecord(msgspec.Struct, kw_only=True):
     """One variant as it ran."""
 
@@ -102,6 +110,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """Brokers that still passed on subscriptions and advertisements when the run phase began; not set without any."""
     promises: Promises = Promises()
     """The promises of its routing, by which deliveries are judged."""
+    protocol_code: ProtocolCode | msgspec.UnsetType = msgspec.UNSET
+    """The code of its protocol; not set for one of brokerlab's own, and for a program."""
     keeps_order: bool | msgspec.UnsetType = msgspec.UNSET
     """Read from manifests that state no `promises`: true for `Order.ADVERTISEMENT`. It is not set afterwards."""
     expected_delivery: float | msgspec.UnsetType = msgspec.UNSET

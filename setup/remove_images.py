@@ -7,6 +7,7 @@ import docker.errors
 from emulation.host.docker_host import REPOSITORY, docker_client
 from emulation.host.emulator_image import REPOSITORY as EMULATOR_REPOSITORY
 from emulation.host.images import BOOTSTRAPPED_BASE
+from emulation.host.protocol_image import REPOSITORY as PROTOCOL_REPOSITORY
 from record.errors import HostError
 
 
@@ -15,7 +16,7 @@ def main() -> int:
         client = docker_client()
     except HostError:
         return 0  # without a daemon there are no images
-    repositories = (REPOSITORY, EMULATOR_REPOSITORY, BOOTSTRAPPED_BASE.partition(":")[0])
+    repositories = (PROTOCOL_REPOSITORY, REPOSITORY, EMULATOR_REPOSITORY, BOOTSTRAPPED_BASE.partition(":")[0])
     for name in (name for image in client.images.list() for name in image.tags):
         if name.partition(":")[0] in repositories:
             try:

@@ -74,7 +74,7 @@ class ActionExecutor:
         """Notifications put into sessions."""
         self._links = links
         self._far_messages = surroundings.far_messages
-        self._far = surroundings.far_messages.far
+        self._departing = surroundings.far_messages.departing
         self._defects = surroundings.defects
         self._comparisons = surroundings.comparisons
         self._recorder = surroundings.recorder
@@ -108,7 +108,7 @@ class ActionExecutor:
             for action in actions:
                 if isinstance(action, Send):
                     message, link = action.message, self._links[action.neighbour]
-                    if message.header.__class__ is not bytes or message.hops > self._far:
+                    if message.header.__class__ is not bytes or message.hops > self._departing:
                         message = _checked(message, action.neighbour, self._far_messages)
                     if action.label:
                         message = msgspec.structs.replace(message, label=action.label)

@@ -235,11 +235,11 @@ class Broker:
         """
         clock, stopwatch, comparisons = self._clock, self._surroundings.stopwatch, self._comparisons
         far_messages = self._surroundings.far_messages
-        looked_at = far_messages.looked_at
+        arriving = far_messages.arriving
         for message in messages:
             came, began = clock(), stopwatch()
             try:
-                if message.hops > looked_at:
+                if message.hops > arriving:
                     message = far_messages.arrived(message)  # noqa: PLW2901 - its way is not for the router
                 if message.kind in _DECLARING:
                     self._account.require_room(len(message.body) + len(message.header))
@@ -255,6 +255,7 @@ class Broker:
             except (Exception, EndlessCallError) as error:
                 occasion = f"{message.kind.word} {message.id!r} from {neighbour}"
                 raise self._defects.report(error, occasion, "receive") from error
+        far_messages.handled = None
 
     def disturb(self, neighbour: BrokerId, disturbance: Disturbance) -> None:
         """Disturbs messages that come from a neighbour from now on; an empty disturbance ends that.

@@ -11,6 +11,7 @@ from broker_service.core.contract import ContractError
 from broker_service.core.endless_calls import EndlessCallError, watch_calls
 from broker_service.routing import PROTOCOLS
 from broker_service.routing.outside import place_in
+from broker_service.routing.registry import at_home
 from broker_service.tracing.trace import Recorder
 from record.errors import BrokerDefectError
 from record.log import Event
@@ -60,16 +61,11 @@ class DefectReports:
         if self._author is None:
             return ""
         if place := place_in(error, _root(self._author)):
-            return self._at_home(place)
+            return at_home(place)
         code = getattr(getattr(self._author, call, None), "__code__", None)
         if not isinstance(code, CodeType):
-            return self._at_home(str(getattr(sys.modules.get(self._author.__module__), "__file__", "")))
-        return self._at_home(f"{code.co_filename}:{code.co_firstlineno}, in {call}")
-
-    def _at_home(self, place: str) -> str:
-        """A line of a broker's copy of an author's file as one of the file itself, whose path names the protocol."""
-        copy = getattr(sys.modules.get(getattr(self._author, "__module__", "")), "__file__", None)
-        return place.replace(copy, self._protocol) if copy and self._protocol.endswith(".py") else place
+            return at_home(str(getattr(sys.modules.get(self._author.__module__), "__file__", "")))
+        return at_home(f"{code.co_filename}:{code.co_firstlineno}, in {call}")
 
 
 def _root(router: Callable[..., object]) -> str:

@@ -1,4 +1,6 @@
-"""The ways of messages that have travelled far, by which one that goes in circles is named.
+"""Hops of messages, and the ways of those that have travelled far, by which one that goes in circles is named.
+
+A router passes a message on with one hop more; one that does not is to blame, because nobody would see a circle.
 
 1. A message has travelled *far* when it has crossed more links than the overlay has brokers, or more than 100. Up to
    there nothing is noted, so that a message of a right protocol costs nothing.
@@ -7,7 +9,7 @@
 3. One that has crossed 100 links more than the overlay has brokers goes in circles. It has come to some broker twice by
    its way since it was far, because that has as many links as the overlay has brokers, at least.
 
-Only protocols from outside have this bound. It is the same at all brokers of an overlay.
+All this is for protocols from outside only. The bound is the same at all brokers of an overlay.
 """
 
 from __future__ import annotations
@@ -32,14 +34,17 @@ _decode = msgspec.msgpack.Decoder(_Way).decode
 
 
 class FarMessages:
-    """The ways of far messages at one broker."""
+    """The messages that arrive at one broker and leave it."""
 
     def __init__(self, broker: BrokerId, most_hops: int) -> None:
         """`most_hops` is as in `BrokerConfig`."""
-        self.far: float = min(most_hops - HOPS_BEYOND_BROKERS, HOPS_BEYOND_BROKERS) if most_hops else inf
-        """Hops beyond which a message has travelled far."""
-        self.looked_at = min(self.far, MOST_HOPS)
+        self.arriving: float = -1 if most_hops else MOST_HOPS
         """Hops beyond which an arriving message must be looked at by `arrived`."""
+        self.departing: float = -1 if most_hops else inf
+        """Hops beyond which a message that leaves must be looked at by `leaving`."""
+        self.handled: Message | None = None
+        """The message of a neighbour that the router handles at present; None where it does something else."""
+        self._far: float = min(most_hops - HOPS_BEYOND_BROKERS, HOPS_BEYOND_BROKERS) if most_hops else inf
         self._broker = broker
         self._most = most_hops
         self._ways: dict[tuple[Kind, str], _Way] = {}
@@ -48,6 +53,9 @@ class FarMessages:
         """A message of a neighbour without its way. Raises `MalformedMessageError` for one that no neighbour sends."""
         if message.hops > MOST_HOPS:
             raise MalformedMessageError(f"it travelled {message.hops} links")
+        self.handled = message
+        if message.hops <= self._far:
+            return message
         header, way = _parted(message.header)
         if len(self._ways) >= _MOST_REMEMBERED:
             self._ways.clear()
@@ -55,7 +63,17 @@ class FarMessages:
         return msgspec.structs.replace(message, header=header)
 
     def leaving(self, message: Message, neighbour: BrokerId) -> Message:
-        """A message for a neighbour with its way. Raises `ContractError` for one that goes in circles."""
+        """A message for a neighbour, with its way if it has travelled far.
+
+        Raises `ContractError` for one that goes in circles, or is passed on without a hop more.
+        """
+        if self.handled is not None and _passed_on(self.handled, message):
+            raise ContractError(
+                f"it passes {message.kind.word} {message.id!r} on to {neighbour} with {message.hops} hops, and it came "
+                f"with {self.handled.hops}; pass a message on with one hop more"
+            )
+        if message.hops <= self._far:
+            return message
         way = (*self._ways.get((message.kind, message.id), ()), self._broker)
         if message.hops > self._most:
             raise ContractError(
@@ -70,7 +88,9 @@ class FarMessages:
 
     def returned(self, message: Message) -> Message:
         """A message that the router takes back from an output queue, without its way."""
-        return self.arrived(message) if message.hops > self.far else message
+        if message.hops <= self._far:
+            return message
+        return msgspec.structs.replace(message, header=_parted(message.header)[0])
 
 
 def in_words(way: Sequence[BrokerId]) -> str:
@@ -83,6 +103,16 @@ def in_words(way: Sequence[BrokerId]) -> str:
         if times > 1:
             return ", ".join([*way[: -period * times], f"{times} times ({', '.join(circle)})"])
     return ", ".join(way)
+
+
+def _passed_on(handled: Message, message: Message) -> bool:
+    """True for a message that is another one, as it came: of that very body, which is the client's content."""
+    return (
+        message.body is handled.body
+        and message.hops <= handled.hops
+        and len(message.body) > 0
+        and (message.kind, message.id) == (handled.kind, handled.id)
+    )
 
 
 def _parted(header: bytes) -> tuple[bytes, _Way]:

@@ -13,6 +13,7 @@ import importlib.util
 import os
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -77,6 +78,27 @@ def source_of(reference: str) -> Path:
         raise ProtocolError(f"{reference}: its module is no file, so that brokers cannot be given it")
     origin = Path(spec.origin)
     return origin.parent if spec.submodule_search_locations is not None else origin
+
+
+def files_of(source: Path) -> Iterator[tuple[Path, str]]:
+    """The files of a protocol's code, which is one file or a directory, and their names within it, in order."""
+    if not source.is_dir():
+        yield source, source.name
+        return
+    for path in sorted(source.rglob("*")):
+        inner = path.relative_to(source)
+        if path.is_file() and not any(part == "__pycache__" or part.startswith(".") for part in inner.parts):
+            yield path, inner.as_posix()
+
+
+def digest_of(place: str) -> str:
+    """Digest of the code at a path or `module:Name`, equal for equal code wherever it is."""
+    digest = hashlib.sha256()
+    for path, name in files_of(source_of(place)):
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
 
 
 def in_words(error: Exception, module: str) -> str:

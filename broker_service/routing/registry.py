@@ -23,6 +23,7 @@ from broker_service.routing import outside
 from broker_service.routing.declaration import Protocol
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.program.references import PREFIX
+from broker_service.routing.requirements import Requirement, require_installed, requirements_at
 from record.errors import ProtocolCodeError
 
 _PACKAGE = "broker_service.routing"
@@ -85,28 +86,45 @@ _from_outside: dict[str, Protocol] = {}
 """Protocols from outside that have been loaded, by their references."""
 _provided: dict[str, str] = {}
 """Paths and `module:Name`s at which the code of references was provided."""
+_homes: dict[str, str] = {}
+"""Beginnings of the paths of code that was provided, and those of the author's own files in their place."""
 
 
 def provide_from(reference: str, place: str, folder: Path) -> None:
     """Makes a reference mean the protocol at this place in a folder. Raises `ProtocolError`."""
     if outside.is_path(place) or ":" not in place:
         place = str(folder / place)
+        _homes[place] = reference
     else:
         sys.path.append(str(folder))
+        _homes[f"{folder}/"] = ""
     _from_outside[reference], _provided[reference] = outside.load(place), place
+
+
+def at_home(line: str) -> str:
+    """A line of code that was provided (`FILE:NUMBER...`) as one of the author's own file, which has another path; that
+    of a module is relative to Python's path."""
+    return next((home + line.removeprefix(copy) for copy, home in _homes.items() if line.startswith(copy)), line)
 
 
 def place_of(reference: str) -> str | None:
     """The path or `module:Name` of the code of a protocol from outside; None for any other reference."""
-    if reference in PROTOCOLS:
+    if reference.startswith(PREFIX) or reference in PROTOCOLS:
         return None
     return _provided.get(reference) or outside.resolved(reference)
+
+
+def requirements_of(reference: str) -> tuple[Requirement, ...]:
+    """The requirements of a protocol from outside; none of any other. Raises `ProtocolError`."""
+    place = place_of(reference)
+    return () if place is None else requirements_at(place)
 
 
 def found_protocol(reference: str) -> Protocol | None:
     """The protocol that a scenario names; None when there is none. Raises `ProtocolError` for one with a mistake."""
     protocol = PROTOCOLS.get(reference) or _from_outside.get(reference)
     if protocol is None and (place := outside.resolved(reference)) is not None:
+        require_installed(place)
         protocol = _from_outside[reference] = outside.load(place)
     return protocol
 

@@ -69,6 +69,8 @@ def run_conformance(request: ConformanceRequest) -> ExitCode:
         write_junit(suites_of(results), request.junit)
     if interrupted:
         console.print(f"interrupted after {len(results)} of {total}; nothing is left running")
+    if any(result.defect for result in results):
+        return ExitCode.BROKER_DEFECT
     if any(result.verdict is CaseVerdict.FAILED for result in results):
         return ExitCode.VIOLATED
     return ExitCode.INTERRUPTED if interrupted else ExitCode.CORRECT

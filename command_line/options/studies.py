@@ -221,7 +221,11 @@ def reproduce(
         "brokerlab conformance tests/conformance/*.json",
         "brokerlab conformance tests/conformance/lines.json --runtime container --protocol tid-fixed",
         "brokerlab conformance my-case.json --case two-subscribers-one-match --runtime all --junit results.xml",
-        codes={ExitCode.CORRECT: "every case that was run passed", ExitCode.VIOLATED: "some case failed"}
+        codes={
+            ExitCode.CORRECT: "every case that was run passed",
+            ExitCode.VIOLATED: "some case failed",
+            ExitCode.BROKER_DEFECT: "the code of a protocol failed in some case",
+        }
         | BAD_INPUT
         | HOST
         | INTERRUPTED,

@@ -15,7 +15,7 @@ import re
 import subprocess
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +113,11 @@ class ImageRecipe:
         except (docker.errors.DockerException, requests.RequestException) as error:
             raise HostError(f"{name} does not build: {reason(error)}") from error
         return ImageReference(name, image.id)
+
+
+def unpack_packages(directory: Path, names: Sequence[str]) -> None:
+    """Unpacks packages for the Python of the broker image, with what they need in turn. Raises `HostError`."""
+    _run_step("image-packages.sh", directory, "broker", *names)
 
 
 def find(client: docker.DockerClient, name: str) -> ImageReference | None:

@@ -36,8 +36,6 @@ from pathlib import Path
 from msgspec import UNSET
 from rich.console import Console
 
-from broker_service.routing.outside import ProtocolError
-from broker_service.routing.registry import provide_from
 from emulation.host.journal import Resource
 from emulation.multi_host.barrier import HostBarrier
 from emulation.multi_host.clocks import ClockWatch
@@ -55,7 +53,7 @@ from emulation.runtimes.ladder import Simulated, choose
 from emulation.upkeep.clean import clean
 from record import manifest
 from record.callbacks import do_nothing
-from record.errors import BadInputError, HostError, UserError
+from record.errors import HostError, UserError
 from record.exit_codes import ExitCode
 from record.manifest import HostRecord
 from record.scratch import scratch_directory
@@ -85,12 +83,9 @@ class Agent:
         return emulate(self._plan(), rungs, self._directory / "run", console, do_nothing, share_of=self._of)
 
     def _plan(self) -> Plan:
-        """The plan of the whole run, under this host's id of the run. Raises `BadInputError`."""
-        for reference, given in self._share.protocols.items():
-            try:
-                provide_from(reference, given.place, self._directory / given.folder)
-            except ProtocolError as error:
-                raise BadInputError(f"protocol {reference} does not load on {self._share.host}: {error}") from error
+        """The plan of the whole run, under this host's id of the run. Raises `UserError`s."""
+        for protocol in self._share.protocols:
+            protocol.provide()
         plan = make_plan(Scenario.model_validate(self._share.scenario, context={"directory": self._directory}))
         if self._share.dilation is not UNSET:
             plan = with_dilation(plan, self._share.dilation)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from emulation.runtimes.protocol_code import PackedProtocol
 from record.errors import BadInputError
 from record.manifest import ChosenDilation
 
@@ -20,15 +21,6 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """IPv4 address at which the other hosts reach it."""
     brokers: tuple[str, ...] = ()
     """The brokers that the inventory puts there; the others are placed automatically."""
-
-
-class GivenCode(msgspec.Struct, frozen=True):
-    """The code of a protocol from outside that a host was given."""
-
-    folder: str
-    """Relative to the directory of the share."""
-    place: str
-    """Path in the folder, or `module:Name` of a module in it."""
 
 
 class ShareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,8 +38,8 @@ class ShareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """All hosts of the run. The clock of the first one is the run's clock."""
     scenario: dict[str, Any]
     """The scenario of its file with overrides applied."""
-    protocols: dict[str, GivenCode] = {}
-    """The code of the scenario's protocols from outside, by their references."""
+    protocols: tuple[PackedProtocol, ...] = ()
+    """The scenario's protocols from outside, with their code."""
     dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
     """The time dilation of all variants, where rehearsals chose it."""
     runtime: str

@@ -40,6 +40,7 @@ from emulation.run.directory import RunOutcome, save_overlays, write_manifest
 from emulation.run.host_share import leaving_stages
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
+from emulation.runtimes.protocol_code import packed_protocols
 from emulation.upkeep.clean import clean
 from record import manifest
 from record.errors import BadInputError, HostError
@@ -269,8 +270,9 @@ class HostsRun:
         token = secrets.token_hex(TOKEN_BYTES)
         scenario = plan.scenario.model_dump(mode="json", exclude_unset=True)
         try:
-            protocols = dict.fromkeys(variant.scenario.routing.protocol for variant in plan.variants)
-            scenario, given = pack_files(scenario, protocols, self._paths.directory / HOSTS / FILES)
+            protocols = packed_protocols(variant.scenario.routing.protocol for variant in plan.variants)
+            kept = {protocol.reference for protocol in protocols}
+            scenario = pack_files(scenario, kept, self._paths.directory / HOSTS / FILES)
         except OSError as error:
             raise BadInputError(f"a file of the scenario cannot be read: {error}") from error
         for member in self._members:
@@ -281,7 +283,7 @@ class HostsRun:
                 host=member.name,
                 members=self._members,
                 scenario=scenario,
-                protocols=given,
+                protocols=protocols,
                 dilation=plan.dilation,
                 runtime=runtime,
                 links=links,

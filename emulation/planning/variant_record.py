@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.routing import read_options
-from record.manifest import VariantRecord
+from broker_service.routing.outside import digest_of
+from broker_service.routing.registry import place_of
+from broker_service.routing.requirements import requirements_at
+from record.manifest import ProtocolCode, VariantRecord
 from scenario.model import Scenario
 from scenario.sections.expect import Expect
 
@@ -25,6 +28,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         settings=dict(settings),
         time_dilation=scenario.dilation,
         promises=routing.promises,
+        protocol_code=_code_of(scenario.routing.protocol),
         expected_delivery=UNSET if (ratio := expect.least_delivery) is None else ratio,
         expected_judged=UNSET if (share := expect.least_judged) is None else share,
         expected_valid=UNSET if expect.valid is None else list(expect.valid),
@@ -38,3 +42,12 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         service_time=scenario.brokers.work().mean or UNSET,
         sending=UNSET if scenario.brokers.sending is None else scenario.brokers.sending_order(),
     )
+
+
+def _code_of(reference: str) -> ProtocolCode | UnsetType:
+    """The code of a protocol from outside; not set for any other."""
+    place = place_of(reference)
+    if place is None:
+        return UNSET
+    needed = {requirement.name: requirement.version or "" for requirement in requirements_at(place)}
+    return ProtocolCode(digest=digest_of(place), requirements=needed)

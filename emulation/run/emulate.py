@@ -31,7 +31,7 @@ from emulation.run.host_share import HostShare
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
 from emulation.run.variants import run_variants, turns_of
-from emulation.runtimes.hosting import runtime_on
+from emulation.runtimes.hosting import provide_images, runtime_on
 from emulation.runtimes.ladder import Rungs
 from record.callbacks import do_nothing
 from record.errors import HostError
@@ -71,6 +71,8 @@ def emulate(
     plan.require_possible(rungs.runtime.name)
     if share_of is whole:  # hosts that share a run were asked by their controller
         require_carried(plan.variants, rungs.driver, this_host())
+    routed = dict.fromkeys(v.scenario.routing.protocol for v in plan.variants if v.scenario.brokers.image is None)
+    provide_images(rungs, routed, lambda line: console.print(line, markup=False, soft_wrap=True))
     costs = calibration or load_calibration()
     paths = RunPaths.of(plan.run_id, out)
     paths.make()

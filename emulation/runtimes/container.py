@@ -26,6 +26,7 @@ from docker.types import LogConfig, Mount, Ulimit
 from emulation.host.images import require_built_on
 from emulation.host.journal import Journal
 from emulation.host.processes import ProcessIdentity, await_end, identify
+from emulation.host.protocol_image import image_for
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.network.nodes import IPV6_SETTINGS
@@ -33,6 +34,7 @@ from emulation.runtimes.containers import Containers, docker_errors
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.program_places import program_places, require_readable
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
+from record.callbacks import do_nothing
 from record.errors import HostError
 from record.files import log_file
 from topology.link_properties import BrokerId
@@ -55,6 +57,8 @@ class ContainerRuntime:
 
     def __init__(self, client: docker.DockerClient, image: str, run_paths: RunPaths, journal: Journal) -> None:
         self._client, self._image = client, image
+        self._images: dict[str, str] = {}
+        """Images by protocol: those with the requirements of protocols from outside, or the broker image."""
         self._api: Any = client.api
         self._run_paths = run_paths
         self._storage = StorageDirectories(run_paths, journal)
@@ -101,6 +105,9 @@ class ContainerRuntime:
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         # The namespaces are those of the sandboxes, which containers join by name.
+        for protocol in {launch.config.protocol for launch in launches if launch.resources.image is None}:
+            if protocol not in self._images:
+                self._images[protocol] = image_for(self._client, self._image, protocol, do_nothing)
         for image in {image for launch in launches if (image := launch.resources.image) is not None}:
             require_built_on(self._client, image, self._image)
         for launch in launches:
@@ -205,7 +212,9 @@ class ContainerRuntime:
             ],
         )
         command = ["python", "-m", BROKER_PROGRAM, f"{CONFIG_MOUNT}/broker.json"]
-        self._containers.run(self._name(broker), broker, resources.image or self._image, command, config)
+        self._containers.run(
+            self._name(broker), broker, resources.image or self._images[launch.config.protocol], command, config
+        )
         pid = self._containers.pid(self._name(broker))
         if (identity := identify(pid) if pid else None) is None:
             raise HostError(f"{self.ending(broker)}, right after its start")

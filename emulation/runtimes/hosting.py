@@ -1,12 +1,24 @@
-"""The runtime that belongs to the rungs chosen on the capability ladder."""
+"""The runtime that belongs to the rungs chosen on the capability ladder, and the images that it needs."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
 from emulation.runtimes.interface import Runtime
 from emulation.runtimes.ladder import Rungs
 from emulation.runtimes.process import ProcessRuntime
+
+
+def provide_images(rungs: Rungs, protocols: Iterable[str], print_line: Callable[[str], None]) -> None:
+    """Builds what is missing of the images in which brokers with these protocols run, where they run in any."""
+    if rungs.docker is None:
+        return
+    from emulation.host.protocol_image import image_for  # noqa: PLC0415 - loads Docker's client library
+
+    for protocol in protocols:
+        image_for(rungs.docker.client, rungs.docker.image.name, protocol, print_line)
 
 
 def runtime_on(rungs: Rungs, run_paths: RunPaths, journal: Journal) -> Runtime:

@@ -1,14 +1,22 @@
-"""Code of routing protocols from outside, for brokers that run in processes of their own."""
+"""Code of routing protocols from outside, for brokers that run in processes of their own, and for other hosts."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from platform import node
+from tempfile import TemporaryDirectory, mkdtemp
 
-from broker_service.routing.outside import is_path, source_of
-from broker_service.routing.registry import place_of
+from broker_service.routing.outside import ProtocolError, digest_of, files_of, is_path, source_of
+from broker_service.routing.registry import place_of, provide_from
+from emulation.host.archives import pack_directory, unpack_archive
+from record.errors import BadInputError
 
 _READABLE = 0o755
+_CODE = "code"
+_ARCHIVE = "code.tar.gz"
 
 
 def given_code(reference: str, folder: Path) -> str:
@@ -21,18 +29,69 @@ def given_code(reference: str, folder: Path) -> str:
         return ""
     source = source_of(place)
     target = folder / source.name
-    folder.mkdir(parents=True, exist_ok=True)
+    _provide(folder)
     if source.is_dir():
-        shutil.copytree(
-            source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".*"), copy_function=_copy
-        )
-        for inner in (target, *(path for path in target.rglob("*") if path.is_dir())):
-            inner.chmod(_READABLE)
+        for file, name in files_of(source):
+            _provide((target / name).parent)
+            _copy(file, target / name)
     else:
-        _copy(str(source), str(target))
+        _copy(source, target)
     return source.name if is_path(place) else place
 
 
-def _copy(source: str, target: str) -> None:
+@dataclass(frozen=True, slots=True)
+class PackedProtocol:
+    """A protocol from outside with its code, which travels to processes and hosts that do not have it."""
+
+    reference: str
+    place: str
+    """Its place where the code is unpacked, as `BrokerConfig.protocol_from`."""
+    digest: str
+    archive: bytes
+    """The folder `code` with it, as a compressed tar file."""
+
+    def provide(self) -> None:
+        """Makes the reference mean this code, unless it does here. Raises `UserError`s."""
+        place = place_of(self.reference)
+        try:
+            if place is not None and digest_of(place) == self.digest:
+                return
+        except (OSError, ProtocolError):
+            pass  # it is not here at all
+        folder = Path(mkdtemp(prefix="protocol-"))
+        (folder / _ARCHIVE).write_bytes(self.archive)
+        unpack_archive(folder / _ARCHIVE, folder)
+        try:
+            provide_from(self.reference, self.place, folder / _CODE)
+        except ProtocolError as error:
+            raise BadInputError(f"protocol {self.reference} on the host {node()}: {error}") from error
+
+
+def packed_protocols(references: Iterable[str]) -> tuple[PackedProtocol, ...]:
+    """The protocols from outside among these, with their code. Raises `OSError` for code that cannot be read."""
+    packed = (_packed(reference) for reference in dict.fromkeys(references))
+    return tuple(protocol for protocol in packed if protocol is not None)
+
+
+def _packed(reference: str) -> PackedProtocol | None:
+    place = place_of(reference)
+    if place is None:
+        return None
+    with TemporaryDirectory() as made:
+        folder, archive = Path(made, _CODE), Path(made, _ARCHIVE)
+        given = given_code(reference, folder)
+        pack_directory(folder, archive)
+        return PackedProtocol(reference, given, digest_of(place), archive.read_bytes())
+
+
+def _provide(folder: Path) -> None:
+    """Makes a folder, and those above it that are missing, readable by every user."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(exist_ok=True)
+        each.chmod(_READABLE)
+
+
+def _copy(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
-    Path(target).chmod(_READABLE)
+    target.chmod(_READABLE)

@@ -10,8 +10,10 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from emulation.runtimes.protocol_code import packed_protocols
 from record.errors import BadInputError
 from scenario.loading import load
+from scenario.model import Scenario
 from scenario.sections.faults import FaultItem
 from scenario.sections.vary import name_at
 from scenario.yaml_files.errors import ScenarioError
@@ -60,12 +62,14 @@ def _with_settings(campaign: Campaign, settings: Mapping[str, Any], file: Path) 
             overrides["faults"] = as_yaml([fault.model_dump(mode="json", exclude_none=True) for fault in faults])
         for seed in campaign.seeds:
             key = f"{prefix}{schedule}-{seed}"
+            scenario = _scenario(campaign, overrides | {"seed": str(seed)}, file, key)
             yield CampaignCell(
                 key=key,
                 factors=tuple((path, json.dumps(value)) for path, value in settings.items()),
                 schedule=schedule,
                 seed=seed,
-                scenario=_scenario(campaign, overrides | {"seed": str(seed)}, file, key),
+                scenario=as_yaml(scenario.resolved()),
+                protocols=packed_protocols(variant.scenario.routing.protocol for variant in scenario.variants()),
             )
 
 
@@ -74,13 +78,12 @@ def _schedules(campaign: Campaign) -> Mapping[str, Sequence[FaultItem] | None]:
     return campaign.faults or {AS_WRITTEN: None}
 
 
-def _scenario(campaign: Campaign, overrides: Mapping[str, str], file: Path, key: str) -> str:
-    """The resolved scenario. Errors in values from the campaign name the campaign."""
+def _scenario(campaign: Campaign, overrides: Mapping[str, str], file: Path, key: str) -> Scenario:
+    """The scenario of a cell. Errors in values from the campaign name the campaign."""
     try:
-        scenario = load(Path(campaign.scenario), overrides)
+        return load(Path(campaign.scenario), overrides)
     except ScenarioError as error:
         raise BadInputError(f"{file}: cell {key}: {str(error).replace('--set ', '')}") from error
-    return as_yaml(scenario.resolved())
 
 
 def key_prefix(settings: Mapping[str, Any]) -> str:

@@ -50,6 +50,8 @@ class CampaignManifest(msgspec.Struct, frozen=True, kw_only=True):
     git_revision: str | None
     kernel: str
     host: Host
+    protocols: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    """Digests of the code of its protocols from outside, by reference; not set without any."""
     dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
     """The time dilation of all cells, where rehearsals chose it before the first one."""
 
@@ -128,6 +130,7 @@ def _manifest(campaign: Campaign, planned: tuple[CampaignCell, ...]) -> Campaign
         seeds=list(campaign.seeds),
         retries=campaign.retries,
         cells=[cell.key for cell in planned],
+        protocols={packed.reference: packed.digest for cell in planned for packed in cell.protocols} or msgspec.UNSET,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=provenance.versions(),
         git_revision=provenance.git_revision(),
@@ -143,4 +146,6 @@ def _difference(earlier: CampaignManifest, now: CampaignManifest) -> str:
         for name in ("name", "runtime", "factors", "schedules", "seeds", "scenario")
         if getattr(earlier, name) != getattr(now, name)
     ]
+    before, present = earlier.protocols or {}, now.protocols or {}
+    changed += [f"the code of {name}" for name, digest in present.items() if before.get(name, digest) != digest]
     return f"{' and '.join(changed)} changed" if changed else "the scenario, `set` or a fault schedule changed"

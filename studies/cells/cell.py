@@ -13,6 +13,7 @@ import msgspec
 from analysis.tables.summary import CORRECT, Summary
 from emulation.planning.plan import Plan, make_plan
 from emulation.run.directory import RunOutcome
+from emulation.runtimes.protocol_code import PackedProtocol
 from emulation.simulation.run import simulate
 from record.files import replace_file
 from record.manifest import ChosenDilation
@@ -71,16 +72,23 @@ class Cell(ABC, Generic[Result_co]):
     """The whole resolved scenario, with seed and faults, as YAML in the form of JSON."""
     cost: float = 1.0
     """The time that the cell takes in comparison with others of the study, in any unit."""
+    protocols: tuple[PackedProtocol, ...] = ()
+    """The scenario's protocols from outside, with their code."""
     dilation: ChosenDilation | msgspec.UnsetType = msgspec.UNSET
     """The time dilation, where the scenario leaves it to rehearsals and they chose one."""
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the scenario: the same for cells that run the same."""
-        return hashlib.sha256(self.scenario.encode()).hexdigest()[:16]
+        """Hash of the scenario and its protocols' code: the same for cells that run the same."""
+        digest = hashlib.sha256(self.scenario.encode())
+        for protocol in self.protocols:
+            digest.update(protocol.digest.encode())
+        return digest.hexdigest()[:16]
 
     def plan(self) -> Plan:
         """The plan of a run of this cell. Raises `UserError`s."""
+        for protocol in self.protocols:
+            protocol.provide()
         return make_plan(load_text(self.scenario, self.key))
 
     def write_scenario(self, directory: Path) -> Path:

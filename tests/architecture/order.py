@@ -128,6 +128,7 @@ ROOMS: Mapping[str, Floors] = {
         "common declaration",
         " ".join([*protocol_packages(), "program"]),
         "outside",
+        "requirements",
         "registry",
     ),
     "broker_service.routing.gryphon": _floors(

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
+import shutil
+import subprocess
 import sys
 from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from broker_service.config import PROTOCOL_FOLDER
 from broker_service.routing import outside, protocol_named, read_options
 from broker_service.routing.registry import provide_from
-from emulation.runtimes.protocol_code import given_code
+from emulation.planning.plan import make_plan
+from emulation.runtimes.protocol_code import given_code, packed_protocols
+from emulation.simulation.run import simulate
+from record import manifest
 from record.errors import BadInputError, ProtocolCodeError
+from record.manifest import ProtocolCode
 from scenario.loading import load
 from scenario.yaml_files.errors import ScenarioError
 from studies.conformance import SimulatedCaseRunner, run_case
@@ -43,6 +51,20 @@ def test_a_scenario_names_a_file_beside_it(tmp_path: Path) -> None:
     assert routing.protocol == str(path)
     assert routing.options == {"patience": 0.05}
     assert read_options(routing.protocol, routing.options).prepare  # the struct is the file's own
+
+
+def test_the_manifest_has_the_code_that_ran(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.write_text(f'# /// script\n# dependencies = ["msgspec"]\n# ///\n{path.read_text()}')
+    text = SCENARIO.replace(", patience: 50ms", "") + "vary: {routing.protocol: [./flooding.py, tid]}\n"
+    outcome = simulate(make_plan(load(scenario(tmp_path, text))), tmp_path / "runs")
+    first, second = manifest.read(outcome.directory).variants
+    needed = {"msgspec": metadata.version("msgspec")}
+    assert first.protocol_code == ProtocolCode(digest=outside.digest_of(str(path)), requirements=needed)
+    assert second.protocol_code is UNSET
+    before = outside.digest_of(str(path))
+    path.write_text(f"{path.read_text()}# changed\n")
+    assert outside.digest_of(str(path)) != before
 
 
 def test_variants_are_named_by_the_file_and_find_it(tmp_path: Path) -> None:
@@ -160,10 +182,50 @@ def test_promises_that_fail_are_a_defect_of_the_protocol(tmp_path: Path) -> None
         load(scenario(tmp_path))
 
 
-def test_a_brokers_copy_is_named_as_the_authors_file(tmp_path: Path) -> None:
-    path = written(tmp_path, "self._seen = set()", "self._seen = sett()")
-    folder = tmp_path / PROTOCOL_FOLDER
-    provide_from(str(path), given_code(str(path), folder), folder)
-    (row,) = rows_of(str(path))
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [("file", "{home}/flooding.py"), ("package", "{home}/packaged/router.py"), ("module", "on_path.py")],
+)
+def test_a_brokers_copy_is_named_as_the_authors_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, named: str
+) -> None:
+    """Lines of a module's file are named as Python finds it, because the author's path has no other name for it."""
+    home, folder = tmp_path / "home", tmp_path / PROTOCOL_FOLDER
+    (home / "packaged").mkdir(parents=True)
+    (home / "packaged" / "__init__.py").write_text("from .router import PROTOCOL\n")
+    mistake = "self._seen = set()", "self._seen = sett()"
+    for directory, name in ((home, "flooding.py"), (home / "packaged", "router.py"), (home, "on_path.py")):
+        written(directory, *mistake, name=name)
+    reference = {"file": f"{home}/flooding.py", "package": f"{home}/packaged", "module": "on_path:PROTOCOL"}[kind]
+    with monkeypatch.context() as where_the_author_is:
+        where_the_author_is.syspath_prepend(home)
+        place = given_code(reference, folder)
+    provide_from(reference, place, folder)
+    (row,) = rows_of(reference)
     result = run_case(case(ADVERTISE), row, SimulatedCaseRunner())
-    assert f"NameError: name 'sett' is not defined ({path}:18, in __init__)" in result.defect
+    assert f"NameError: name 'sett' is not defined ({named.format(home=home)}:18, in __init__)" in result.defect
+
+
+@pytest.mark.parametrize("kind", ["file", "package"])
+def test_other_processes_and_hosts_get_the_code(tmp_path: Path, kind: str) -> None:
+    home = tmp_path / "home"
+    (home / "packaged").mkdir(parents=True)
+    written(home / "packaged", name="__init__.py")
+    reference = {"file": str(written(home)), "package": str(home / "packaged")}[kind]
+    (packed,) = packed_protocols([reference, "tid", reference])
+    program = (
+        "import pickle, sys; pickle.load(sys.stdin.buffer).provide();"
+        "from broker_service.routing import protocol_named; from broker_service.routing.registry import place_of;"
+        "print(protocol_named(sys.argv[1]).options.times, place_of(sys.argv[1]))"
+    )
+
+    def told() -> str:
+        command = [sys.executable, "-c", program, reference]
+        return subprocess.run(command, input=pickle.dumps(packed), capture_output=True, check=True).stdout.decode()
+
+    assert told().split() == ["('patience',)", reference]  # the author's own files are here, and are the same
+    for file in home.rglob("*.py"):
+        file.write_text(file.read_text().replace("patience", "changed"))
+    assert told().startswith("('patience',) /")
+    shutil.rmtree(home)
+    assert told().startswith("('patience',) /")

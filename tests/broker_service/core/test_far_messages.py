@@ -16,7 +16,7 @@ def message(hops: int, header: bytes = b"own") -> Message:
 
 def test_a_way_grows_from_broker_to_broker_and_is_no_part_of_what_routers_see() -> None:
     first, second = FarMessages("B1", 103), FarMessages("B2", 103)
-    assert first.far == 3
+    assert first.leaving(message(3), "B2") == message(3)
     left = first.leaving(message(4), "B2")
     arrived = second.arrived(left)
     assert (arrived, left.body) == (message(4), b"body")
@@ -27,13 +27,36 @@ def test_a_way_grows_from_broker_to_broker_and_is_no_part_of_what_routers_see() 
 
 
 def test_messages_of_large_overlays_carry_no_way_for_their_first_hundred_hops() -> None:
-    assert FarMessages("B1", 1100).far == 100
+    broker = FarMessages("B1", 1100)
+    assert broker.leaving(message(100), "B2").header == b"own"
+    assert broker.leaving(message(101), "B2").header != b"own"
 
 
-def test_built_in_protocols_have_no_bound() -> None:
+def test_built_in_protocols_have_no_bound_and_are_not_looked_at() -> None:
     unbounded = FarMessages("B1", 0)
-    assert unbounded.looked_at == MOST_HOPS
-    assert unbounded.far > MOST_HOPS
+    assert unbounded.arriving == MOST_HOPS
+    assert unbounded.departing > MOST_HOPS
+    with pytest.raises(MalformedMessageError, match="it travelled 10001 links"):
+        unbounded.arrived(message(MOST_HOPS + 1))
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+def test_a_message_is_passed_on_with_a_hop_more(hops: int) -> None:
+    broker, body = FarMessages("B1", 103), b"content"
+    came = Message(Kind.PUBLISH, "p1", body, hops=2)
+    passed_on = Message(Kind.PUBLISH, "p1", body, b"other", hops)
+    broker.arrived(came)
+    with pytest.raises(ContractError, match=rf"passes publish 'p1' on to B2 with {hops} hops, and it came with 2;"):
+        broker.leaving(passed_on, "B2")
+    broker.handled = None  # a timer may send a former copy again
+    assert broker.leaving(passed_on, "B2") == passed_on
+
+
+def test_answers_and_other_messages_are_not_passed_on() -> None:
+    broker = FarMessages("B1", 103)
+    broker.arrived(Message(Kind.CONTROL, "c", hops=2))
+    for answer in (Message(Kind.CONTROL, "c"), Message(Kind.PUBLISH, "c", b"content", hops=1)):
+        assert broker.leaving(answer, "B2") == answer
 
 
 def test_a_message_that_the_router_takes_back_is_as_it_sent_it() -> None:

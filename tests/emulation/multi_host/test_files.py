@@ -9,7 +9,7 @@ from emulation.host.archives import unpack_archive
 from emulation.multi_host.files import pack_files
 from emulation.multi_host.product import pack
 from tests.architecture.order import packages
-from tests.outside.flooding import SOURCE, written
+from tests.outside.flooding import written
 
 
 def test_a_scenarios_files_are_found_beside_it_again(tmp_path: Path) -> None:
@@ -24,8 +24,7 @@ def test_a_scenarios_files_are_found_beside_it_again(tmp_path: Path) -> None:
         "name": "/nowhere/at/all",
         "seed": 1,
     }
-    portable, given = pack_files(scenario, ["tid"], tmp_path / "files.tar.gz")
-    assert given == {}
+    portable = pack_files(scenario, {"./flooding.py"}, tmp_path / "files.tar.gz")
     assert portable == {
         "topology": {"kind": "file", "path": "files/0/overlay.json"},
         "workload": [{"file": "files/1/quotes"}, {"file": "files/0/overlay.json"}],
@@ -36,20 +35,15 @@ def test_a_scenarios_files_are_found_beside_it_again(tmp_path: Path) -> None:
     assert (tmp_path / "there/files/1/quotes/A.csv").read_text() == "1\n"
 
 
-def test_protocols_keep_their_names_and_hosts_get_their_code(tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    one, other = str(written(tmp_path)), str(written(tmp_path / "other"))
-    scenario = {"routing": {"protocol": one}, "vary": {"routing.protocol": [one, other, "tid"]}}
-    portable, given = pack_files(scenario, [one, other, "tid"], tmp_path / "files.tar.gz")
-    assert portable == scenario
-    unpack_archive(tmp_path / "files.tar.gz", tmp_path / "there")
-    places = [tmp_path / "there" / code.folder / code.place for code in (given[one], given[other])]
-    assert [place.read_text() for place in places] == [SOURCE, SOURCE]
-    assert places[0] != places[1]
+def test_protocols_keep_their_names(tmp_path: Path) -> None:
+    protocol = str(written(tmp_path))
+    scenario = {"routing": {"protocol": protocol}, "vary": {"routing.protocol": [protocol, "tid"]}}
+    assert pack_files(scenario, {protocol}, tmp_path / "files.tar.gz") == scenario
+    assert not (tmp_path / "files.tar.gz").exists()
 
 
 def test_without_files_nothing_is_taken_along(tmp_path: Path) -> None:
-    assert pack_files({"seed": 1}, ["tid"], tmp_path / "files.tar.gz") == ({"seed": 1}, {})
+    assert pack_files({"seed": 1}, (), tmp_path / "files.tar.gz") == {"seed": 1}
     assert not (tmp_path / "files.tar.gz").exists()
 
 

@@ -10,9 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker_service.routing import registry
 from record.errors import BadInputError
 from studies.campaign import cells, fingerprint, load_campaign
+from studies.campaign.cell import CampaignCell
 from studies.campaign.cells import key_prefix
+from studies.cells.attempt import CellRequest, Keep
+from tests.outside.flooding import written
 from tests.studies.campaign.made_up import CAMPAIGN, SCENARIO, write_campaign
 from tests.studies.cells.here import run_here
 
@@ -49,6 +53,19 @@ def test_variants_of_a_cell_have_the_names_that_the_scenario_gives_them(tmp_path
     (tmp_path / "little.yaml").write_text(SCENARIO.replace("  routing.publications: [fixed, dynamic]\n", several))
     (cell,) = cells(load_campaign(file), file)
     assert [variant.name for variant in cell.plan().variants] == ["three+fixed", "three+dynamic"]
+
+
+def test_a_cell_takes_the_code_of_its_protocol_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol = written(tmp_path)
+    file = write_campaign(tmp_path, "{name: bare, scenario: little.yaml, seeds: [7]}")
+    compared = SCENARIO.replace("tid, publications: fixed", "./flooding.py").partition("vary")[0]
+    (tmp_path / "little.yaml").write_text(f"{compared}vary: {{routing.protocol: [./flooding.py, tid]}}\n")
+    (planned,) = cells(load_campaign(file), file)
+    protocol.unlink()  # as on another host, whose process has not loaded it either
+    monkeypatch.delitem(registry._from_outside, str(protocol))
+    arrived = CellRequest.decode(CellRequest.simulated(planned, Keep.NONE).encode(), CampaignCell).cell
+    assert arrived.fingerprint == planned.fingerprint
+    assert [variant.name for variant in arrived.plan().variants] == ["flooding", "tid"]
 
 
 def test_a_campaign_expects_of_every_cell(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from studies.campaign.cell import CampaignCell
 from studies.campaign.directory import CampaignDirectory
 from studies.campaign.result import CampaignResult
 from studies.cells.attempt import CellManifest
-from tests.studies.campaign.made_up import CAMPAIGN, attempt, cell, write_campaign
+from tests.outside.flooding import written
+from tests.studies.campaign.made_up import CAMPAIGN, SCENARIO, attempt, cell, write_campaign
 
 
 def opened(directory: CampaignDirectory, file: Path) -> tuple[Campaign, tuple[CampaignCell, ...]]:
@@ -22,6 +23,24 @@ def opened(directory: CampaignDirectory, file: Path) -> tuple[Campaign, tuple[Ca
     planned = cells(campaign, file)
     directory.open(campaign, planned, file)
     return campaign, planned
+
+
+def test_changed_code_of_a_protocol_is_another_campaign(tmp_path: Path) -> None:
+    protocol = written(tmp_path)
+    file = write_campaign(
+        tmp_path, "{name: outside, scenario: little.yaml, factors: {routing.protocol: [./flooding.py]}, seeds: [1]}"
+    )
+    (tmp_path / "little.yaml").write_text(
+        SCENARIO.replace("tid, publications: fixed", "./flooding.py").partition("vary")[0]
+    )
+    directory = CampaignDirectory(tmp_path / "made")
+    directory.path.mkdir()
+    _, (planned,) = opened(directory, file)
+    opened(directory, file)
+    protocol.write_text(protocol.read_text() + "# changed\n")
+    with pytest.raises(BadInputError, match=rf"the code of {protocol} changed since"):
+        opened(directory, file)
+    assert [packed.reference for packed in planned.protocols] == [str(protocol)]
 
 
 def test_a_second_command_is_refused(tmp_path: Path) -> None:

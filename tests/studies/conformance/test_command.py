@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 
 from command_line.program import app
 from record.errors import BadInputError
+from record.exit_codes import ExitCode
 from studies.conformance import PROTOCOLS, CaseVerdict, Result
 from studies.conformance.display import print_report
 from studies.conformance.selection import in_company, select
+from tests.outside.flooding import written
 from tests.studies.conformance.cases import ADVERTISE, SUBSCRIBE, case, line, publish
 
 STEPS = (ADVERTISE, SUBSCRIBE, publish("p1"))
@@ -55,6 +57,14 @@ def test_a_case_that_fails_leaves_with_one_and_is_explained(file: Path) -> None:
     assert "routing tables from B1 to B3, when p1 had been published:" in output
     assert 'B2  publication routing table: {"B3.1.1": [["B1.1.1", "B3"]]}' in output
     assert "again: --case wrong --protocol tid-fixed --runtime simulated" in output
+
+
+def test_a_defect_of_a_protocol_leaves_with_five_and_one_sentence(file: Path, tmp_path: Path) -> None:
+    protocol = written(tmp_path, "self._seen = set()", "self._seen = sett()")
+    code, output = command(file, "--case", "right", "--protocol", protocol)
+    assert code == ExitCode.BROKER_DEFECT
+    assert f"failed on the construction of its router: NameError: name 'sett' is not defined ({protocol}:18" in output
+    assert "Traceback" not in output
 
 
 def test_a_relation_that_fails_says_what_was_asked(file: Path) -> None:
