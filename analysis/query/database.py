@@ -68,6 +68,10 @@ class Database:
         self._connection = connection
         self._tables = tables
 
+    def has(self, table: str) -> bool:
+        """True where any run has rows in a table, and so a view of it."""
+        return table in self._tables
+
     def answer(self, sql: str) -> Answer:
         """The answer to a query. Raises `BadInputError` for SQL that is wrong or not allowed."""
         with self._errors_in_words():

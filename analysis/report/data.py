@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,8 @@ from analysis.compare.twin import read_twin_comparison
 from analysis.report.figures.burst_recovery import BurstRecovery, read_burst_recoveries
 from analysis.report.figures.delay_penalty import PenaltyDistribution, read_delay_penalties
 from analysis.report.figures.group_rates import GroupRates, read_group_rates
+from analysis.report.notable import Notable, read_notable
+from analysis.report.percentiles import Percentiles, read_percentiles
 from analysis.run_files.run_directory import open_run
 from analysis.tables.audited import with_audit
 from analysis.tables.broker_work import BrokerLoad
@@ -101,6 +103,10 @@ class ReportData:
     """One for each variant with a full mesh and notifications at other brokers than the publisher's."""
     group_rates: list[GroupRates]
     """One for each variant whose subscribers are in groups; empty for workloads of another kind than `topics`."""
+    percentiles: Sequence[Percentiles]
+    """Exact percentiles of delays; none of a variant without notifications."""
+    notable: Notable
+    """Notifications with a defect, and the slowest."""
     twin: TwinData | None
     """The run's simulated twin; None for a run without one."""
 
@@ -159,6 +165,8 @@ def read_report_data(directory: Path) -> ReportData:
         burst_recoveries=read_burst_recoveries(results, run.manifest.scenario, names, phases),
         delay_penalties=read_delay_penalties(results, run.overlays, names),
         group_rates=read_group_rates(results, run.manifest, phases),
+        percentiles=read_percentiles(run),
+        notable=read_notable(run, summary),
         twin=_read_twin(directory),
     )
 

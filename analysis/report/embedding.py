@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import plotly.graph_objects as go
 import plotly.io
+import plotly.io.json
 from markupsafe import Markup
 
-_CONFIG = {"responsive": True, "displayModeBar": False}
-"""Dragging zooms and a double click goes back; the buttons would cover the legends on a phone."""
+_DEFAULT_HEIGHT = 450
 
 
 def embedded(figure: go.Figure, name: str) -> Markup:
-    """A figure as HTML, without Plotly's library, which the page includes once. `name` is the element's id."""
-    html = plotly.io.to_html(
-        figure, full_html=False, include_plotlyjs=False, config=_CONFIG, div_id=name, default_width="100%"
-    )
-    return Markup(html)  # noqa: S704 - made by Plotly, which escapes what is in it
+    """A figure as a place and its data, from which `templates/plots.js` draws it. `name` is the element's id."""
+    height = figure.layout.height or _DEFAULT_HEIGHT
+    place = Markup('<div class="plot" id="{}" style="height: {}px"></div>').format(name, height)
+    drawn = figure.to_dict()
+    drawn["layout"].pop("template", None)
+    return place + Markup('<script type="application/json">') + as_script(drawn) + Markup("</script>")
+
+
+def plot_template() -> Markup:
+    """The settings that all figures begin with. The page has them once, because they are longer than most figures."""
+    return as_script(plotly.io.templates[plotly.io.templates.default])
+
+
+def as_script(content: Any) -> Markup:
+    """JSON that a script element can hold."""
+    text = plotly.io.json.to_json_plotly(content)
+    return Markup(text)  # noqa: S704 - Plotly writes `<` in strings as `\u003c`

@@ -17,7 +17,7 @@ from analysis.report.courses import courses_of
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.embedding import embedded
 from analysis.report.figures import composites
-from analysis.report.figures.broker_load import BROKERS_SHOWN, busiest_share, load_figure
+from analysis.report.figures.broker_load import BROKERS_SHOWN, busiest_brokers, busiest_share, load_figure
 from analysis.report.figures.broker_messages import broker_messages_figure
 from analysis.report.figures.buffers import buffers_figure, horizon_figure
 from analysis.report.figures.burst_recovery import ranked
@@ -32,12 +32,14 @@ from analysis.report.figures.join_points import join_points_over_time
 from analysis.report.figures.motion import connectivity_figure, degree_figure
 from analysis.report.figures.network_usage import usage_figure, usage_lines
 from analysis.report.figures.queues import queue_figure
+from analysis.report.figures.rates import client_rates_figure
 from analysis.report.figures.router_work import HEADINGS, work_figure, work_of
 from analysis.report.figures.starts import start_rows, starts_figure
 from analysis.report.figures.style import colour
 from analysis.report.figures.twin import twin_plots, twin_rows
 from analysis.report.first_screen import compared_variants, drawings_of, first_screen
 from analysis.report.offline_page import page_templates
+from analysis.report.percentiles import PERCENTS
 from analysis.report.player import as_script, played
 from analysis.report.sentences.delivery import delivery_sentence, power_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
@@ -176,7 +178,9 @@ def render(data: ReportData) -> str:
         placements=data.placements,
         compared=compared,
         cardinality=embedded(composites.cardinality_figure(compared, variants), "cardinality"),
-        distribution=embedded(distribution_figure(data.distribution, variants), "delay-distribution"),
+        rates=_rates_plot(data),
+        distribution=embedded(distribution_figure(data.distribution, variants, data.percentiles), "delay-distribution"),
+        percents=PERCENTS,
         budget=embedded(budget_figure(data.budget, variants), "delay-budget") if data.budget else Markup(""),
         budgets=_plots_by_variant(data, data.budget_over_time, budget_over_time_figure, "delay-budget-over-time"),
         penalties=data.delay_penalties,
@@ -184,7 +188,7 @@ def render(data: ReportData) -> str:
         usage=_usage_plot(data),
         messages=embedded(broker_messages_figure(data.messages, variants), "broker-messages"),
         labels=_labels(data),
-        loads=_plots_by_variant(data, data.load, partial(load_figure, most=busiest_share(data.load)), "load"),
+        loads=_load_plots(data),
         brokers_shown=BROKERS_SHOWN,
         queues=embedded(queue_figure(data.queues, variants), "queues"),
         ever_best_effort=any(variant.delivery.best_effort is not UNSET for variant in data.summary.variants),
@@ -270,6 +274,20 @@ def _plots_by_variant(
     """Name and figure of each variant that has rows. The ids of the figures begin with `name`."""
     found = [(variant, [row for row in rows if row.variant == variant]) for variant in data.variants]
     return [(variant, embedded(draw(own), f"{name}-{number}")) for number, (variant, own) in enumerate(found) if own]
+
+
+def _load_plots(data: ReportData) -> list[tuple[str, Markup]]:
+    draw = partial(load_figure, most=busiest_share(data.load), shown=busiest_brokers(data.load))
+    return _plots_by_variant(data, data.load, draw, "load")
+
+
+def _rates_plot(data: ReportData) -> Markup:
+    """Empty for a run whose logs are elsewhere."""
+    if not data.notable.rates:
+        return Markup("")
+    figure = client_rates_figure(data.notable.rates, data.variants)
+    shade_faults(figure, data.faults, max((row.end_s for row in data.phases), default=0.0))
+    return embedded(figure, "client-rates")
 
 
 def _best_effort_plots(data: ReportData) -> list[tuple[str, str, Markup]]:

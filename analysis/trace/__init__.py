@@ -2,5 +2,6 @@
 
 from analysis.trace.choice import Choice
 from analysis.trace.making import Made, make_trace
+from analysis.trace.told import NOTHING, Followed, Rate, Step, Told, Wanted, follow
 
-__all__ = ["Choice", "Made", "make_trace"]
+__all__ = ["NOTHING", "Choice", "Followed", "Made", "Rate", "Step", "Told", "Wanted", "follow", "make_trace"]

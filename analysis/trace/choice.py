@@ -106,29 +106,35 @@ class _Asking:
     def chosen(self, choice: Choice) -> set[str]:
         """The worst, the defective and a random sample."""
         worst = self._names(
+            "notifications",
             f"SELECT publication FROM notifications WHERE {self._in_window} AND delay_ms IS NOT NULL "  # noqa: S608 - quoted
-            f"GROUP BY publication ORDER BY max(delay_ms) DESC, publication LIMIT {choice.worst}"
+            f"GROUP BY publication ORDER BY max(delay_ms) DESC, publication LIMIT {choice.worst}",
         )
         defective = self._names(
+            "expected",
             f"SELECT publication FROM expected WHERE {self._defective} AND defect IS NOT NULL "  # noqa: S608 - quoted
-            f"GROUP BY publication ORDER BY min(published_ns), publication LIMIT {MOST_DEFECTS}"
+            f"GROUP BY publication ORDER BY min(published_ns), publication LIMIT {MOST_DEFECTS}",
         )
         hashed = f"md5({_quoted(f'{choice.seed}:')} || publication)"
         sample = self._names(
+            "expected",
             f"SELECT publication FROM expected WHERE {self._in_window} GROUP BY publication "  # noqa: S608 - quoted
-            f"ORDER BY {hashed}, publication LIMIT {choice.sample}"
+            f"ORDER BY {hashed}, publication LIMIT {choice.sample}",
         )
         return {*worst, *defective, *sample}
 
     def defects(self) -> Iterator[Judged]:
+        if not self._tables.has("expected"):
+            return
         for row in self._rows(
             f"SELECT publication, client, defect, cause, last_seen FROM expected WHERE {self._of_variant} "  # noqa: S608 - quoted
             "AND defect IS NOT NULL ORDER BY publication, client"
         ):
             yield Judged(*row)
 
-    def _names(self, sql: str) -> list[str]:
-        return [name for (name,) in self._rows(sql)]
+    def _names(self, table: str, sql: str) -> list[str]:
+        """The publications that a question about a table finds; none where the run has no such table."""
+        return [name for (name,) in self._rows(sql)] if self._tables.has(table) else []
 
     def _rows(self, sql: str) -> Iterator[tuple[str, ...]]:
         for batch in self._tables.answer(sql).batches:

@@ -10,7 +10,7 @@ Times are nanoseconds of the run's clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Fact = str | int
@@ -53,6 +53,11 @@ class Slice:
     """The flows that lead to it."""
     leaving: list[int] = field(default_factory=list)
 
+    @property
+    def on_a_way(self) -> bool:
+        """False for what happens beside the ways of publications."""
+        return bool(self.arriving or self.leaving)
+
 
 @dataclass(frozen=True, slots=True)
 class Instant:
@@ -92,6 +97,17 @@ class Drawing:
             after.leaving.append(self.flows)
             drawn.arriving.append(self.flows)
         return drawn
+
+    def ways_to(self, ends: Iterable[Slice]) -> list[Slice]:
+        """The slices on the ways to some slices, these included, in the order drawn."""
+        sources = {flow: drawn for drawn in self.slices for flow in drawn.leaving}
+        found: set[Slice] = set()
+        for end in ends:
+            at: Slice | None = end
+            while at is not None and at not in found:
+                found.add(at)
+                at = next((sources[flow] for flow in at.arriving), None)
+        return [drawn for drawn in self.slices if drawn in found]
 
     def onward(self, drawn: Slice, after: Slice | None) -> Slice | None:
         """Adds a slice as `add` does, unless it takes no time. Returns the last one on the publication's way."""

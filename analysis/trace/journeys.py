@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from analysis.trace.drawing import Drawing, Facts, Instant, Slice, Track
 from analysis.trace.records import ByEvent
@@ -26,9 +27,17 @@ NOT_IN_THE_LOG = "not in the log"
 _INSTANTS = (Event.DROPPED, Event.DISTURBED, Event.REJECTED, Event.REFUSED)
 
 
-def draw_journey(publication: str, records: ByEvent, tracks: Tracks, drawing: Drawing) -> None:
-    """Draws everything that the log holds of a publication."""
-    _Journey(publication, records, tracks, drawing).draw()
+@dataclass(frozen=True, slots=True)
+class Notified:
+    """The end of a way."""
+
+    client: str
+    last: Slice
+
+
+def draw_journey(publication: str, records: ByEvent, tracks: Tracks, drawing: Drawing) -> list[Notified]:
+    """Draws everything that the log holds of a publication, and returns its notifications in order of time."""
+    return _Journey(publication, records, tracks, drawing).draw()
 
 
 class _Journey:
@@ -51,14 +60,16 @@ class _Journey:
         self._sent: dict[int, Slice] = {}
         """The slice of each departure in its queue, by its `id`."""
 
-    def draw(self) -> None:
+    def draw(self) -> list[Notified]:
         self._publishing()
         for arrival in self._records.get(Event.RECEIVED, ()):
             self._arrive(arrival)
         for departure in self._records.get(Event.SENT, ()):
             self._depart(departure)
-        for notified in self._records.get(Event.NOTIFIED, ()):
-            self._notify(notified)
+        ends = [
+            Notified(notified.client or "", self._notify(notified))
+            for notified in self._records.get(Event.NOTIFIED, ())
+        ]
         self._work()
         for event in _INSTANTS:
             for record in self._records.get(event, ()):
@@ -66,6 +77,7 @@ class _Journey:
                 self._drawing.instants.append(
                     Instant(track, record.time, f"{event.value} {self._publication}", _stated(record))
                 )
+        return ends
 
     def _slice(self, track: Track, begin: int, end: int, name: str, facts: Facts | None = None) -> Slice:
         return Slice(track, begin, max(begin, end), name, self._publication, facts or {})
@@ -130,7 +142,7 @@ class _Journey:
         self._sent[id(departure)] = self._drawing.add(queued, before)
         return queued
 
-    def _notify(self, notified: TraceRecord) -> None:
+    def _notify(self, notified: TraceRecord) -> Slice:
         """Draws the end of a way, from the last broker to a client."""
         broker, client = notified.peer or "", notified.client or ""
         track = self._tracks.client(broker, client)
@@ -143,8 +155,7 @@ class _Journey:
             left = self._delivered(cause, notified)
             handling = self._slice(self._tracks.handling(broker), cause.time, left, f"{self._publication} to {client}")
             before = self._drawing.onward(handling, self._last[id(cause)])
-        way = self._slice(track, left, notified.time, name, self._delay(notified))
-        self._drawing.add(way, before)
+        return self._drawing.add(self._slice(track, left, notified.time, name, self._delay(notified)), before)
 
     def _delivered(self, arrival: TraceRecord, notified: TraceRecord) -> int:
         """The time at which a notification left the broker; that of the publication's turn where it is not known."""

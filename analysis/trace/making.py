@@ -56,7 +56,7 @@ def make_trace(directory: Path, choice: Choice, target: Path) -> Made:
     run = open_run(directory)
     chosen = choose(run, choice)
     name = chosen.variant.name
-    read = read_records(run, name, chosen.publications)
+    read = read_records(run, {name: chosen.publications})[name]
     for publication, records in read.publications.items():
         if not records:
             raise BadInputError(f"--publications {publication}: there is no such publication in the variant {name}")

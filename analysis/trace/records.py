@@ -6,7 +6,7 @@ The logs are read once, in pieces, so memory holds the chosen publications and g
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -17,6 +17,7 @@ from analysis.run_files.run_directory import RunDirectory
 from broker_service.messages import Kind
 from record.errors import BadInputError
 from record.log import Event, TraceRecord
+from record.time_units import SECOND
 
 MOST_RECORDS = 2_000_000
 """Records that a trace holds in memory, about 250 bytes each."""
@@ -77,31 +78,46 @@ class Read:
     """Links' ends that opened, broke, came or went."""
     homes: dict[str, str] = field(default_factory=dict)
     """The broker of each client, by its latest operation."""
+    published: Counter[int] = field(default_factory=Counter)
+    """Publications that clients made, by the second of the run phase."""
+    notified: Counter[int] = field(default_factory=Counter)
+    """Notifications that clients got, by the second of the run phase."""
     records: int = 0
+    """Records of the logs, those of other variants and publications included."""
     kept: int = 0
 
 
-def read_records(run: RunDirectory, variant: str, chosen: Collection[str]) -> Read:
-    """Reads the logs. Raises `OSError`, and `BadInputError` where the chosen publications have too many records."""
-    read = Read(publications={publication: defaultdict(list) for publication in chosen})
-    readers = _readers(read)
+def read_records(run: RunDirectory, chosen: Mapping[str, Collection[str]]) -> Mapping[str, Read]:
+    """Reads the logs, for the chosen publications of each variant.
+
+    Raises `OSError`, and `BadInputError` where these have too many records.
+    """
+    found = {
+        variant: Read(publications={publication: defaultdict(list) for publication in sorted(publications)})
+        for variant, publications in chosen.items()
+    }
+    starts = {variant.name: variant.run_start or 0 for variant in run.manifest.variants}
+    readers = {variant: _readers(read, starts[variant]) for variant, read in found.items()}
     for block in _blocks(run):
-        read.records += len(block.records)
         for record in block.records:
-            if record.variant == variant:
-                reader = readers.get(record.event)
+            of_variant = readers.get(record.variant)
+            if of_variant is not None:
+                reader = of_variant.get(record.event)
                 if reader is not None:
                     reader(record)
-        if read.kept > MOST_RECORDS:
+        if sum(read.kept for read in found.values()) > MOST_RECORDS:
             raise BadInputError(
-                f"--sample, --worst: the journeys of {len(chosen):,} publications are more than {MOST_RECORDS:,} "
-                "records, too many for a viewer; choose fewer, or a shorter time (--from, --to)"
+                f"--sample, --worst: the chosen journeys have more than {MOST_RECORDS:,} records, too many for a "
+                "viewer; choose fewer, or a shorter time (--from, --to)"
             )
-    for events in read.publications.values():
-        for records in events.values():
-            records.sort(key=_in_order)
-    read.links.sort(key=lambda record: (record.time, record.node, record.event, record.peer or ""))
-    return read
+        for read in found.values():
+            read.records += len(block.records)
+    for read in found.values():
+        for events in read.publications.values():
+            for records in events.values():
+                records.sort(key=_in_order)
+        read.links.sort(key=lambda record: (record.time, record.node, record.event, record.peer or ""))
+    return found
 
 
 def _in_order(record: TraceRecord) -> tuple[int, int, str, str, str]:
@@ -120,7 +136,7 @@ def _blocks(run: RunDirectory) -> Iterator[RecordBlock]:
             yield block
 
 
-def _readers(read: Read) -> Mapping[Event, Callable[[TraceRecord], None]]:
+def _readers(read: Read, start: int) -> Mapping[Event, Callable[[TraceRecord], None]]:
     def keep(record: TraceRecord) -> None:
         if record.kind == _PUBLISH or record.kind is None:
             events = read.publications.get(record.id or "")
@@ -129,7 +145,12 @@ def _readers(read: Read) -> Mapping[Event, Callable[[TraceRecord], None]]:
                 read.kept += 1
 
     def keep_published(record: TraceRecord) -> None:
+        read.published[(record.time - start) // SECOND] += 1
         note_home(record)
+        keep(record)
+
+    def keep_notified(record: TraceRecord) -> None:
+        read.notified[(record.time - start) // SECOND] += 1
         keep(record)
 
     def note_home(record: TraceRecord) -> None:
@@ -152,6 +173,7 @@ def _readers(read: Read) -> Mapping[Event, Callable[[TraceRecord], None]]:
         **dict.fromkeys(_OF_PUBLICATIONS, keep),
         **dict.fromkeys(_LINK_ENDS, read.links.append),
         Event.PUBLISH: keep_published,
+        Event.NOTIFIED: keep_notified,
         Event.QUEUE: add_queue,
         Event.LOAD: add_load,
     }

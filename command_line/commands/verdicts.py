@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import UNSET
@@ -22,6 +22,7 @@ from analysis.tables.summary import (
     BROKER_DEFECT,
     CORRECT,
     OF_NO_PUBLICATION,
+    OVERTAKEN,
     UNJUDGED,
     UNKNOWN_FIDELITY,
     Delivery,
@@ -43,6 +44,8 @@ _DELIVERY_STYLES = {CORRECT: "green", UNJUDGED: "yellow"}
 _LIMIT_STYLES = {LimitOutcome.MET: "green", LimitOutcome.NOT_JUDGED: "yellow", LimitOutcome.MISSED: "red"}
 """Styles of outcomes, from the best to the worst."""
 _REASONS_SHOWN = 4
+_EXAMPLES_SHOWN = 3
+"""Examples of each kind of defect; the report has all that were kept."""
 _PROVES_NOTHING = frozenset({FidelityVerdict.INVALID, UNKNOWN_FIDELITY})
 """Fidelity verdicts under which correct deliveries prove nothing about the overlay that was asked for."""
 
@@ -95,6 +98,8 @@ def print_verdicts(console: Console, summary: Summary, judged: Fidelity | None) 
                 console.print(_said(example), markup=False, soft_wrap=True, style="red")
         for line in _numbers(variant):
             _print_indented(console, line)
+        for line in _defects(variant.delivery.examples):
+            _print_indented(console, line)
         if (found := verdicts.get(variant.name)) is not None:
             console.print(Text("  fidelity: ").append(found.verdict, style=_STYLES[found.verdict]))
             if BROKER_DEFECT not in variant.delivery.verdicts:  # the defect says it all
@@ -114,6 +119,15 @@ def _print_limits(console: Console, limits: Sequence[LimitVerdict]) -> None:
     console.print(Text("  limits: ").append(*limits_label(limits)))
     for limit in limits:
         _print_indented(console, limit.in_words())
+
+
+def _defects(examples: Sequence[Example]) -> Iterator[str]:
+    """A line for each of the first examples of each kind of defect, if they concern publications."""
+    shown: Counter[str] = Counter()
+    for example in examples:
+        shown[example.defect] += 1
+        if example.defect not in {*OF_NO_PUBLICATION, OVERTAKEN} and shown[example.defect] <= _EXAMPLES_SHOWN:
+            yield f"{example.defect}: {example.subject} to {example.client}: {_said(example)}"
 
 
 def _said(example: Example) -> str:

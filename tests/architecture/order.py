@@ -86,8 +86,9 @@ ROOMS: Mapping[str, Floors] = {
         "judging",
         "auditing",
         "budget",
-        "claims live pipeline query report",
+        "claims live pipeline query",
         "trace",
+        "report",
     ),
     "studies": _floors(
         "calibration junit rehearsal smallest_part",
@@ -116,7 +117,8 @@ ROOMS: Mapping[str, Floors] = {
         "publication_stage publisher_stage",
     ),
     "analysis.report": _floors(
-        "contents embedding figures offline_page",
+        "contents embedding percentiles",
+        "figures notable offline_page",
         "data",
         "courses overlay_drawing player sentences",
         "first_screen",

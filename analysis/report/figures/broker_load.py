@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
@@ -11,7 +11,7 @@ from analysis.report.figures.style import LOAD_SCALE, RUN_SECONDS, blank_figure
 from analysis.tables.broker_work import BrokerLoad
 
 BROKERS_SHOWN = 40
-"""Brokers in a map, the busiest of the variant; further rows would be too thin to read."""
+"""Brokers in a map, the busiest of all variants; further rows would be too thin to read."""
 _ROW_HEIGHT = 14
 
 
@@ -20,22 +20,33 @@ def busiest_share(loads: Sequence[BrokerLoad]) -> float:
     return max((row.processor for row in loads if row.second >= 0), default=0.01) or 0.01
 
 
-def load_figure(loads: Sequence[BrokerLoad], most: float) -> go.Figure:
-    """The load of each broker of one variant in each second of the run phase, the busiest broker on top.
+def busiest_brokers(loads: Sequence[BrokerLoad]) -> list[str]:
+    """The brokers of all maps, in one order: the greatest load in the run phase, of any variant, first."""
+    totals: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for row in loads:
+        if row.second >= 0:
+            totals[row.broker, row.variant] += row.processor
+    greatest: defaultdict[str, float] = defaultdict(float)
+    for (broker, _), total in totals.items():
+        greatest[broker] = max(greatest[broker], total)
+    return sorted(greatest, key=lambda broker: (-greatest[broker], broker))[:BROKERS_SHOWN]
 
-    `most` is the share that takes the darkest colour. A second in which a broker did not run is left blank.
+
+def load_figure(loads: Sequence[BrokerLoad], most: float, shown: Sequence[str]) -> go.Figure:
+    """The load of the shown brokers of one variant in each second of the run phase, the first one on top.
+
+    `most` is the share that takes the darkest colour. A second of which the log has no load of a broker is a hole.
     """
     shares: dict[str, dict[int, BrokerLoad]] = defaultdict(dict)
     for row in loads:
         if row.second >= 0:
             shares[row.broker][row.second] = row
-    shown = sorted(shares, key=lambda broker: (-_total(shares[broker]), broker))[:BROKERS_SHOWN]
     seconds = range(max((second for own in shares.values() for second in own), default=-1) + 1)
     cells = [[shares[broker].get(second) for second in seconds] for broker in shown]
     figure = blank_figure(height=120 + _ROW_HEIGHT * max(len(shown), 4))
     figure.add_heatmap(
         x=list(seconds),
-        y=shown,
+        y=list(shown),
         z=[[None if cell is None else 100 * cell.processor for cell in row] for row in cells],
         customdata=[[_memory(cell) for cell in row] for row in cells],
         zmin=0,
@@ -48,10 +59,6 @@ def load_figure(loads: Sequence[BrokerLoad], most: float) -> go.Figure:
     figure.update_yaxes(type="category", autorange="reversed", automargin=True)
     figure.update_layout(margin={"l": 12})
     return figure
-
-
-def _total(seconds: Mapping[int, BrokerLoad]) -> float:
-    return sum(row.processor for row in seconds.values())
 
 
 def _memory(row: BrokerLoad | None) -> str:

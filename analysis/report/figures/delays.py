@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.report.figures.style import RUN_SECONDS, blank_figure, colour, dash, line_mode, log_axis, symbol
+from analysis.report.percentiles import Percentiles
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.detections import DetectionDelays
 from analysis.tables.timeline import PhaseTimes
@@ -15,6 +16,8 @@ from record.manifest import PhaseName
 
 SPREAD_OF_VARIANTS_AT_MOST = 3
 """Largest number of variants of which a figure shows a 95th percentile beside the median."""
+_TAIL = (100, 50, 20, 10, 5, 2, 1, 0.5, 0.1, 0.01, 0.001, 0.0001)
+"""Labels of the axis of shares."""
 _SPREAD = (("p50_ms", "solid", ""), ("p95_ms", "dot", ", 95th percentile"))
 """Column of `delays`, dash, and addition to the variant's name of each line. The legend has the first line only."""
 
@@ -55,36 +58,75 @@ def delay_over_time_figure(
 
 
 def distribution_figure(
-    distribution: Sequence[DelayDistribution] | Sequence[DetectionDelays], variants: Sequence[str]
+    distribution: Sequence[DelayDistribution] | Sequence[DetectionDelays],
+    variants: Sequence[str],
+    percentiles: Sequence[Percentiles] = (),
 ) -> go.Figure:
-    """Cumulative distribution of the delay: the share of notifications within each delay."""
+    """The share of notifications that took longer than each delay; exact percentiles are marked."""
     figure = blank_figure()
     for index, variant in enumerate(variants):
         rows = [row for row in distribution if row.variant == variant]
         add_distribution(figure, rows, variant, {"color": colour(index), "width": 2, "dash": dash(index)})
+        for found in percentiles:
+            if found.variant == variant:
+                _mark(figure, found, index)
     label_distributions(figure, distribution)
     return figure
+
+
+def _mark(figure: go.Figure, found: Percentiles, index: int) -> None:
+    """Marks the percentiles of a variant on its line."""
+    figure.add_scatter(
+        x=list(found.within.values()),
+        y=[_rounded(100 - percent) for percent in found.within],
+        mode="markers",
+        name=f"{found.variant}, percentiles",
+        showlegend=False,
+        legendgroup=found.variant,
+        marker={"color": colour(index), "symbol": symbol(index), "size": 9},
+        customdata=[f"{percent:g}%" for percent in found.within],
+        hovertemplate="%{customdata} within %{x:,.2f} ms, exactly",
+    )
 
 
 def add_distribution(
     figure: go.Figure, rows: Sequence[DelayDistribution | DetectionDelays], name: str, line: dict[str, Any]
 ) -> None:
-    """Adds the line of one distribution, whose classes are in order; none where they hold nothing."""
+    """Adds the line of one distribution, whose classes are in order; none where they hold nothing.
+
+    It ends at the last class, beyond which nothing is: a logarithmic axis has no zero.
+    """
     total = sum(row.notifications for row in rows)
     if not total:
         return
-    x, y, so_far = [rows[0].lower_ms], [0.0], 0
+    x, y, left = [rows[0].lower_ms], [100.0], total
     for row in rows:
         if row.lower_ms > x[-1]:
             x.append(row.lower_ms)
             y.append(y[-1])
-        so_far += row.notifications
-        x.append(row.upper_ms)
-        y.append(100 * so_far / total)
-    figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hovertemplate="%{y:.1f}% within %{x:.2f} ms")
+        left -= row.notifications
+        if left:
+            x.append(row.upper_ms)
+            y.append(_rounded(100 * left / total))
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        name=name,
+        legendgroup=name,
+        line=line,
+        hovertemplate="%{y:.3~g}% took longer than %{x:,.2f} ms",
+    )
 
 
 def label_distributions(figure: go.Figure, distribution: Sequence[DelayDistribution | DetectionDelays]) -> None:
     """Labels the axes for these distributions."""
     figure.update_xaxes(**log_axis("delay, ms (log)", (row.lower_ms for row in distribution)))
-    figure.update_yaxes(title="share of notifications, %", range=[0, 101])
+    figure.update_yaxes(
+        title="share that took longer, % (log)", type="log", tickvals=list(_TAIL), ticktext=[f"{p:g}" for p in _TAIL]
+    )
+
+
+def _rounded(percent: float) -> float:
+    """A share without the digits that are noise of floating-point numbers."""
+    return float(f"{percent:.10g}")

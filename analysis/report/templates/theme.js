@@ -1,6 +1,5 @@
 // Plots take the colours of text and lines from the page, and follow it when the reader changes between light and dark.
-(function () {
-  const plots = Array.from(document.querySelectorAll(".plotly-graph-div"));
+function followTheme(plots) {
   function paint() {
     const style = getComputedStyle(document.documentElement);
     const text = style.getPropertyValue("--text").trim();
@@ -20,8 +19,8 @@
   }
   // What was drawn while folded away has no width yet.
   document.addEventListener("toggle", function (event) {
-    if (event.target.open) event.target.querySelectorAll(".plotly-graph-div").forEach(plot => Plotly.Plots.resize(plot));
+    if (event.target.open) event.target.querySelectorAll(".plot").forEach(plot => Plotly.Plots.resize(plot));
   }, true);
   paint();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-})();
+}

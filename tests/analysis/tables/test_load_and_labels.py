@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
 from analysis.report.data import read_report_data
-from analysis.report.figures.broker_load import BROKERS_SHOWN, busiest_share, load_figure
+from analysis.report.figures.broker_load import BROKERS_SHOWN, busiest_brokers, busiest_share, load_figure
 from analysis.report.page import render
 from analysis.run_files.run_directory import open_run
 from analysis.tables.broker_work import BrokerLoad
@@ -80,16 +81,27 @@ def test_a_map_has_the_busiest_broker_on_top_and_gaps_where_a_broker_did_not_run
         *(load("B2", second, 0.2) for second in range(3)),
     ]
     assert busiest_share(rows) == 0.2
-    (drawn,) = load_figure(rows, 0.4).data
+    (drawn,) = load_figure(rows, 0.4, busiest_brokers(rows)).data
     assert list(drawn.y) == ["B2", "B1"]
     assert [list(line) for line in drawn.z] == [[20, 20, 20], [10, None, 10]]
     assert drawn.zmax == 40
 
 
 def test_a_map_shows_a_bounded_number_of_brokers() -> None:
-    (drawn,) = load_figure([load(f"B{number}", 0, number / 100) for number in range(90)], 1).data
+    rows = [load(f"B{number}", 0, number / 100) for number in range(90)]
+    (drawn,) = load_figure(rows, 1, busiest_brokers(rows)).data
     assert len(drawn.y) == BROKERS_SHOWN
     assert drawn.y[0] == "B89"
+
+
+def test_maps_of_all_variants_have_one_order() -> None:
+    """The busiest in any variant is on top, and a broker that one variant does not have is a row of holes."""
+    first = [load("B1", 0, 0.3), load("B2", 0, 0.1)]
+    other = [replace(row, variant="other") for row in (load("B2", 0, 0.2), load("B3", 0, 0.4), load("B1", 0, 0.1))]
+    order = busiest_brokers([*first, *other])
+    assert order == ["B3", "B1", "B2"]
+    (drawn,) = load_figure(first, 1, order).data
+    assert [list(line) for line in drawn.z] == [[None], [30], [10]]
 
 
 def test_idle_brokers_have_a_scale_too() -> None:

@@ -13,9 +13,8 @@ from record.errors import RunDirectoryError
 from record.log import Event
 from record.time_units import MILLISECOND, SECOND
 from tests.analysis.history import History, across, write_run
+from tests.analysis.trace.handmade import START, at, copied, half_a_journey, left, ms, notified, whole_journey
 from tests.analysis.trace.viewed import Viewed, view
-
-START = 110 * SECOND
 
 
 def traced(directory: Path, history: History, choice: Choice | None = None) -> Viewed:
@@ -26,48 +25,8 @@ def traced(directory: Path, history: History, choice: Choice | None = None) -> V
     return view(file.read_bytes())
 
 
-def ms(milliseconds: float) -> int:
-    return round(milliseconds * MILLISECOND)
-
-
-def at(milliseconds: float) -> float:
-    """Seconds of the run's clock, that many milliseconds after the publishing."""
-    return 110 + milliseconds / 1e3
-
-
-def copied(history: History, broker: str, came: float, turn: float, peer: str | None, hops: int) -> History:
-    """A copy arrives at a broker, and has its turn; its router works for a millisecond."""
-    return history.add(
-        broker, Event.RECEIVED, at(turn), kind="publish", id="P:1", client=None if peer else "P", peer=peer, hops=hops,
-        arrived=None if came == turn else START + ms(came), duration=ms(1),
-    )  # fmt: skip
-
-
-def left(history: History, broker: str, peer: str, entered: float, leaves: float, hops: int) -> History:
-    """A copy leaves the queue for a neighbour, and is sent for two milliseconds."""
-    return history.add(
-        broker, Event.SENT, at(leaves), kind="publish", id="P:1", peer=peer, hops=hops, queue=3, bytes=99,
-        duration=ms(leaves - entered), written=START + ms(leaves + 2),
-    )  # fmt: skip
-
-
-def journey(*, until: str = "S") -> History:
-    """P at B1 publishes; B1 sends a copy to B2, and B2 to B3, whose client S is notified."""
-    history = across("base").publish("P:1", 110)
-    copied(history, "B1", 5, 5, None, 0)
-    history.add("B1", Event.MATCHED, at(6), kind="publish", id="P:1", duration=ms(0.5), count=2)
-    left(history, "B1", "B2", 6, 16, 1)
-    copied(history, "B2", 26, 30, "B1", 1)
-    left(history, "B2", "B3", 31, 31, 2)
-    if until == "B2":
-        return history
-    copied(history, "B3", 41, 41, "B2", 2)
-    history.add("B3", Event.DELIVERED, at(43), kind="publish", id="P:1", client="S", hops=2)
-    return history.add("driver", Event.NOTIFIED, at(50), kind="publish", id="P:1", client="S", peer="B3", hops=2)
-
-
 def test_each_stretch_of_a_way_is_a_slice(tmp_path: Path) -> None:
-    viewed = traced(tmp_path, journey())
+    viewed = traced(tmp_path, whole_journey())
     (seen,) = viewed.notifications
     way = [
         (part.process, part.track, (part.begin - START) / MILLISECOND, part.lasts / MILLISECOND)
@@ -97,7 +56,7 @@ def test_each_stretch_of_a_way_is_a_slice(tmp_path: Path) -> None:
 
 
 def test_a_lost_one_is_marked_with_its_last_record(tmp_path: Path) -> None:
-    history = journey(until="B2").add("B2", Event.DROPPED, at(32), kind="publish", id="P:1", peer="B3", text="full")
+    history = half_a_journey().add("B2", Event.DROPPED, at(32), kind="publish", id="P:1", peer="B3", text="full")
     viewed = traced(tmp_path, history, Choice(worst=0, sample=0))
     dropped, lost = sorted(viewed.instants, key=lambda instant: instant.name)
     assert (dropped.process, dropped.facts) == ("broker B2", {"reason": "full", "neighbour": "B3"})
@@ -108,11 +67,10 @@ def test_a_lost_one_is_marked_with_its_last_record(tmp_path: Path) -> None:
 
 def test_two_copies_over_a_link_have_a_way_each(tmp_path: Path) -> None:
     """A network that repeats a message: both arrivals come from one departure, and the notification from the last."""
-    history = journey(until="B2")
+    history = half_a_journey()
     copied(history, "B3", 41, 41, "B2", 2)
     copied(history, "B3", 45, 46, "B2", 2)
-    history.add("driver", Event.NOTIFIED, at(50), kind="publish", id="P:1", client="S", peer="B3", hops=2)
-    viewed = traced(tmp_path, history)
+    viewed = traced(tmp_path, notified(history))
     (seen,) = viewed.notifications
     links = [(part.begin - START, part.end - START) for part in viewed.on("broker B2", "link → B3") if not part.depth]
     assert links == [(ms(31), ms(41)), (ms(31), ms(45))]
@@ -123,8 +81,7 @@ def test_two_copies_over_a_link_have_a_way_each(tmp_path: Path) -> None:
 def test_a_stretch_without_records_is_said_to_be_one(tmp_path: Path) -> None:
     """Brokers that logged nothing of a publication: its way is one slice, as long as the delay."""
     history = across("base").publish("P:1", 110)
-    history.add("driver", Event.NOTIFIED, at(50), kind="publish", id="P:1", client="S", peer="B3", hops=2)
-    viewed = traced(tmp_path, history)
+    viewed = traced(tmp_path, notified(history))
     (seen,) = viewed.notifications
     missing, last = viewed.way_to(seen)
     assert (missing.name, missing.lasts, last.lasts) == ("P:1: not in the log", ms(50), 0)
@@ -132,17 +89,16 @@ def test_a_stretch_without_records_is_said_to_be_one(tmp_path: Path) -> None:
 
 def test_clocks_that_contradict_each_other_make_no_gap(tmp_path: Path) -> None:
     """The clock of B3 is behind: the message arrives there before it was sent, and has its turn afterwards."""
-    history = journey(until="B2")
+    history = half_a_journey()
     copied(history, "B3", 30, 33, "B2", 2)
-    history.add("driver", Event.NOTIFIED, at(50), kind="publish", id="P:1", client="S", peer="B3", hops=2)
-    viewed = traced(tmp_path, history)
+    viewed = traced(tmp_path, notified(history))
     (seen,) = viewed.notifications
     assert viewed.wrong_ways([("P:1", "S", ms(50))]) == []
     assert len(viewed.way_to(seen)) > 8
 
 
 def test_times_are_the_scenarios_and_counters_are_there(tmp_path: Path) -> None:
-    history = journey()
+    history = whole_journey()
     for second, queue in ((109, 0), (111, 4), (112, 0)):
         history.add("B1", Event.QUEUE, second, peer="B2", queue=queue, count=queue + 1)
         history.add("B1", Event.LOAD, second, count=1, duration=ms(250) * (second - 108))
@@ -157,7 +113,7 @@ def test_times_are_the_scenarios_and_counters_are_there(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_not_analysed_is_refused(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", [journey()])
+    run = write_run(tmp_path / "run", [whole_journey()])
     with pytest.raises(RunDirectoryError, match="it has no tables; `brokerlab analyze"):
         make_trace(run, Choice(), tmp_path / "journeys.pftrace")
 

@@ -9,9 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from analysis.generated.trace_file_pb2 import Trace
 
 from analysis.engines import PlainEngine
+from analysis.generated.trace_file_pb2 import Trace
 from analysis.pipeline import analyze
 from analysis.query import open_tables
 from analysis.trace import Choice, make_trace

@@ -224,3 +224,19 @@ def test_a_missed_limit_comes_before_one_that_was_not_judged_and_after_no_violat
     cut = joined("base", limits=[NO_MEMORY], interrupted=True).publish().notify(at=110.2)
     summary = analyze(write_run(tmp_path / "cut", [cut], links=MODELLED), PlainEngine())
     assert exit_code(msgspec.structs.replace(summary, interrupted=True)) is ExitCode.CORRECT
+
+
+def test_three_examples_of_each_defect_are_lines(tmp_path: Path) -> None:
+    history = joined("base")
+    for number in range(5):
+        history.publish(f"P:{number}", 110 + number)
+    history.publish("P:5", 120).notify("P:5", "P:5", at=120.1)
+    summary = analyze(write_run(tmp_path / "run", [history]), PlainEngine())
+    console = Console(width=200)
+    with console.capture() as captured:
+        print_verdicts(console, summary, None)
+    lines = [line.strip() for line in captured.get().splitlines()]
+    assert [line for line in lines if line.startswith(("lost:", "duplicated:"))] == [
+        "duplicated: P:5 to S: notified 2 times",
+        *(f"lost: P:{number} to S: no broker received the publication" for number in range(3)),
+    ]

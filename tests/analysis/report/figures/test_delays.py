@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from analysis.report.figures.delays import SPREAD_OF_VARIANTS_AT_MOST, delay_over_time_figure, distribution_figure
+from analysis.report.percentiles import Percentiles
 from analysis.tables.delays import DelayDistribution, DelayOverTime
 from analysis.tables.timeline import PhaseTimes
 
 
-def test_distribution_ends_at_everything_and_steps_at_the_classes() -> None:
+def test_distribution_steps_at_the_classes_and_ends_where_nothing_is_slower() -> None:
     rows = [
         DelayDistribution(variant="fixed", lower_ms=1.0, upper_ms=2.0, notifications=1),
         DelayDistribution(variant="fixed", lower_ms=4.0, upper_ms=8.0, notifications=3),
     ]
     (trace,) = distribution_figure(rows, ["fixed", "dynamic"]).data
-    assert list(zip(trace.x, trace.y, strict=True)) == [(1.0, 0.0), (2.0, 25.0), (4.0, 25.0), (8.0, 100.0)]
+    assert list(zip(trace.x, trace.y, strict=True)) == [(1.0, 100.0), (2.0, 75.0), (4.0, 75.0)]
+
+
+def test_the_tail_is_on_a_log_axis_and_exact_percentiles_are_marked() -> None:
+    rows = [
+        DelayDistribution(variant="fixed", lower_ms=1.0, upper_ms=2.0, notifications=999),
+        DelayDistribution(variant="fixed", lower_ms=64.0, upper_ms=80.0, notifications=1),
+    ]
+    found = Percentiles("fixed", 1000, {50.0: 1.5, 99.9: 1.75}, 70.0)
+    figure = distribution_figure(rows, ["fixed"], [found])
+    line, marks = figure.data
+    assert figure.layout.yaxis.type == "log"
+    assert line.y[-1] == 0.1
+    assert list(zip(marks.x, marks.y, marks.customdata, strict=True)) == [(1.5, 50.0, "50%"), (1.75, 0.1, "99.9%")]
 
 
 def test_delay_over_time_is_on_a_log_axis_and_marks_the_end_of_the_run() -> None:

@@ -1,0 +1,135 @@
+"""Notifications that a reader asks about: the first ones with a defect, and the slowest, each with its journey.
+
+The rates of clients come with them, because the logs are read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from analysis.query import Database, open_tables
+from analysis.run_files.run_directory import RunDirectory
+from analysis.tables.deliveries import Defect
+from analysis.tables.summary import Example, Summary
+from analysis.trace import NOTHING, Rate, Told, Wanted, follow
+
+MOST_DEFECTS = 200
+"""Defects of a variant that are listed."""
+MOST_SLOW = 200
+"""Slow notifications that are listed, of all variants together."""
+
+_ARRIVALS = 100_000
+"""Arrivals that may be told of, if every publication reaches every broker: few journeys in a large overlay."""
+_FEWEST_TOLD = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DefectFound:
+    """A publication and client with a defect."""
+
+    wanted: Wanted
+    defect: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlowNotification:
+    """One of the slowest notifications of a variant."""
+
+    wanted: Wanted
+    delay_ms: float
+    queueing_ms: float | None
+    path: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Notable:
+    """The notable notifications of a run."""
+
+    defects: Sequence[DefectFound]
+    """Variant by variant, in the order of publishing."""
+    slowest: Sequence[SlowNotification]
+    """Variant by variant, the slowest first."""
+    journeys: Mapping[Wanted, Told]
+    """The journeys that are told: in a large overlay the first ones; none where the logs are elsewhere, as the next."""
+    rates: Sequence[Rate]
+
+    def journey(self, variant: str, example: Example) -> Told | None:
+        """The journey of an example; None where it is of no single publication."""
+        return self.journeys.get(Wanted(variant, example.publication, example.client))
+
+    def more(self, variant: str, examples: Sequence[Example]) -> list[DefectFound]:
+        """The defects of a variant without its examples."""
+        shown = {Wanted(variant, example.publication, example.client) for example in examples}
+        return [found for found in self.defects if found.wanted.variant == variant and found.wanted not in shown]
+
+    def is_cut(self, variant: str) -> bool:
+        """True of a variant that may have more defects than are listed."""
+        return sum(found.wanted.variant == variant for found in self.defects) == MOST_DEFECTS
+
+    def slowest_of(self, variant: str) -> list[SlowNotification]:
+        return [found for found in self.slowest if found.wanted.variant == variant]
+
+
+def read_notable(run: RunDirectory, summary: Summary) -> Notable:
+    """Reads tables, and the logs once."""
+    with open_tables([run.path]) as tables:
+        defects = list(_defects(tables))
+        slowest = list(_slowest(tables, max(1, MOST_SLOW // max(1, len(summary.variants)))))
+    examples = [
+        Wanted(variant.name, example.publication, example.client)
+        for variant in summary.variants
+        for example in variant.delivery.examples
+        if example.publication and not example.publications
+    ]
+    wanted = dict.fromkeys([*examples, *(found.wanted for found in defects), *(found.wanted for found in slowest)])
+    told = islice(wanted, max(_FEWEST_TOLD, _ARRIVALS // max(1, len(run.brokers))))
+    followed = follow(run, told) if run.log_files else NOTHING
+    return Notable(defects, slowest, followed.journeys, followed.rates)
+
+
+def _defects(tables: Database) -> Iterator[DefectFound]:
+    if not tables.has("expected"):
+        return
+    ranked = "row_number() OVER (PARTITION BY variant ORDER BY published_ns NULLS FIRST, publication, client) AS place"
+    for row in _rows(
+        tables,
+        "SELECT variant, publication, client, defect, notifications, cause, last_seen "  # noqa: S608 - constants
+        f"FROM (SELECT *, {ranked} FROM expected WHERE defect IS NOT NULL) WHERE place <= {MOST_DEFECTS} "
+        "ORDER BY variant, place",
+    ):
+        yield DefectFound(Wanted(row["variant"], row["publication"], row["client"]), row["defect"], _detail(row))
+
+
+def _detail(row: Mapping[str, Any]) -> str:
+    match row["defect"]:
+        case Defect.LOST:
+            return f"last {row['last_seen']}" if row["last_seen"] else row["cause"] or "no broker recorded it"
+        case Defect.DUPLICATED:
+            return f"notified {row['notifications']} times"
+        case Defect.SPURIOUS:
+            return str(row["cause"])
+        case _:
+            return "a later publication of the same publisher reached the client before"
+
+
+def _slowest(tables: Database, most: int) -> Iterator[SlowNotification]:
+    if not tables.has("notifications"):
+        return
+    ranked = "row_number() OVER (PARTITION BY variant ORDER BY delay_ms DESC, publication, client) AS place"
+    for row in _rows(
+        tables,
+        "SELECT variant, publication, client, delay_ms, queueing_ms, path "  # noqa: S608 - constants
+        f"FROM (SELECT *, {ranked} FROM notifications WHERE delay_ms IS NOT NULL AND repeat = 0) "
+        f"WHERE place <= {most} ORDER BY variant, place",
+    ):
+        wanted = Wanted(row["variant"], row["publication"], row["client"])
+        yield SlowNotification(wanted, row["delay_ms"], row["queueing_ms"], row["path"] or ())
+
+
+def _rows(tables: Database, sql: str) -> Iterator[Mapping[str, Any]]:
+    for batch in tables.answer(sql).batches:
+        yield from batch.to_pylist()

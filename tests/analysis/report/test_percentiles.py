@@ -1,0 +1,34 @@
+"""Percentiles of delays are those of the notifications themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.engines import PlainEngine
+from analysis.pipeline import analyze
+from analysis.report.percentiles import PERCENTS, read_percentiles
+from analysis.run_files.run_directory import open_run
+from tests.analysis.history import joined, write_run
+
+
+def test_percentiles_are_delays_that_occurred(tmp_path: Path) -> None:
+    """The 99.9th percentile of 1,000 notifications, after 1, 2, ... 1,000 ms, is the slowest but one."""
+    history = joined("base")
+    for number in range(1, 1001):
+        at = 110 + number / 100
+        history.publish(f"P:{number}", at).notify(f"P:{number}", at=at + number / 1000)
+    history.notify("P:7", at=150)
+    run = write_run(tmp_path / "run", [history, joined("quiet")])
+    analyze(run, PlainEngine())
+    (found,) = read_percentiles(open_run(run))
+    assert (found.variant, found.notifications, found.most) == ("base", 1000, 1000)
+    assert {percent: round(value, 6) for percent, value in found.within.items()} == {
+        50: 500, 90: 900, 95: 950, 99: 990, 99.9: 999,
+    }  # fmt: skip
+    assert set(PERCENTS) - set(found.within) == {99.99}, "no notification is one in ten thousand here"
+
+
+def test_a_run_without_notifications_has_none(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [joined("base").publish("P:1", 110)])
+    analyze(run, PlainEngine())
+    assert read_percentiles(open_run(run)) == []
