@@ -21,8 +21,14 @@ from studies.exploration.directory import repeat_command, write_finding
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Account, Budget, Exploration
 from studies.exploration.findings import Finding
+from studies.exploration.guidance import ByCoverage
+from studies.exploration.junit import suite_of
+from studies.exploration.report import build_page
+from studies.exploration.saved import save_account, saved_account
+from studies.exploration.sentences import account_lines, findings_in_words, rarest, runs_in_words
 from studies.exploration.surroundings import Surroundings
 from studies.exploration.workers import Explorer, workers
+from studies.junit import require_writable, write_junit
 
 _RAREST = 5
 """Kinds of behaviour that are named at the end."""
@@ -35,18 +41,21 @@ class ExplorationRequest:
     file: Path
     budget: Budget
     seed: int
-    protocol: str | None
+    protocol: str | None = None
     workers: int
     out: Path | None
+    junit: Path | None = None
 
 
 def explore_around(request: ExplorationRequest) -> ExitCode:
     """Explores around a scenario and prints what is found. Raises `UserError`s."""
+    require_writable(request.junit)
     console = Console(highlight=False)
     scenario = load(file_of(request.file, "scenario"))
-    explorer = Explorer(Drawing(Surroundings.of(scenario, request.protocol)), request.seed)
+    surroundings = Surroundings.of(scenario, request.protocol)
     directory = _directory(request, scenario.name)
-    exploration = Exploration(explorer, request.budget)
+    exploration = _exploration(request, surroundings, directory)
+    account = exploration.account
 
     def announce(finding: Finding) -> None:
         file = write_finding(finding, directory)
@@ -55,7 +64,7 @@ def explore_around(request: ExplorationRequest) -> ExitCode:
 
     exploration.on_finding = announce
     interrupted = False
-    with workers(request.workers, explorer) as at, Interrupt() as interrupt:
+    with workers(request.workers, exploration.explorer) as at, Interrupt() as interrupt:
         exploration.asked_to_end = lambda: interrupt.asked
         try:
             with shown_progress(console, f"exploring around {request.file}") as show:
@@ -64,16 +73,21 @@ def explore_around(request: ExplorationRequest) -> ExitCode:
         except QuickStop:
             interrupted = True
         interrupted |= interrupt.asked
-    for line in account_lines(exploration):
+        save_account(account, surroundings.protocol, request.seed, directory)
+    title = f"around {request.file.name}, {Path(surroundings.protocol).name}, seed {request.seed}"
+    page = build_page(title, account, exploration.seconds, directory)
+    if request.junit is not None:
+        write_junit([suite_of(f"explored {title}", account, exploration.seconds, directory)], request.junit)
+    for line in closing_lines(exploration, page):
         console.print(line, markup=False, soft_wrap=True)
-    return _exit_code(exploration.account, interrupted=interrupted)
+    return _exit_code(account, interrupted=interrupted)
 
 
 def progress_line(account: Account, seconds: float) -> str:
     """The state of an exploration in one line."""
     pace = account.runs / seconds if seconds else 0.0
-    found = f"{len(account.seen):,} kinds of behaviour; {_findings(len(account.findings))}"
-    return f"{account.runs:,} runs, {pace:.1f} a second; {found}"
+    found = f"{len(account.seen):,} kinds of behaviour; {findings_in_words(len(account.findings))}"
+    return f"{runs_in_words(account.runs)}, {pace:.1f} a second; {found}"
 
 
 def finding_lines(finding: Finding, file: Path) -> Iterator[str]:
@@ -84,31 +98,29 @@ def finding_lines(finding: Finding, file: Path) -> Iterator[str]:
     for moment in finding.moments:
         yield f"  {moment}"
     yield f"  again: {repeat_command(file)}"
+    if finding.case:
+        yield f"  as a case: brokerlab conformance {file.with_name('case.json')}"
 
 
-def account_lines(exploration: Exploration) -> Iterator[str]:
+def closing_lines(exploration: Exploration, page: Path) -> Iterator[str]:
     """The account of an exploration, at its end."""
-    account, seconds = exploration.account, exploration.seconds
-    each = account.runs / account.processor if account.processor else 0.0
-    yield f"{account.runs:,} runs in {seconds:.0f} s, {each:.1f} for each second of a processor"
-    if account.refused:
-        yield f"{account.refused:,} of them could not be run: the protocol or the simulator refused the scenario"
-    yield f"{len(account.seen):,} kinds of behaviour; the rarest:"
-    for number, feature in sorted((number, feature) for feature, number in account.seen.items())[:_RAREST]:
-        yield f"  {feature}: in {_runs(number)}"
-    yield _findings(len(account.findings))
+    account = exploration.account
+    yield from account_lines(account, exploration.seconds)
     for finding in account.findings.values():
         yield f"  {finding.name}: {finding.cause.in_words()}"
     for kind, number in sorted(account.kinds.items()):
-        yield f"  {kind}: in {_runs(number)}"
+        yield f"  {kind}: in {runs_in_words(number)}"
+    yield "rarest behaviours:"
+    for number, feature in rarest(account)[:_RAREST]:
+        yield f"  {feature}: in {runs_in_words(number)}"
+    yield f"page: {page}"
 
 
-def _runs(number: int) -> str:
-    return "1 run" if number == 1 else f"{number:,} runs"
-
-
-def _findings(number: int) -> str:
-    return "1 finding" if number == 1 else f"{number:,} findings" if number else "no findings"
+def _exploration(request: ExplorationRequest, surroundings: Surroundings, directory: Path) -> Exploration:
+    """The exploration, which goes on where an earlier one in this directory ended. Raises `UserError`s."""
+    account = saved_account(directory, surroundings.protocol, request.seed)
+    explorer = Explorer(Drawing(surroundings), request.seed)
+    return Exploration(explorer, request.budget, ByCoverage(account.seen.copy()), account)
 
 
 def _directory(request: ExplorationRequest, name: str) -> Path:

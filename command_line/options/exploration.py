@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
-from command_line.options.shared import ScenarioArgument, duration
+from command_line.options.shared import JunitOption, ScenarioArgument, duration
 from record.exit_codes import ExitCode
 
 app = typer.Typer()
@@ -33,7 +33,8 @@ _SHORT = 60.0
         | BAD_INPUT
         | HOST
         | INTERRUPTED,
-        note="A finding repeats from its file. The same seed and number of runs with one worker explore the same.",
+        note="A finding repeats from its file. The same seed and number of runs with one worker explore the same. "
+        "With the directory of an earlier exploration, `--out` goes on with it.",
     )
 )
 def explore(
@@ -56,6 +57,7 @@ def explore(
     out: Annotated[
         Path | None, typer.Option(help="Directory for findings; one below runs/explore by default.", show_default=False)
     ] = None,
+    junit: JunitOption = None,
 ) -> None:
     """Make runs that nobody has thought of around a scenario, in virtual time, and show what breaks."""
     from command_line.commands.explore import ExplorationRequest, explore_around
@@ -69,5 +71,6 @@ def explore(
         protocol=protocol,
         workers=workers or len(os.sched_getaffinity(0)),
         out=out,
+        junit=junit,
     )
     raise typer.Exit(explore_around(request))

@@ -37,7 +37,8 @@ def _of_records(records: Iterable[LoggedRecord]) -> Iterator[str]:
             continue
         if record.node == EMULATOR:
             if record.event in FAULT_CHANGES and record.text:
-                holding = [*holding, record.text][-1:] if record.event == Event.FAULT else []
+                yield f"fault {record.text}" if record.event == Event.FAULT else f"healed by {record.text}"
+                holding = [record.text] if record.event == Event.FAULT else []
             continue
         name = _name(record)
         counts[name] += 1

@@ -11,12 +11,30 @@ from scenario.yaml_files.source import as_yaml
 from studies.exploration.findings import Finding
 
 
+def scenario_of(name: str, directory: Path) -> Path:
+    """The file of a finding's scenario."""
+    return directory / name / "scenario.yaml"
+
+
+def found_of(name: str, directory: Path) -> Path:
+    """The file of the scenario as it was before it was shrunk."""
+    return directory / name / "found.yaml"
+
+
+def case_of(name: str, directory: Path) -> Path:
+    """The file of a finding's conformance case, where it has one."""
+    return directory / name / "case.json"
+
+
 def write_finding(finding: Finding, directory: Path) -> Path:
     """Writes the scenario of a finding below a directory, shrunk and as found; returns the path of the former."""
-    folder = directory / finding.name
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(finding.found, folder / "found.yaml")
-    return _write(finding.scenario, folder / "scenario.yaml")
+    path = scenario_of(finding.name, directory)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write(finding.found, found_of(finding.name, directory))
+    _write(finding.scenario, path)
+    if finding.case:
+        replace_file(case_of(finding.name, directory), finding.case.encode())
+    return path
 
 
 def repeat_command(scenario: Path) -> str:
@@ -24,6 +42,5 @@ def repeat_command(scenario: Path) -> str:
     return shlex.join(["brokerlab", "emulate", str(scenario), "--runtime", "simulated"])
 
 
-def _write(scenario: Scenario, path: Path) -> Path:
+def _write(scenario: Scenario, path: Path) -> None:
     replace_file(path, as_yaml(scenario.resolved(), indent=2).encode() + b"\n")
-    return path

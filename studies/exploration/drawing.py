@@ -52,7 +52,8 @@ class Drawing:
         brokers = [broker.id for broker in overlay.brokers]
         course = Course(seconds(random.choice((3, 3, 8))), seconds(random.randint(2, 12)))
         options = drawn_options(surroundings, random)
-        operations = OperationsDraw(random, brokers, course, str(options.get("attribute") or "x"))
+        attribute = str(options.get("attribute") or "x")
+        operations = OperationsDraw(random, brokers, course, attribute, surroundings.composites)
         schedules = Schedules(random, surroundings, brokers, [(link.a, link.b) for link in overlay.links])
         return {
             "name": NAME,

@@ -63,6 +63,7 @@ class Account:
             found=suspect.scenario,
             defects=reduced.defects,
             moments=reduced.moments,
+            case=reduced.case,
         )
         return found
 
@@ -104,7 +105,7 @@ class Exploration:
                 self._conclude(unshrunk(suspect))
 
     def _explore(self, at: Workers) -> None:
-        began, number, shrinking = time.monotonic(), 0, 0
+        began, number, shrinking = time.monotonic(), self.account.runs, 0
         while True:
             while at.idle and not self.asked_to_end():
                 if shrinking < len(self._suspects):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scenario.model import Scenario
+from scenario.sections.brokers import Brokers
 from scenario.sections.units import DURATION
 from studies.exploration.draws import seconds
 from studies.exploration.judged_run import Defect
@@ -50,15 +51,17 @@ class Finding:
     defects: tuple[Defect, ...]
     moments: tuple[str, ...] = ()
     """Sentences on the moments of its faults."""
+    case: str = ""
+    """The text of a conformance case that fails as well; empty where there is none."""
     seen: int = 1
     """The number of runs with the same cause, of those that were shrunk."""
 
 
 def altered_bounds(scenario: Scenario, surroundings: Surroundings) -> Iterator[str]:
     """Bounds and options that are not those that the exploration began with, and their values."""
-    brokers = scenario.brokers.model_dump(mode="json", exclude_unset=True)
-    for name, value in {**brokers.pop("limits", {}), **brokers}.items():
-        yield f"{name} {value}"
+    brokers, usual = (section.model_dump(mode="json") for section in (scenario.brokers, Brokers()))
+    for here, there in ((brokers.pop("limits"), usual.pop("limits")), (brokers, usual)):
+        yield from (f"{name} {value}" for name, value in here.items() if value != there[name])
     for name, value in scenario.routing.options.items():
         if surroundings.options.get(name) != value:
             yield f"{name} {value}"

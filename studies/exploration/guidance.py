@@ -12,6 +12,8 @@ from studies.exploration.mutation import Parent
 
 _FRESH = 0.25
 """Share of the runs that are drawn anew though others could be changed."""
+_MOST_KEPT = 400
+"""Runs that are kept, each of some 100 kB; then the half whose news have become common is forgotten."""
 _CANDIDATES = 4
 """Parents that are compared before one of them is chosen."""
 
@@ -41,8 +43,8 @@ class Unguided:
 class ByCoverage:
     """Changes runs that showed what none had shown before, those first whose news are still rare."""
 
-    _seen: Counter[str] = field(default_factory=Counter)
-    """The number of runs with each feature."""
+    seen: Counter[str] = field(default_factory=Counter)
+    """The number of runs with each feature, those of an earlier exploration included."""
     _kept: list[tuple[Parent, tuple[str, ...]]] = field(default_factory=list)
     """Runs with what they showed first."""
 
@@ -56,10 +58,12 @@ class ByCoverage:
     def note(self, parent: Parent, features: Iterable[str]) -> None:
         """Keeps the run if it showed something new."""
         found = sorted(features)
-        news = tuple(feature for feature in found if feature not in self._seen)
-        self._seen.update(found)
+        news = tuple(feature for feature in found if feature not in self.seen)
+        self.seen.update(found)
         if news:
             self._kept.append((parent, news))
+        if len(self._kept) > _MOST_KEPT:
+            self._kept = sorted(self._kept, key=self._rarity)[: _MOST_KEPT // 2]
 
     def _rarity(self, kept: tuple[Parent, tuple[str, ...]]) -> int:
-        return min(self._seen[feature] for feature in kept[1])
+        return min(self.seen[feature] for feature in kept[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +17,8 @@ from pathlib import Path
 
 from analysis.engines import PlainEngine
 from analysis.pipeline.deliveries import judged_deliveries
+from analysis.tables.deliveries import Expectation, Right
+from analysis.tables.results import read_partition
 from analysis.tables.summary import BROKER_DEFECT, CORRECT, UNJUDGED, Delivery, Example
 from emulation.fidelity import Measurements
 from emulation.host.run_paths import RunPaths
@@ -29,9 +31,12 @@ from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, no_display
 from emulation.run.variants import run_variants, turns_of
 from emulation.simulation.deployment import SimulatedDeployment
+from emulation.simulation.fault_observer import BackgroundLooks
 from emulation.simulation.run import CLOCK
+from emulation.verification.verifier import FaultVerifier
 from record import manifest
 from record.errors import UserError
+from record.files import RESULTS
 from record.manifest import MODELLED, Manifest, PhaseName, RungChoice
 from scenario.model import Scenario
 from studies.exploration.records import LoggedRecord, logged, most_hops
@@ -114,6 +119,17 @@ class JudgingRoom:
         finally:
             shutil.rmtree(directory)
 
+    def rightful(self, scenario: Scenario) -> Mapping[str, tuple[str, ...]]:
+        """The publications that each client must get in a run, and those that it may get and did; by client.
+
+        Raises `UserError`.
+        """
+        directory = Path(tempfile.mkdtemp(dir=self._directory))
+        try:
+            return _Run(make_plan(scenario), directory, self._costs).rightful()
+        finally:
+            shutil.rmtree(directory)
+
 
 @contextmanager
 def judging_room() -> Iterator[JudgingRoom]:
@@ -145,6 +161,16 @@ class _Run:
             defects = (Defect(BROKER_DEFECT, measured.defect),) if measured.defect else tuple(self._defects())
         records = tuple(logged(self._paths.logs))
         return JudgedRun(defects=defects, records=records, tables=self.tables, begin=self._begin)
+
+    def rightful(self) -> Mapping[str, tuple[str, ...]]:
+        """Runs the plan, and judges what is owed to clients. Raises `UserError`."""
+        self.judged()
+        found: dict[str, list[str]] = {}
+        rows = read_partition(self._paths.directory / RESULTS, Expectation, self._plan.variants[0].name)
+        for row in sorted(rows, key=lambda one: (one.published_ns or 0, one.publication)):
+            if row.right == Right.MUST or (row.right == Right.MAY and row.notifications):
+                found.setdefault(row.client, []).append(row.publication)
+        return {client: tuple(ids) for client, ids in found.items()}
 
     @property
     def _begin(self) -> int:
@@ -205,8 +231,19 @@ class _Watched(SimulatedDeployment):
         if self._looks > MOST_LOOKS or self._logs.written > MOST_RECORDS:
             raise EndlessRunError(f"the run did not end after {self._logs.written:,} log records")
 
+    def look_regularly(self, verifier: FaultVerifier) -> BackgroundLooks:
+        """Nobody looks: whether the simulator did what it was asked for is no question here, and looks cost a tenth."""
+        return _NoLooks(verifier, self.overlay.events)
+
     def drained(self) -> None:
         self._run.tables = self.read_tables()
+
+
+class _NoLooks(BackgroundLooks):
+    """Looks that never come."""
+
+    def renew(self) -> None:
+        """No look is due."""
 
 
 def _violations(delivery: Delivery) -> Iterator[Defect]:

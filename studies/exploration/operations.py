@@ -15,7 +15,7 @@ _CLASSES = ("A", "B")
 _HIGHEST = 5
 """The largest value of the attribute that ranges are over. Few values, so that ranges are equal or cover each other."""
 _COMPOSITES = 0.3
-"""Share of the runs with composite subscriptions."""
+"""Share of the runs with a composite subscription, around a scenario that has none."""
 _IN_JOIN = 0.7
 """Share of the subscriptions that are made before publishing begins."""
 _WITHDRAWN = 0.4
@@ -66,6 +66,8 @@ class OperationsDraw:
     course: Course
     attribute: str = "x"
     """The attribute that ranges are over."""
+    composites: bool = False
+    """True where most of the runs are to have composite subscriptions."""
     _items: list[tuple[int, Item]] = field(default_factory=list)
     _ids: count[int] = field(default_factory=lambda: count(1))
 
@@ -80,7 +82,8 @@ class OperationsDraw:
             self._advertise(client, broker, advertised)
         for number in range(1, random.randint(1, 5) + 1):
             self._subscriber(f"S{number}", random.choice(self.brokers))
-        if random.random() < _COMPOSITES:
+        number = random.randint(1, 3) if self.composites else int(random.random() < _COMPOSITES)
+        for _ in range(number):
             self._compose(f"C{next(self._ids)}", random.choice(self.brokers))
         left = whole_magnitude(random, 4, MOST_PUBLICATIONS)
         while left > 0:

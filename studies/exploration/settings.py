@@ -1,6 +1,7 @@
 """Limits of brokers and options of protocols: small ones as often as those of the scenario.
 
-Bounds beyond which brokers drop messages are left as they are: what they lose is counted and logged, and no finding.
+Bounds beyond which brokers drop messages are left as they are: what they lose is counted and logged, and no finding. So
+are bounds of memory, beyond which protocols forget.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from studies.exploration.draws import magnitude, whole_magnitude
 from studies.exploration.surroundings import Surroundings
 
 SMALLEST, SMALL = 1, 16
+LEAST_MEMORY = 1 << 20
+"""The least number that is one of bytes, beyond which protocols forget or wait; it is left as it is."""
 _ALTERED = 0.5
 """Share of the runs with limits, and with options, that are not the scenario's."""
 _EACH = 0.3
@@ -33,6 +36,10 @@ def drawn_brokers(surroundings: Surroundings, random: Random) -> Mapping[str, An
         limits["heartbeat"] = f"{magnitude(random, 100, 1_000):.3g}ms"
     if random.random() < _EACH:
         limits["reconnect_first"] = f"{magnitude(random, 10, 1_000):.3g}ms"
+    if surroundings.composites and random.random() < _EACH:
+        limits["detection_window"] = f"{magnitude(random, 100, 10_000):.3g}ms"
+    if surroundings.composites and random.random() < _EACH:
+        limits["detection_lateness"] = f"{magnitude(random, 100, 10_000):.3g}ms"
     if surroundings.survives_lost_streams and random.random() < _EACH:
         limits["resume"] = False
     brokers: dict[str, Any] = {"limits": limits} if limits else {}
@@ -58,10 +65,8 @@ def drawn_options(surroundings: Surroundings, random: Random) -> Mapping[str, An
             options[name] = random.choice(get_args(option.type))
         elif isinstance(default, bool):
             options[name] = random.random() < 0.5
-        elif isinstance(default, int) and default > SMALL:
+        elif isinstance(default, int) and default < LEAST_MEMORY:
             options[name] = whole_magnitude(random, SMALLEST, SMALL)
-        elif isinstance(default, int):
-            options[name] = random.randint(SMALLEST, SMALL)
         elif isinstance(default, float) and name in declared.times and default:
             options[name] = float(f"{magnitude(random, default / 10, default * 10):.3g}")
     return options

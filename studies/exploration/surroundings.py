@@ -39,6 +39,8 @@ class Surroundings:
     protocol: str
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the protocol that the scenario sets."""
+    composites: bool = False
+    """True where clients of the scenario make composite subscriptions; most of the runs then have some."""
 
     @classmethod
     def of(cls, scenario: Scenario, protocol: str | None = None) -> Surroundings:
@@ -50,7 +52,9 @@ class Surroundings:
         routing = scenario.routing if protocol is None else _routing(protocol)
         evolution = scenario.evolution()
         overlay = scenario.overlay() if evolution is None else evolution.start
-        return cls(_needed(routing.protocol) or _shape_of(overlay), routing.protocol, routing.options)
+        shape = _needed(routing.protocol) or _shape_of(overlay)
+        composites = any(item.verb == "composite" for item in scenario.workload.operations)
+        return cls(shape, routing.protocol, routing.options, composites)
 
     def survives(self, kind: FaultKind) -> bool:
         """True when the protocol with the scenario's options says what a fault of this kind costs."""

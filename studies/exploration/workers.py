@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import tempfile
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +13,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
+from analysis.tables.deliveries import Defect as Violation
 from emulation.simulation.memory import rare_collections
+from record.errors import UserError
 from record.forked_processes import Ended, ForkedProcesses, forked
+from record.scratch import remove_stale_scratch, scratch_of_program
 from scenario.model import Scenario
+from studies.exploration.cases import failing_case
 from studies.exploration.coverage import features_of
 from studies.exploration.drawing import Drawing
 from studies.exploration.findings import moments_in_words
@@ -24,6 +28,11 @@ from studies.exploration.judged_run import Defect, JudgingRoom
 from studies.exploration.moments import Moment, moments_of
 from studies.exploration.mutation import Mutation, Parent
 from studies.exploration.shrinking import Shrinking
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 - a scratch directory is made in it, with a name of its own
+"""The file system in memory of Linux."""
+_ROOM = 1 << 30
+"""Bytes that have to be free there: more than any run may write, for each of many workers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,16 +74,14 @@ class Reduced:
     defects: tuple[Defect, ...]
     moments: tuple[str, ...]
     """Sentences on the moments of its faults."""
+    case: str
+    """The text of a conformance case that fails; empty where there is none."""
     tries: int
-    processor: float
-    """Processor seconds that shrinking took."""
 
 
 def unshrunk(suspect: Suspect) -> Reduced:
     """A suspect as it is, where there is no time to shrink it."""
-    return Reduced(
-        suspect=suspect, scenario=suspect.scenario, defects=suspect.defects, moments=(), tries=0, processor=0.0
-    )
+    return Reduced(suspect=suspect, scenario=suspect.scenario, defects=suspect.defects, moments=(), case="", tries=0)
 
 
 Request = Parent | Suspect | None
@@ -111,7 +118,6 @@ class Explorer:
 
     def reduced(self, suspect: Suspect, room: JudgingRoom) -> Reduced:
         """Shrinks a suspect. It stays as it is where its defect does not come again."""
-        began = time.process_time()
         shrinking = Shrinking(self.surroundings, suspect.kind, room.judged)
         shrunk = shrinking.shrunk(suspect.scenario)
         scenario = suspect.scenario if shrunk is None else shrunk.scenario
@@ -124,16 +130,27 @@ class Explorer:
             scenario=scenario,
             defects=suspect.defects if run is None else run.defects,
             moments=moments,
+            case="" if run is None else self._case(suspect, scenario, room),
             tries=shrinking.tries,
-            processor=time.process_time() - began,
         )
+
+    def _case(self, suspect: Suspect, scenario: Scenario, room: JudgingRoom) -> str:
+        """The case of a finding on deliveries; none where the run cannot be judged."""
+        if suspect.kind not in set(Violation):
+            return ""
+        try:
+            return failing_case(scenario, f"explored-{self._seed}-{suspect.number}", room.rightful(scenario))
+        except UserError:
+            return ""
 
 
 class _Worker:
     """A process that explores. It has a room from its first run on."""
 
-    def __init__(self, explorer: Explorer) -> None:
+    def __init__(self, explorer: Explorer, directory: Path) -> None:
+        """`directory` is for the files of runs."""
         self._explorer = explorer
+        self._directory = directory
 
     def __call__(self, number: int, connection: Connection) -> Explored | Reduced:
         request: Request = connection.recv()
@@ -144,9 +161,8 @@ class _Worker:
 
     @cached_property
     def _room(self) -> JudgingRoom:
-        """The room, in which a first run has loaded what is loaded late. The process is killed at its end; its files go
-        with the scratch directory of the command."""
-        room = JudgingRoom(Path(tempfile.mkdtemp(prefix="explored-")))
+        """The room, in which a first run has loaded what is loaded late."""
+        room = JudgingRoom(self._directory)
         self._explorer.explored(-1, room)
         gc.collect()
         gc.freeze()
@@ -184,6 +200,20 @@ class Workers:
 
 @contextmanager
 def workers(number: int, explorer: Explorer) -> Iterator[Workers]:
-    """Processes, which are killed at the end of the block."""
-    with forked(number, _Worker(explorer), lambda run: f"explored run {run}") as processes:
+    """Processes, which are killed at the end of the block. Their files are in memory where there is room."""
+    remove_stale_scratch(_MEMORY)
+    parent = _MEMORY if _has_room(_MEMORY) else None
+    with (
+        scratch_of_program("explored", parent) as (directory, _),
+        forked(number, _Worker(explorer, directory), lambda run: f"explored run {run}") as processes,
+    ):
         yield Workers(processes)
+
+
+def _has_room(directory: Path) -> bool:
+    """True where files of runs may be written to a directory."""
+    try:
+        room = os.statvfs(directory)
+    except OSError:
+        return False
+    return os.access(directory, os.W_OK) and room.f_bavail * room.f_frsize >= _ROOM

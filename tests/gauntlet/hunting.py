@@ -71,7 +71,7 @@ def is_named(verdict: Verdict) -> bool:
 
 def hunted(forks: Forks, seed: int, part: Part, wanted: int) -> Iterator[Outcome]:
     """The outcomes of the first `wanted` harmful mutants of a part of those that the seed draws."""
-    honest = _HonestRuns()
+    honest = HonestRuns()
     mutants = drawn(seed, lambda scenario: honest.of(scenario).executed, part)
     trials = ((mutant, partial(_tried, mutant, honest.of(mutant.scenario))) for mutant in mutants)
     for mutant, ended in forks.each(trials):
@@ -100,7 +100,7 @@ def faulty(scenario: Scenario) -> Scenario:
     return scenario.suffering("a late crash", fault, run="6s")
 
 
-class _HonestRuns:
+class HonestRuns:
     """Honest runs of the scenarios in which mutants are tried, each made when a mutant first needs it."""
 
     def __init__(self) -> None:

@@ -1,6 +1,7 @@
 """The time that a client's operation takes to settle, and a message to cross the overlay.
 
-1. An operation *spreads* over the longest of the fastest paths between two brokers. Retransmissions, trees that are
+1. An operation *spreads* over the longest of the fastest paths between two brokers. On a link that drops frames it
+   waits for TCP to send them again, as often as a thousandth of them needs. Further retransmissions, trees that are
    longer than the fastest path, and queues are covered by a factor of `DETOURS`.
 2. Each broker on the way serves it: modelled work, and the modelled time of sending, with `BACKLOG` messages before it.
 3. A protocol may hold it back at brokers on its way, for the intervals that it declares (the manifest's
@@ -12,6 +13,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +23,7 @@ from analysis.judging.histories.turns import sendings_ahead
 from record.manifest import VariantRecord
 from record.service_time import SendingOrder
 from record.time_units import SECOND
+from topology.link_properties import LinkProperties
 from topology.model import MeshLinks, Overlay
 from topology.paths import path_delays
 
@@ -35,6 +38,12 @@ WORK_SECONDS = 0.001
 """The most that a broker may need for each message that waits, beyond modelled work: ten times what it does need."""
 VARIATION = 4
 """Ratio of the longest mean of modelled times, over the messages of a queue, to the mean that was asked for."""
+_RARELY = 0.001
+"""Share of the frames of a link that may be dropped more often than is allowed for."""
+_TIMEOUT_SECONDS = 0.2
+"""The least time for which TCP waits for an acknowledgement, besides a round trip, before it sends a frame again."""
+_MOST_DROPPED = 8
+"""Times in a row that a frame is dropped at most."""
 _SPREAD_OF_JITTER = 3.0
 """Standard deviations by which jitter may prolong the delay of every link on a way."""
 
@@ -102,9 +111,20 @@ def _longest_path(overlay: Overlay, service: float, sending: SendingOrder) -> fl
         for source, target in ((link.a, link.b), (link.b, link.a)):
             asked = link.properties_from(source)
             work = BACKLOG * (service + sendings_ahead(sending, overlay, source) * asked.send_time.mean)
-            edges.append((number[source], number[target], asked.delay + _SPREAD_OF_JITTER * asked.jitter + work))
+            again = _sent_again(asked, link.properties_from(target))
+            edges.append(
+                (number[source], number[target], asked.delay + _SPREAD_OF_JITTER * asked.jitter + again + work)
+            )
     delays = path_delays(len(names), edges, range(len(names)))
     return float(delays[np.isfinite(delays)].max())
+
+
+def _sent_again(asked: LinkProperties, way_back: LinkProperties) -> float:
+    """Seconds for which a frame waits that a link drops time after time. TCP waits twice as long after each time."""
+    if not 0.0 < asked.loss < 1.0:
+        return 0.0
+    times = min(math.ceil(math.log(_RARELY) / math.log(asked.loss)), _MOST_DROPPED)
+    return (asked.delay + way_back.delay + _TIMEOUT_SECONDS) * ((1 << times) - 1)
 
 
 def _longest_sending(overlay: Overlay, sending: SendingOrder) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
@@ -75,15 +76,22 @@ class OperationItem(Section):
 
     def content(self) -> Advertisement | Subscription | CompositeSubscription | Publication | None:
         """The content that the text describes; None for a withdrawal. Raises `ContentError`."""
-        match self.verb:
-            case "advertise":
-                return parse_advertisement(self.text)
-            case "subscribe":
-                return parse_subscription(self.text)
-            case "publish":
-                return parse_publication(self.text)
-            case "composite":
-                within = None if self.within is None else round(self.within * SECOND)
-                return CompositeSubscription(parse_composite(self.text), within)
-            case "unadvertise" | "unsubscribe":
-                return None
+        return _content(self.verb, self.text, self.within)
+
+
+@lru_cache(maxsize=1024)
+def _content(
+    verb: Verb, text: str, within: float | None
+) -> Advertisement | Subscription | CompositeSubscription | Publication | None:
+    """The content of an operation. Each is asked for when it is checked and when it is planned, and many are alike."""
+    match verb:
+        case "advertise":
+            return parse_advertisement(text)
+        case "subscribe":
+            return parse_subscription(text)
+        case "publish":
+            return parse_publication(text)
+        case "composite":
+            return CompositeSubscription(parse_composite(text), None if within is None else round(within * SECOND))
+        case "unadvertise" | "unsubscribe":
+            return None

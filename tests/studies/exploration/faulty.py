@@ -22,6 +22,7 @@ def protocol_with(defect: str, directory: Path) -> Path:
     source = Path(flooding.__file__).read_text()
     right, wrong = DEFECTS[defect]
     assert right in source
+    directory.mkdir(exist_ok=True)
     path = directory / "faulty.py"
     path.write_text(source.replace(right, wrong) if right else source)
     return path

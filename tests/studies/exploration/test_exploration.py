@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
 
 from command_line.commands.explore import ExplorationRequest, explore_around
+from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from scenario.loading import load
 from studies.exploration.drawing import Drawing
 from studies.exploration.exploration import Budget, Exploration
 from studies.exploration.judged_run import judging_room
+from studies.exploration.saved import saved_account
 from studies.exploration.surroundings import Shape, Surroundings
 from studies.exploration.workers import Explorer, workers
 from tests.studies.exploration.faulty import protocol_with
@@ -19,7 +25,7 @@ LINE = Path("scenarios/line-3.yaml")
 
 def request(protocol: Path, out: Path) -> ExplorationRequest:
     return ExplorationRequest(
-        file=LINE, budget=Budget(runs=6), seed=1, protocol=str(protocol), workers=1, out=out
+        file=LINE, budget=Budget(runs=6), seed=1, protocol=str(protocol), workers=1, out=out, junit=out / "junit.xml"
     )  # fmt: skip
 
 
@@ -27,7 +33,25 @@ def test_a_finding_is_a_scenario_that_shows_it(tmp_path: Path) -> None:
     found = explore_around(request(protocol_with("notifies twice", tmp_path), tmp_path))
     assert found is ExitCode.VIOLATED
     with judging_room() as room:
-        assert "duplicated" in room.judged(load(tmp_path / "finding-1" / "scenario.yaml")).kinds
+        for name in ("scenario.yaml", "found.yaml"):
+            assert "duplicated" in room.judged(load(tmp_path / "finding-1" / name)).kinds
+    (case,) = ElementTree.parse(tmp_path / "junit.xml").iter("failure")
+    assert case.get("message") == "duplicated, without a fault"
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "finding-1" in page
+    assert "<svg" in page
+
+
+def test_an_exploration_goes_on_where_it_ended(tmp_path: Path) -> None:
+    protocol = protocol_with("notifies twice", tmp_path)
+    first = request(protocol, tmp_path)
+    explore_around(first)
+    explore_around(replace(first, budget=Budget(runs=9)))
+    account = saved_account(tmp_path, str(protocol), first.seed)
+    assert account.runs == 9
+    assert len(account.findings) == 1
+    with pytest.raises(BadInputError, match="explored"):
+        saved_account(tmp_path, "tid", first.seed)
 
 
 def test_an_honest_protocol_shows_nothing(tmp_path: Path) -> None:

@@ -62,4 +62,7 @@ def test_guidance_prefers_what_few_runs_have_shown() -> None:
     chosen = [guidance.parent(Random(number)) for number in range(100)]
     assert chosen.count(rare) > chosen.count(common) > 0
     assert None in chosen
+    for number in range(1_000):
+        guidance.note(rare, [f"c{number}"])
+    assert guidance.parent(Random(3)) in (None, rare)
     assert Unguided().parent(Random(1)) is None

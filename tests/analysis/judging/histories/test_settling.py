@@ -63,6 +63,13 @@ def test_a_message_waits_for_the_turns_of_all_other_links() -> None:
     assert in_turn.pace - beside.pace == round(VARIATION * 0.02 * SECOND)
 
 
+def test_frames_that_a_link_drops_are_waited_for() -> None:
+    lossy = settling_of(VariantRecord(name="base"), line(LinkProperties(delay=0.1, loss=0.01)))
+    whole = settling_of(VariantRecord(name="base"), line(LinkProperties(delay=0.1)))
+    # One of ten thousand frames is dropped twice in a row: a wait of a round trip and 200 ms, and one of twice that.
+    assert lossy.spread - whole.spread == round(DETOURS * 3 * (0.2 + 0.2) * SECOND)
+
+
 def test_a_single_broker_needs_the_allowance_alone() -> None:
     assert settling_of(VariantRecord(name="base"), line()).within == ALLOWANCE
 

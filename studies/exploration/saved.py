@@ -1,0 +1,117 @@
+"""The account of an exploration on disk, from which the same command goes on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from record.errors import BadInputError
+from record.files import replace_file
+from scenario.loading import load
+from studies.exploration.directory import case_of, found_of, scenario_of
+from studies.exploration.exploration import Account
+from studies.exploration.findings import Cause, Finding
+from studies.exploration.judged_run import Defect
+
+FILE = "exploration.json"
+
+
+class SavedFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding without its scenarios, which are files of their own."""
+
+    name: str
+    kind: str
+    faults: tuple[str, ...]
+    altered: tuple[str, ...]
+    number: int
+    defects: tuple[tuple[str, str], ...]
+    moments: tuple[str, ...]
+    seen: int
+
+
+class SavedAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """The account, and what the exploration was asked to explore."""
+
+    protocol: str
+    seed: int
+    runs: int
+    refused: int
+    shrinking_runs: int
+    processor: float
+    seen: dict[str, int]
+    kinds: dict[str, int]
+    findings: list[SavedFinding]
+
+
+def save_account(account: Account, protocol: str, seed: int, directory: Path) -> None:
+    """Replaces the file of an exploration in one step."""
+    saved = SavedAccount(
+        protocol=protocol,
+        seed=seed,
+        runs=account.runs,
+        refused=account.refused,
+        shrinking_runs=account.shrinking_runs,
+        processor=account.processor,
+        seen=dict(account.seen),
+        kinds=dict(account.kinds),
+        findings=[_saved(finding) for finding in account.findings.values()],
+    )
+    content = msgspec.json.format(msgspec.json.encode(saved, order="sorted"), indent=2)
+    replace_file(directory / FILE, content + b"\n")
+
+
+def saved_account(directory: Path, protocol: str, seed: int) -> Account:
+    """The account of an earlier exploration in this directory; an empty one where there was none.
+
+    Raises `BadInputError` where that explored something else, or its files are damaged.
+    """
+    path = directory / FILE
+    if not path.exists():
+        return Account()
+    try:
+        saved = msgspec.json.decode(path.read_bytes(), type=SavedAccount)
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadInputError(f"{path}: {error}; choose another directory with --out") from error
+    if (saved.protocol, saved.seed) != (protocol, seed):
+        raise BadInputError(
+            f"{path}: explored {saved.protocol} with seed {saved.seed}; choose another directory with --out"
+        )
+    found = [_finding(finding, directory) for finding in saved.findings]
+    return Account(
+        runs=saved.runs,
+        refused=saved.refused,
+        shrinking_runs=saved.shrinking_runs,
+        processor=saved.processor,
+        seen=Counter(saved.seen),
+        kinds=Counter(saved.kinds),
+        findings={finding.cause: finding for finding in found},
+    )
+
+
+def _saved(finding: Finding) -> SavedFinding:
+    return SavedFinding(
+        name=finding.name,
+        kind=finding.cause.kind,
+        faults=finding.cause.faults,
+        altered=finding.cause.altered,
+        number=finding.number,
+        defects=tuple((defect.kind, defect.detail) for defect in finding.defects),
+        moments=finding.moments,
+        seen=finding.seen,
+    )
+
+
+def _finding(saved: SavedFinding, directory: Path) -> Finding:
+    return Finding(
+        name=saved.name,
+        cause=Cause(saved.kind, saved.faults, saved.altered),
+        number=saved.number,
+        scenario=load(scenario_of(saved.name, directory)),
+        found=load(found_of(saved.name, directory)),
+        defects=tuple(Defect(kind, detail) for kind, detail in saved.defects),
+        moments=saved.moments,
+        case=case.read_text() if (case := case_of(saved.name, directory)).exists() else "",
+        seen=saved.seen,
+    )

@@ -1,0 +1,123 @@
+"""Defects that the product once had, each by a patch that takes its mend out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from broker_service.routing.common.recognition import RecognisedPublications
+from broker_service.routing.gryphon.relaying.forwarding import Forwarding
+from broker_service.routing.gryphon.relaying.retransmission import Retransmission
+from broker_service.routing.gryphon.streams.gap_times import AnswerTime
+from broker_service.routing.gryphon.streams.ranges import RangeSet
+from broker_service.routing.gryphon.streams.recognition import Recognition
+from broker_service.routing.tid.placement.join_points import JoinPoints
+from broker_service.routing.tid.placement.seen_sets import SeenSets
+from studies.exploration.surroundings import Shape, Surroundings
+
+Patch = pytest.MonkeyPatch
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A defect, the surroundings in which it is to be found, and the kinds of defects that it shows."""
+
+    surroundings: Surroundings
+    kinds: frozenset[str]
+    plant: Callable[[Patch], None]
+
+
+def _asks_too_soon(patch: Patch) -> None:
+    """Gryphon repeats each request every 0.1 s, whatever the round trip, and silence is told as it was asked for."""
+
+    def silent(self: Any, state: Any, neighbour: str, start: int, end: int) -> RangeSet:
+        return RangeSet(original(self, state, neighbour, start, end).within(start, end))
+
+    original = Retransmission._silent
+    patch.setattr(Retransmission, "_silent", silent)
+    patch.setattr(AnswerTime, "measured", lambda self, seconds: None)
+    patch.setattr(AnswerTime, "repeated", lambda self: None)
+
+
+def _tells_nothing_of_gaps(patch: Patch) -> None:
+    """Gryphon gives publications up for a broker that is cut off, and tells nobody."""
+    patch.setattr(Forwarding, "lost", lambda self, state, node: {})
+
+
+def _recognises_few(patch: Patch) -> None:
+    """Gryphon recognises fewer publications of a client than it may have in doubt."""
+
+    def made(self: Recognition, most: int, most_bytes: int) -> None:
+        original(self, 4, most_bytes)
+
+    original = Recognition.__init__
+    patch.setattr(Recognition, "__init__", made)
+
+
+def _forgets_by_age(patch: Patch) -> None:
+    """MEDYM forgets a publication after two seconds, whatever a link that is cut still keeps of it."""
+
+    def add(self: Any, key: Any, published: int, note: Any) -> None:
+        original(self, key, published, note)
+        for old in [each for each, (time, _) in self._known.items() if time < published - 2_000_000_000]:
+            del self._known[old]
+
+    original = RecognisedPublications.add
+    patch.setattr(RecognisedPublications, "add", add)
+
+
+class _ForgetfulSets(SeenSets):
+    """Forgets a set after some time."""
+
+    def __init__(self, now: Callable[[], float], span: float) -> None:
+        super().__init__()
+        self._now, self._span = now, span
+        self._times: dict[tuple[str, ...], float] = {}
+
+    def add(self, unit: str, *publications: str) -> bool:
+        now = self._now()
+        for key, time in list(self._times.items()):
+            if time < now - self._span:
+                del self._times[key], self._seen[key]
+        is_new = super().add(unit, *publications)
+        if is_new:
+            self._times[unit, *publications] = now
+        return is_new
+
+
+def _forgets_sets(patch: Patch) -> None:
+    """The home of a composite subscription forgets a set after the lateness, though a former join point's report of it
+    may wait for longer."""
+
+    def made(self: Any, *arguments: Any, **named: Any) -> None:
+        original(self, *arguments, **named)
+        self._seen = _ForgetfulSets(self._now, self._lateness)
+
+    original = JoinPoints.__init__
+    patch.setattr(JoinPoints, "__init__", made)
+
+
+_DCSR = {"composites": "dcsr", "statistics_interval": 0.5, "placement_interval": 1.0}
+PLANTED: Mapping[str, Planted] = {
+    "gryphon asks again too soon": Planted(
+        Surroundings(Shape.REDUNDANT_TREE, "gryphon"),
+        frozenset({"lost", "start not announced", "no quiet", "no end"}),
+        _asks_too_soon,
+    ),
+    "gryphon tells nothing of gaps": Planted(
+        Surroundings(Shape.REDUNDANT_TREE, "gryphon", {"forget_after": 1.0}),
+        frozenset({"lost"}),
+        _tells_nothing_of_gaps,
+    ),
+    "gryphon recognises too few": Planted(
+        Surroundings(Shape.REDUNDANT_TREE, "gryphon"), frozenset({"duplicated"}), _recognises_few
+    ),
+    "medym forgets by age": Planted(Surroundings(Shape.FULL, "medym"), frozenset({"duplicated"}), _forgets_by_age),
+    "dcsr forgets sets": Planted(
+        Surroundings(Shape.CYCLIC, "tid", _DCSR, composites=True), frozenset({"detection duplicated"}), _forgets_sets
+    ),
+}
+"""The defects by their names."""
