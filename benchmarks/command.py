@@ -67,6 +67,7 @@ BENCHMARKS = (
     Benchmark("routing", seconds=115),
     Benchmark("burst", seconds=160),
     Benchmark("sweep", seconds=80),
+    Benchmark("pipe", seconds=60, quick_seconds=20),
 )
 
 

@@ -17,14 +17,15 @@ _MOST_EXPLAINED = 5
 """Failed cases that are explained: the first ones are the simplest."""
 
 
-def make_protocol(name: str) -> None:
+def make_protocol(name: str, language: str) -> None:
     """Writes the files of a new protocol. Raises `BadInputError`."""
     console = Console(highlight=False)
-    for path in write_skeleton(name, Path(name)):
+    skeleton = write_skeleton(name, Path(name), language)
+    for path in skeleton.files:
         console.print(f"wrote {path}", markup=False, soft_wrap=True)
-    module = name.replace("-", "_")
-    console.print(f"next: cd {name} && brokerlab protocol check {module}.py", markup=False)
-    console.print("then: brokerlab emulate compare.yaml --runtime simulated", markup=False)
+    console.print(f"next: cd {name}", markup=False)
+    for command in skeleton.next_steps:
+        console.print(f"then: {command}", markup=False, soft_wrap=True)
 
 
 def check_protocol(protocol: str, *, faults: bool) -> ExitCode:

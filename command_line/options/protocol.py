@@ -20,12 +20,22 @@ app = typer.Typer(
 DEFECT = {ExitCode.BROKER_DEFECT: "the protocol's code failed; the message names the call and the line"}
 
 
-@app.command(epilog=epilog("brokerlab protocol new rendezvous", codes={ExitCode.CORRECT: "made"} | BAD_INPUT))
-def new(name: Annotated[str, typer.Argument(help="Name of the protocol, and of the new directory.")]) -> None:
+@app.command(
+    epilog=epilog(
+        "brokerlab protocol new rendezvous",
+        "brokerlab protocol new rendezvous --language go",
+        codes={ExitCode.CORRECT: "made"} | BAD_INPUT,
+    )
+)
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the protocol, and of the new directory.")],
+    *,
+    language: Annotated[str, typer.Option(help="Language of the router: python, node, go or java.")] = "python",
+) -> None:
     """Write a protocol that works, a scenario that compares it with flooding and TID, and a test."""
     from command_line.commands.protocol import make_protocol
 
-    make_protocol(name)
+    make_protocol(name, language)
 
 
 @app.command(

@@ -22,6 +22,7 @@ from emulation.host.processes import ProcessIdentity, await_end, await_stop, ide
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
+from emulation.runtimes.program_places import program_paths
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
 from record.errors import HostError
 from record.files import log_file
@@ -57,7 +58,7 @@ class Unprivileged:
             "nsenter", f"--net=/proc/{namespace}/ns/net", "--",
             "prlimit", f"--data={resources.memory}", f"--nproc={resources.processes}",
             f"--fsize={resources.log_bytes}", "--core=0", "--",
-            *unprivileged(self._run_paths, launch.broker), "--",
+            *unprivileged(self._run_paths, launch.broker, *program_paths(launch.config.protocol)), "--",
         ]  # fmt: skip
 
 
@@ -186,14 +187,14 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
         return None
 
 
-def unprivileged(run_paths: RunPaths, broker: BrokerId) -> list[str]:
+def unprivileged(run_paths: RunPaths, broker: BrokerId, *further: Path) -> list[str]:
     """The command prefix that gives up root and takes a broker's user.
 
-    Where a directory is closed to it (`closed_to_brokers`), the right to read past that (CAP_DAC_READ_SEARCH) is kept,
-    and no other.
+    Where a directory above what it needs, `further` paths included, is closed to it (`closed_to_brokers`), the right to
+    read past that (CAP_DAC_READ_SEARCH) is kept, and no other.
     """
     user = run_paths.users.of(broker)
-    kept = "-all" if closed_to_brokers(run_paths.logs) is None else "-all,+dac_read_search"
+    kept = "-all" if closed_to_brokers(run_paths.logs, *further) is None else "-all,+dac_read_search"
     return [
         "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs",
         f"--inh-caps={kept}", f"--ambient-caps={kept}", f"--bounding-set={kept}",

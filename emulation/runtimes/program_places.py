@@ -10,17 +10,20 @@ from broker_service.routing.program.references import PREFIX, argv_of, own_paths
 from record.errors import HostError
 
 
-def program_places(protocol: str) -> tuple[Path, ...]:
-    """The folders that a program's arguments name by absolute paths, and the folders around the files that they name.
+def program_paths(protocol: str) -> tuple[Path, ...]:
+    """The files and folders on this host that a program's arguments name, without those that every system has.
 
-    Without those of the system, which an image has of its own, and without those that are not on this host. Nothing
-    where the protocol is no program.
+    Nothing where the protocol is no program.
     """
     if not protocol.startswith(PREFIX):
         return ()
-    named = [path for path in own_paths(argv_of(protocol)) if path.exists()]
-    places = {path if path.is_dir() or path.parent == Path("/") else path.parent for path in named}
-    return tuple(sorted(places))
+    return tuple(path for path in own_paths(argv_of(protocol)) if path.exists())
+
+
+def program_places(protocol: str) -> tuple[Path, ...]:
+    """The folders that a program's arguments name, and the folders around the files that they name."""
+    paths = program_paths(protocol)
+    return tuple(sorted({path if path.is_dir() or path.parent == Path("/") else path.parent for path in paths}))
 
 
 def require_readable(places: Iterable[Path]) -> None:

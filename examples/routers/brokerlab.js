@@ -2,20 +2,18 @@
 'use strict';
 const fs = require('fs');
 
-let rest = Buffer.alloc(0);
+const chunk = Buffer.alloc(1 << 16);
 
+// A line comes alone, because the broker waits for what is said to it.
 function readLine() {
-  const chunk = Buffer.alloc(1 << 16);
+  const parts = [];
   for (;;) {
-    const end = rest.indexOf(10);
-    if (end >= 0) {
-      const line = rest.toString('utf8', 0, end);
-      rest = rest.subarray(end + 1);
-      return JSON.parse(line);
-    }
-    const count = fs.readSync(0, chunk);
+    const count = fs.readSync(0, chunk, 0, chunk.length, null);
     if (count === 0) process.exit(0);  // the broker has ended
-    rest = Buffer.concat([rest, chunk.subarray(0, count)]);
+    const ends = chunk[count - 1] === 10;
+    if (ends && parts.length === 0) return JSON.parse(chunk.toString('utf8', 0, count));
+    parts.push(Buffer.from(chunk.subarray(0, count)));
+    if (ends) return JSON.parse(Buffer.concat(parts).toString());
   }
 }
 
@@ -24,24 +22,28 @@ function writeLine(said) {
   for (let written = 0; written < line.length;) written += fs.writeSync(1, line, written);
 }
 
-const tools = {
-  ask(question) {
-    writeLine({ ask: question });
-    return readLine();
-  },
-  tell(statement) {
-    writeLine({ tell: statement });
-  },
+exports.ask = (question) => {
+  writeLine({ ask: question });
+  return readLine();
 };
 
-// Handlers have the names of calls; each gets the call and `tools`, and returns a list of actions, or nothing. An object
-// is an answer of another kind: { malformed: 'reason' }.
-exports.serve = (handlers) => {
+exports.tell = (statement) => writeLine({ tell: statement });
+
+// `makeRouter` makes the router of one broker: an object with handlers that have the names of calls. Each gets the call,
+// and returns a list of actions, or nothing. An object is an answer of another kind: { malformed: 'reason' }.
+//
+// One process serves all simulated brokers (`multiplexed`), so that the code is compiled once.
+exports.serve = (declaration, makeRouter) => {
+  const routers = new Map();
   for (;;) {
     const call = readLine();
-    const answer = handlers[call.call](call, tools);
-    if (call.call === 'declare') writeLine({ declaration: { contract: 1, ...answer } });
-    else if (answer === undefined || Array.isArray(answer)) writeLine({ actions: answer || [] });
-    else writeLine(answer);
+    if (call.call === 'declare') {
+      writeLine({ declaration: { contract: 1, multiplexed: true, ...declaration } });
+      continue;
+    }
+    if (call.call === 'init') routers.set(call.broker, makeRouter(call));
+    const handle = routers.get(call.broker)[call.call];
+    const answer = handle === undefined ? [] : handle(call) || [];
+    writeLine(Array.isArray(answer) ? { actions: answer } : answer);
   }
 };

@@ -33,6 +33,8 @@ _MOST_ERRORS: Final = 1 << 20
 """Bytes of it that are kept in memory; more is forgotten at every `_CUT_AFTER`-th call."""
 _CUT_AFTER: Final = 1 << 10
 _PR_SET_PDEATHSIG: Final = 1
+_UNSET_FIELDS: Final = len(Said.__struct_fields__) - 1
+"""Fields that a line of the program leaves out."""
 
 Asked = Callable[[Said], Reply | None]
 """Handles an ask or a tell; returns the reply to an ask."""
@@ -48,7 +50,6 @@ class Channel:
     def __init__(self, argv: Sequence[str]) -> None:
         """Starts the process. Raises `ProgramError` when there is no such program."""
         self._name = file_name(argv)
-        self._answer_within = round(ANSWER_WITHIN * 1000)
         self._errors = _memory_file()
         try:
             self._process = subprocess.Popen(
@@ -119,8 +120,8 @@ class Channel:
         try:
             return os.write(self._in, rest)
         except BlockingIOError:
-            if not self._poll_in.poll(self._answer_within):
-                raise self._error(call, f"did not read within {self._answer_within / 1000:g} s") from None
+            if not self._poll_in.poll(ANSWER_WITHIN * 1000):
+                raise self._error(call, f"did not read within {ANSWER_WITHIN:g} s") from None
             return 0
 
     def _said(self, call: AnyCall) -> Said:
@@ -129,8 +130,7 @@ class Channel:
             said = self._decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._error(call, f"wrote {_shown(line)}: {error}") from None
-        given = [name for name in Said.__struct_fields__ if getattr(said, name) is not msgspec.UNSET]
-        if len(given) != 1:
+        if msgspec.structs.astuple(said).count(msgspec.UNSET) != _UNSET_FIELDS:
             raise self._error(call, f"wrote {_shown(line)}, which must have one of {', '.join(Said.__struct_fields__)}")
         return said
 
@@ -142,8 +142,8 @@ class Channel:
             length += len(chunk)
             if length > MOST_LINE:
                 raise self._error(call, f"wrote a line of more than {MOST_LINE >> 20} MiB")
-            if not self._poll.poll(self._answer_within):
-                raise self._error(call, f"did not answer within {self._answer_within / 1000:g} s")
+            if not self._poll.poll(ANSWER_WITHIN * 1000):
+                raise self._error(call, f"did not answer within {ANSWER_WITHIN:g} s")
             chunk = os.read(self._out, _CHUNK)
             if not chunk:
                 raise self._error(call, self._ending())

@@ -93,7 +93,7 @@ def emulated(
     directory: Path, argv: str, rest: str = "", runtime: str = "container"
 ) -> subprocess.CompletedProcess[str]:
     folder = directory / "mine"
-    folder.mkdir(mode=0o755)
+    folder.mkdir(mode=0o755, exist_ok=True)
     (folder / "router.py").write_text(PROGRAM)
     scenario = directory / "program.yaml"
     scenario.write_text(SCENARIO % (argv, rest))
@@ -136,6 +136,19 @@ faults:
     loads = [one for one in records(tmp_path, "B2") if one["event"] == "load"]
     assert {one["count"] for one in loads} == {1, 2}
     assert all(one["bytes"] > BALLAST for one in loads)
+    assert left(tmp_path) == []
+
+
+@pytest.mark.proof
+@pytest.mark.skipif(shutil.which("g++") is None, reason="a C++ compiler is not installed")
+def test_a_static_binary_needs_nothing_of_the_image(tmp_path: Path) -> None:
+    binary = tmp_path / "mine" / "flooding"
+    binary.parent.mkdir(mode=0o755)
+    source = ROOT / "examples" / "routers" / "flooding.cpp"
+    subprocess.run(["g++", "-std=c++17", "-static", "-o", binary, source], check=True)
+    done = emulated(tmp_path, "[./mine/flooding]")
+    assert done.returncode in {ExitCode.CORRECT, ExitCode.INVALID}, done.stdout + done.stderr
+    assert [one["id"] for one in records(tmp_path, "B3") if one["event"] == "delivered"] == ["p1", "p2"]
     assert left(tmp_path) == []
 
 

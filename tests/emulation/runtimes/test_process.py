@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from broker_service.config import BrokerConfig
+from broker_service.routing.program.references import reference_to
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
 from emulation.runtimes import process
 from emulation.runtimes.interface import Launch
 from emulation.runtimes.loopback import OwnUser
-from emulation.runtimes.process import ProcessRuntime
+from emulation.runtimes.process import ProcessRuntime, Unprivileged
 from record.exit_codes import ExitCode
 from tests.emulation.runtimes import lingering
 from tests.waiting import await_true
@@ -28,3 +29,12 @@ def test_the_exit_code_of_a_broker_is_awaited(tmp_path: Path, monkeypatch: pytes
         ending = runtime.ending("A")
     assert ending.exit_code == ExitCode.BROKER_DEFECT
     assert ending.is_defect
+
+
+def test_a_broker_may_enter_the_folders_of_its_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths, program = RunPaths("run", tmp_path, tmp_path), tmp_path / "router"
+    program.touch()
+    monkeypatch.setattr(process, "closed_to_brokers", lambda *given: tmp_path if program in given else None)
+    for protocol, kept in (("tid", "-all"), (reference_to([str(program)]), "-all,+dac_read_search")):
+        launch = Launch(config=BrokerConfig(id="A", incarnation=1, protocol=protocol), config_directory=tmp_path)
+        assert f"--ambient-caps={kept}" in Unprivileged(paths).prefix(launch, os.getpid())

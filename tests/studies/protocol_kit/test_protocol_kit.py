@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,9 +17,10 @@ from command_line.program import app
 from record.errors import BadInputError
 from record.exit_codes import ExitCode
 from scenario.loading import load
-from studies.conformance import CaseVerdict
+from studies.conformance import CaseVerdict, SimulatedCaseRunner, read, run_case
+from studies.conformance.selection import select
 from studies.protocol_kit import reverse_paths
-from studies.protocol_kit.skeleton import write_skeleton
+from studies.protocol_kit.skeleton import LANGUAGES, Skeleton, write_skeleton
 from studies.protocol_kit.trial import WITH_FAULTS, WITHOUT_FAULTS, trial
 from tests.documentation.markdown import ROOT
 from tests.outside.flooding import written
@@ -42,13 +47,54 @@ def test_the_example_passes_all_cases_those_with_faults_too() -> None:
 
 
 def test_the_skeleton_is_a_scenario_that_compares_three_protocols(tmp_path: Path) -> None:
-    files = write_skeleton("my-idea", tmp_path / "my-idea")
+    files = write_skeleton("my-idea", tmp_path / "my-idea").files
     assert [path.name for path in files] == ["my_idea.py", "flooding.py", "compare.yaml", "test_my_idea.py"]
     assert [variant.name for variant in load(files[2]).variants()] == ["my_idea", "flooding", "tid"]
     assert all(result.verdict is CaseVerdict.PASSED for path in files[:2] for result in trial(str(path), ["lines"]))
 
 
-@pytest.mark.parametrize("name", ["Capital", "flooding", "../up", ""])
+def built(skeleton: Skeleton) -> str:
+    """Makes a program of its sources where a command is needed, and returns what the command line calls it."""
+    *build, check, compare = skeleton.next_steps
+    folder = skeleton.files[0].parent
+    for command in build:
+        subprocess.run(command, shell=True, cwd=folder, check=True)
+    assert compare == "brokerlab emulate compare.yaml --runtime simulated"
+    return shlex.split(check.replace("./", f"{folder}/"))[-1]
+
+
+@pytest.mark.parametrize(("language", "needed"), [("node", "node"), ("go", "go"), ("java", "javac")])
+def test_a_skeleton_of_a_program_passes_and_compares_three_protocols(
+    tmp_path: Path, language: str, needed: str
+) -> None:
+    if shutil.which(needed) is None:
+        pytest.skip(f"{needed} is not installed")
+    skeleton = write_skeleton("my-idea", tmp_path / "my-idea", language)
+    program = built(skeleton)
+    variants = load(tmp_path / "my-idea" / "compare.yaml").variants()
+    assert [variant.name for variant in variants] == ["my-idea", "flooding", "tid"]
+    (case, *_) = select(list(read(ROOT / "tests" / "conformance" / "lines.json")), protocols=[program]).trials
+    assert case.protocol.protocol == variants[0].scenario.routing.protocol
+    assert run_case(case.case, case.protocol, SimulatedCaseRunner()).verdict is CaseVerdict.PASSED
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_skeleton_has_a_test_that_names_its_protocol(tmp_path: Path, language: str) -> None:
+    skeleton = write_skeleton("my-idea", tmp_path / "my-idea", language)
+    test = skeleton.files[-1].read_text(encoding="utf-8")
+    check = next(step for step in skeleton.next_steps if "protocol check" in step)
+    assert shlex.split(check)[-1].split("/")[-1] in test
+    if test.startswith("#!"):
+        assert all(step in test for step in skeleton.next_steps)
+        assert os.access(skeleton.files[-1], os.X_OK)
+
+
+def test_a_language_without_a_skeleton_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="there is no skeleton in 'cobol'; choose python, node, go or java"):
+        write_skeleton("my-idea", tmp_path / "my-idea", "cobol")
+
+
+@pytest.mark.parametrize("name", ["Capital", "flooding", "brokerlab", "../up", ""])
 def test_names_that_files_cannot_have_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadInputError):
         write_skeleton(name, tmp_path / "new")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 
 import msgspec
@@ -16,10 +17,20 @@ from tests.broker_service.overlay import ListTrace
 _encode = msgspec.json.Encoder().encode
 
 
+def host(protocol: str, options: Mapping[str, object]) -> list[str]:
+    """Argument vector of the program that is the router of a built-in protocol."""
+    return [
+        sys.executable,
+        "-m",
+        "tests.broker_service.routing.program.host",
+        protocol,
+        msgspec.json.encode(options).decode(),
+    ]
+
+
 def hosted(protocol: ConformanceProtocol) -> ConformanceProtocol:
     """A row whose protocol, with these options, is behind the pipe."""
-    options = msgspec.json.encode(protocol.options).decode()
-    argv = [sys.executable, "-m", "tests.broker_service.routing.program.host", protocol.protocol, options]
+    argv = host(protocol.protocol, protocol.options)
     return replace(protocol, protocol=reference_to(argv), options={})
 
 

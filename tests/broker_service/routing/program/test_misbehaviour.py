@@ -72,10 +72,10 @@ def _subscribe(overlay: CoreOverlay) -> None:
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_one_sentence_says_what_is_wrong(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if wrong == "silence":
-        monkeypatch.setattr(pipe, "ANSWER_WITHIN", 0.2)
     done, sentence = WRONG[wrong]
     overlay = _overlay(f"{BEGINNING}        {done}\n", tmp_path)
+    if wrong == "silence":
+        monkeypatch.setattr(pipe, "ANSWER_WITHIN", 0.2)
     with pytest.raises(BrokerDefectError) as caught:
         _subscribe(overlay)
     assert sentence in str(caught.value)
