@@ -85,7 +85,7 @@ def run_time(protocol: str, seconds: int) -> float:
 
 
 def _processor_time() -> float:
-    """Of this process, and of its programs that have ended."""
+    """Seconds of this process, and of its programs that have ended."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)
 

@@ -20,6 +20,7 @@ from broker_service.links.frames import Hello
 from broker_service.links.greeting import RefusedError
 from broker_service.links.session import MISSED_HEARTBEATS, LinkSession, LinkViolationError
 from broker_service.links.states import State
+from broker_service.routing.outside import label
 from broker_service.transport.channel import dial
 from broker_service.transport.duplex import StreamClosedError
 from broker_service.transport.methods import LINK
@@ -54,7 +55,7 @@ class LinkPort:
         self._links = broker.links
         own = broker.links[link.neighbour]
         self._session = LinkSession(
-            broker, own, config.protocol, limits, limits.heartbeat,
+            broker, own, label(config.protocol), limits, limits.heartbeat,
             first_beat=1 - phase, latest=config.latest_incarnation(link.neighbour),
         )  # fmt: skip
         self._stream: LinkStream | None = None

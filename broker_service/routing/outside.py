@@ -37,7 +37,10 @@ def is_path(reference: str) -> bool:
 
 
 def label(reference: str) -> str:
-    """A protocol's name for people: that of its file, package or module."""
+    """A protocol's name for people and for neighbours: that of its file, package or module.
+
+    Neighbours tell it each other at the begin of a stream, whose bytes must not depend on where a file is.
+    """
     if reference.startswith(PREFIX):
         return Path(file_name(argv_of(reference))).stem
     if is_path(reference):

@@ -17,6 +17,7 @@ from broker_service.links.overlay_link import OverlayLink
 from broker_service.links.session import LinkSession, LinkUser
 from broker_service.links.states import State
 from broker_service.messages import Message
+from broker_service.routing.outside import label
 from broker_service.transport.frames import HEADER_BYTES
 from broker_service.transport.length_prefix import PREFIX_BYTES
 from emulation.simulation.event_queue import EventQueue
@@ -179,7 +180,7 @@ class LinkEnd:
         self._core = core
         self._demand = demand
         self.session = LinkSession(
-            core, link, config.protocol, config.limits, heartbeat=None,
+            core, link, label(config.protocol), config.limits, heartbeat=None,
             latest=config.latest_incarnation(link.neighbour),
         )  # fmt: skip
         link.on_waiting = self._want_stream

@@ -14,7 +14,10 @@ from broker_service.routing.program.references import (
     reference_to,
 )
 from command_line.program import app
+from emulation.planning.plan import make_plan
+from emulation.simulation.run import simulate
 from record.errors import BadInputError, ProtocolCodeError
+from record.files import LOGS
 from scenario.loading import load
 from scenario.yaml_files.errors import ScenarioError
 from studies.campaign.cells import cells
@@ -144,3 +147,16 @@ def test_a_simulated_run_says_so(tmp_path: Path) -> None:
     options = ["--runtime", "simulated", "--no-spark", "--no-report", "--out", str(tmp_path / "runs")]
     result = CliRunner().invoke(app, ["emulate", str(path), *options])
     assert result.output.count("spread declares that it is not deterministic: the same seed gives another run") == 1
+
+
+def test_a_run_is_the_same_wherever_its_program_is(tmp_path: Path) -> None:
+    logs = []
+    for folder in (tmp_path / "here", tmp_path / "in a folder with a longer name"):
+        folder.mkdir()
+        written(folder)
+        text = SCENARIO.replace("protocol: tid", "protocol: {program: [./spread]}")
+        file = folder / "scenario.yaml"
+        file.write_text(text.replace("brokers: 3", "brokers: 3, link: {delay: 2ms, bandwidth: 1mbit}"))
+        directory = simulate(make_plan(load(file)), folder / "runs").directory
+        logs.append({path.name: path.read_bytes() for path in (directory / LOGS).iterdir()})
+    assert logs[0] == logs[1]

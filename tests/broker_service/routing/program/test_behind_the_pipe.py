@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -36,7 +37,7 @@ SCENARIOS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "timeline.run": "10s",
         },
     ),
-    "semi-probabilistic": ("semi-30.yaml", {"timeline.run": "2s"}),
+    "semi-probabilistic": ("semi-30.yaml", {"timeline.run": "2s", "time_dilation": "1"}),
     "tid": ("line-3.yaml", {}),
 }
 """A small scenario for each protocol, with changes that make it so, or fit for the protocol."""
@@ -109,10 +110,14 @@ def test_there_is_a_scenario_for_each_protocol() -> None:
     "protocol", ["tid", *(pytest.param(name, marks=pytest.mark.proof) for name in sorted(SCENARIOS) if name != "tid")]
 )
 def test_logs_of_a_run_are_equal(protocol: str, tmp_path: Path) -> None:
+    """The program has the name of the protocol, which neighbours tell each other."""
     name, changes = SCENARIOS[protocol]
     file, changes = ROOT / "scenarios" / name, {**changes, "vary": "{}"}
     routing = load(file, changes).routing
-    behind = json.dumps({"protocol": {"program": host(protocol, routing.options)}})
+    program = tmp_path / protocol
+    program.write_text(f"#!/bin/sh\nexec {shlex.join(host(protocol, routing.options))}\n")
+    program.chmod(0o755)
+    behind = json.dumps({"protocol": {"program": [str(program)]}})
     expected = logs_of_run(file, changes, tmp_path / "own")
     found = logs_of_run(file, {**changes, "routing": behind}, tmp_path / "piped")
     assert routing.protocol == protocol
