@@ -88,12 +88,12 @@ def choose(runtime: str, links: str, print_line: PrintLine) -> Rungs | Simulated
 
 def _choose_real(runtime: str, links: str, print_line: PrintLine) -> Rungs:
     """The rungs in real time. Raises `HostError` when none works, or not the one that was asked for."""
+    EMULATION.require()
     if os.geteuid() != 0:
         raise HostError("network namespaces need root: run this as root, or with sudo")
     for tool, package in (("mnexec", "mininet"), ("setpriv", "util-linux"), ("nsenter", "util-linux")):
         if shutil.which(tool) is None:
             raise HostError(f"the program {tool} is missing: install the package {package}, or run `make setup`")
-    EMULATION.require()
     driver = choose_links(links)
     chosen, docker = _choose_runtime(runtime, print_line)
     return Rungs(chosen, driver, docker)
