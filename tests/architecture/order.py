@@ -28,8 +28,9 @@ def protocol_packages() -> list[str]:
 PACKAGES: Floors = _floors(
     "record",
     "broker_service topology",
-    "brokerlab scenario",
+    "scenario",
     "analysis emulation",
+    "brokerlab",
     "studies",
     "command_line",
 )
@@ -51,7 +52,7 @@ ROOMS: Mapping[str, Floors] = {
         "client_library grpc_shell",
         "__main__",
     ),
-    "brokerlab": _floors("protocol"),
+    "brokerlab": _floors("library protocol"),
     "topology": _floors(
         "link_properties",
         "model",

@@ -1,4 +1,4 @@
-"""The names of the contract of a routing protocol: what `brokerlab.protocol` promises to keep.
+"""The names of the library and of the contract of a routing protocol: what `brokerlab` promises to keep.
 
 python -m tests.brokerlab.names     # writes names.json anew, when something was added
 """
@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import msgspec
 
+import brokerlab
 from brokerlab import protocol
 
 NAMES = Path(__file__).with_name("names.json")
@@ -23,22 +24,21 @@ Described = dict[str, str]
 
 
 def present_names() -> dict[str, Described]:
-    """Every class of the contract with its members, and every function with its parameters."""
-    described: dict[str, Described] = {}
-    for name in protocol.__all__:
-        exported = getattr(protocol, name)
-        if inspect.isclass(exported):
-            described[name] = _members(exported)
-        elif inspect.isfunction(exported):
-            described[name] = {"()": _signature(exported)}
-        else:
-            described[name] = {}
+    """Every class of the contract with its members, and every function with its parameters; those of the library under
+    `brokerlab.NAME`."""
+    described = {name: _described(getattr(protocol, name)) for name in protocol.__all__}
     described["Action"] = {action.__name__: "action" for action in get_args(protocol.Action)}
     described["CAPABILITIES"] = {
         name: " ".join([one.declared_by.__name__, *(action.__name__ for action in one.actions)])
         for name, one in protocol.CAPABILITIES.items()
     }
-    return described
+    return described | {f"brokerlab.{name}": _described(getattr(brokerlab, name)) for name in brokerlab.__all__}
+
+
+def _described(exported: object) -> Described:
+    if inspect.isclass(exported):
+        return _members(exported)
+    return {"()": _signature(exported)} if inspect.isfunction(exported) else {}
 
 
 def changed(former: Mapping[str, Described], present: Mapping[str, Described]) -> list[str]:
@@ -71,7 +71,7 @@ def _described_members(exported: type) -> Iterator[tuple[str, str]]:
     for name, member in inspect.getmembers(exported):
         if name.startswith("_") and (name != "__init__" or dataclasses.is_dataclass(exported)):
             continue
-        if inspect.isfunction(member) and member.__module__.split(".")[0] in ("broker_service", "record"):
+        if inspect.isfunction(member) and member.__module__.split(".")[0] in ("broker_service", "brokerlab", "record"):
             required = "!" if getattr(member, "__isabstractmethod__", False) else ""
             yield name, _signature(member) + required
         elif isinstance(member, property) and member.fget is not None:
