@@ -52,23 +52,23 @@ class JunitSuite:
     """The time that all cases took together; None for the sum of theirs."""
 
 
-def require_writable(path: Path | None) -> None:
+def require_writable(path: Path | None, option: str = "--junit") -> None:
     """Checks before a run whether a file can be written. Raises `BadInputError` if not."""
     if path is None:
         return
     if not path.absolute().parent.is_dir():
-        raise BadInputError(f"--junit {path}: there is no directory {path.parent}")
+        raise BadInputError(f"{option} {path}: there is no directory {path.parent}")
     if path.is_dir():
-        raise BadInputError(f"--junit {path}: is a directory; name a file, such as {path / 'verdicts.xml'}")
+        raise BadInputError(f"{option} {path}: is a directory; name a file, such as {path / 'verdicts.xml'}")
     if path.is_fifo():
-        raise BadInputError(f"--junit {path}: is a pipe, which might never be read; name a file")
+        raise BadInputError(f"{option} {path}: is a pipe, which might never be read; name a file")
     existed = path.exists()
     try:
         with path.open("ab") as file:
             if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
                 file.write(b"\n")  # a device may refuse what it is given, and not before
     except OSError as error:
-        raise BadInputError(f"--junit {path}: cannot be written: {error.strerror}; name another file") from error
+        raise BadInputError(f"{option} {path}: cannot be written: {error.strerror}; name another file") from error
     if not existed:
         path.unlink()
 

@@ -24,22 +24,22 @@ from command_line.commands.verdicts import (
 from record import fidelity
 from record.exit_codes import ExitCode
 from record.files import FIDELITY
-from studies.junit import require_writable, write_junit
+from studies.verdict_files import VerdictFiles
 
 
-def analyze_run(location: str, engine: Engine, junit: Path | None, events: EventTable = EventTable.ALL) -> ExitCode:
+def analyze_run(location: str, engine: Engine, files: VerdictFiles, events: EventTable = EventTable.ALL) -> ExitCode:
     """`brokerlab analyze`: replaces a run's results and prints its verdicts. The run is a directory, or on a store.
 
     Raises `UserError`s.
     """
-    require_writable(junit)
+    files.require_writable()
     if (directory := local_path(location)) is not None:
-        return _analyze(directory, None, engine, junit, events)
+        return _analyze(directory, None, engine, files, events)
     with copied_run(location) as (run, store):
-        return _analyze(run, store, engine, junit, events)
+        return _analyze(run, store, engine, files, events)
 
 
-def _analyze(run: Path, store: StoreFolder | None, engine: Engine, junit: Path | None, events: EventTable) -> ExitCode:
+def _analyze(run: Path, store: StoreFolder | None, engine: Engine, files: VerdictFiles, events: EventTable) -> ExitCode:
     console = Console(highlight=False)
     with shown_progress(console) as show_stage:
         summary = analyze(run, engine, show_stage, events, store)
@@ -47,8 +47,7 @@ def _analyze(run: Path, store: StoreFolder | None, engine: Engine, junit: Path |
     print_verdicts(console, summary, judged)
     print_dilation(console, summary, read_manifest(run))
     print_finding(console, summary, run)
-    if junit is not None:
-        write_junit([suite_of(run, summary, judged)], junit)
+    files.write([suite_of(run, summary, judged)])
     if store is None:
         show_twin(run, engine, events, console)
     return exit_code(summary)

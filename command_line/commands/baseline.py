@@ -28,7 +28,8 @@ from studies.baselines.model import (
     require_same_plan,
     write_baseline,
 )
-from studies.junit import JunitSuite, require_writable, write_junit
+from studies.junit import JunitSuite
+from studies.verdict_files import NO_FILES
 
 _STYLES = {Change.WORSE: "red", Change.NOT_JUDGED: "yellow", Change.BETTER: "green"}
 _GRAVEST_FIRST = (
@@ -52,7 +53,7 @@ def save_baseline(name: str, runs: Sequence[Path]) -> ExitCode:
 def run_against(request: EmulationRequest, name: str, seed: int | None) -> ExitCode:
     """Runs every seed of a baseline, or the one given, and holds the figures against it. Raises `UserError`s."""
     console = Console(highlight=False)
-    require_writable(request.junit)
+    request.verdict_files.require_writable()
     file = baseline_file(name)
     baseline = read_baseline(file)
     seeds = _seeds(baseline, file, seed)
@@ -61,7 +62,7 @@ def run_against(request: EmulationRequest, name: str, seed: int | None) -> ExitC
     runs: list[JudgedRun] = []
     with request.engine:
         for each in seeds:
-            of_seed = replace(request, overrides={**request.overrides, "seed": str(each)}, junit=None)
+            of_seed = replace(request, overrides={**request.overrides, "seed": str(each)}, verdict_files=NO_FILES)
             runs.append(run_once(of_seed, console))
             if runs[-1].directory is None or runs[-1].code is ExitCode.INTERRUPTED:
                 break
@@ -74,8 +75,7 @@ def run_against(request: EmulationRequest, name: str, seed: int | None) -> ExitC
         require_same_plan(baseline, file, manifest.scenario, manifest.runtime.name)
     changes = compared(baseline, _figures(directories))
     _show(console, baseline, file, changes)
-    if request.junit is not None:
-        write_junit([*_suites(runs), baseline_suite(baseline.scenario, changes)], request.junit)
+    request.verdict_files.write([*_suites(runs), baseline_suite(baseline.scenario, changes)])
     codes = {*(run.code for run in runs), *_codes(changes)}
     return next(code for code in _GRAVEST_FIRST if code in codes)
 

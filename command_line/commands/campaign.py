@@ -42,7 +42,7 @@ from studies.cells.executors.interface import ExecutorOptions
 from studies.cells.failures import failed_code, failure_lines
 from studies.cells.scheduler import run_cells
 from studies.dilations import rehearsing_for
-from studies.junit import require_writable, write_junit
+from studies.verdict_files import NO_FILES, VerdictFiles
 
 _WIDTH_IN_FILES = 150
 _AROUND = 15.0
@@ -70,14 +70,14 @@ class CampaignRequest:
     shrink: bool
     shrink_on: str | None
     """A runtime; the campaign's own by default."""
-    junit: Path | None = None
-    """File for the verdicts as JUnit XML."""
+    verdict_files: VerdictFiles = NO_FILES
+    """Files for the verdicts."""
 
 
 def run_campaign(request: CampaignRequest) -> ExitCode:
     """Runs what is not done yet, and shows the matrix. Raises `UserError`s."""
     console = Console(stderr=True, highlight=False)
-    require_writable(request.junit)
+    request.verdict_files.require_writable()
     campaign, planned = plan_campaign(request)
     chosen = _chosen(planned, request.chosen, request.file)
     options = _executor_options(request, campaign)
@@ -96,9 +96,8 @@ def run_campaign(request: CampaignRequest) -> ExitCode:
         summary = summarise_campaign(campaign, planned, directory)
         page = build_report(summary, directory.path)
         _show(summary, directory, page)
-        if request.junit is not None:
-            counted = {cell.key: attempt for cell in chosen if (attempt := directory.counted(cell)) is not None}
-            write_junit(suites_of(campaign.name, chosen, counted, failed, page), request.junit)
+        counted = {cell.key: attempt for cell in chosen if (attempt := directory.counted(cell)) is not None}
+        request.verdict_files.write(suites_of(campaign.name, chosen, counted, failed, page))
         for line in failure_lines(failed):
             console.print(line, markup=False, soft_wrap=True)
         if not whole:

@@ -20,7 +20,7 @@ from studies.conformance.display import CaseDisplay, display, print_report
 from studies.conformance.junit import suites_of
 from studies.conformance.repeats import run_twice
 from studies.conformance.selection import Selection, in_company, select
-from studies.junit import require_writable, write_junit
+from studies.verdict_files import VerdictFiles
 
 SIMULATED = "simulated"
 RUNTIMES = (SIMULATED, "process", "container")
@@ -35,12 +35,12 @@ class ConformanceRequest:
     runtimes: Sequence[str]
     protocols: Sequence[str]
     cases: Sequence[str]
-    junit: Path | None
+    verdict_files: VerdictFiles
 
 
 def run_conformance(request: ConformanceRequest) -> ExitCode:
     """Runs the requested cases and prints each result. Raises `UserError`s."""
-    require_writable(request.junit)
+    request.verdict_files.require_writable()
     console = Console(highlight=False)
     # Cases kill brokers, so that broken sessions are expected.
     logging.getLogger("broker_service.client_library.client_session").setLevel(logging.ERROR)
@@ -65,8 +65,7 @@ def run_conformance(request: ConformanceRequest) -> ExitCode:
         finally:
             if results:
                 print_report(console, results)
-    if request.junit is not None:
-        write_junit(suites_of(results), request.junit)
+    request.verdict_files.write(suites_of(results))
     if interrupted:
         console.print(f"interrupted after {len(results)} of {total}; nothing is left running")
     if any(result.defect for result in results):

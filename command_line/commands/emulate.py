@@ -49,8 +49,9 @@ from record.exit_codes import ExitCode
 from record.manifest import MODELLED, RungChoice
 from scenario.loading import load
 from scenario.model import AUTO
-from studies.junit import JunitSuite, require_writable, write_junit
+from studies.junit import JunitSuite
 from studies.rehearsal import Rehearsing, deployed, rehearsing_here, sayer, silent
+from studies.verdict_files import NO_FILES, VerdictFiles
 
 MakeTwin = Callable[[Path, Engine, EventTable, Console], bool]
 """Makes the twin of a run that was analysed, by `make_twin`."""
@@ -75,8 +76,8 @@ class EmulationRequest:
     events: EventTable
     hosts: Path | None = None
     """The inventory of the hosts that share the run; this host alone by default."""
-    junit: Path | None = None
-    """File for the verdicts as JUnit XML."""
+    verdict_files: VerdictFiles = NO_FILES
+    """Files for the verdicts."""
     twin: bool = False
     """True to simulate the run's twin as well and compare the two."""
     live: bool = False
@@ -96,16 +97,16 @@ class JudgedRun:
 
 def run_scenario(request: EmulationRequest) -> ExitCode:
     """Runs, analyses and judges. Raises `UserError`s."""
-    require_writable(request.junit)
+    request.verdict_files.require_writable()
     with request.engine:
         ended = run_once(request, Console(highlight=False))
-    if request.junit is not None and ended.suite is not None:
-        write_junit([ended.suite], request.junit)
+    if ended.suite is not None:
+        request.verdict_files.write([ended.suite])
     return ended.code
 
 
 def run_once(request: EmulationRequest, console: Console) -> JudgedRun:
-    """Runs, analyses and judges while the request's engine is entered; writes no JUnit. Raises `UserError`s."""
+    """Runs, analyses and judges while the engine is entered; writes no verdicts to files. Raises `UserError`s."""
     scenario = load(request.scenario, request.overrides)
     costs = load_calibration(request.calibration)
     run = _runner(request, costs, console)

@@ -19,6 +19,7 @@ from command_line.options.shared import (
     ScenarioArgument,
     SetOption,
     SparkOption,
+    SummaryOption,
     overrides,
     spark_master,
 )
@@ -101,6 +102,7 @@ def emulate(
     spark: SparkOption = None,
     events: EventsOption = EventTable.ALL,
     junit: JunitOption = None,
+    summary_md: SummaryOption = None,
     twin: Annotated[
         bool,
         typer.Option(
@@ -127,14 +129,15 @@ def emulate(
     from command_line.commands.emulate import EmulationRequest, run_scenario
     from command_line.commands.run_engines import BackgroundSpark, plain_engine, spark_is_here
     from scenario.shipped import file_of
+    from studies.verdict_files import VerdictFiles
 
     changed = overrides(set_)
     if seed is not None:
         changed["seed"] = str(seed)
     engine = BackgroundSpark() if spark or (spark is None and spark_is_here()) else plain_engine()
-    file = file_of(scenario, "scenario")
+    file, files = file_of(scenario, "scenario"), VerdictFiles(junit, summary_md)
     request = EmulationRequest(
-        file, changed, runtime, links, out, report, calibration, engine, events, hosts, junit, twin, live
+        file, changed, runtime, links, out, report, calibration, engine, events, hosts, files, twin, live
     )
     raise typer.Exit(run_scenario(request) if against is None else run_against(request, against, seed))
 
@@ -156,6 +159,7 @@ def analyze(
             "at the same path, or reach the store and mount nothing.",
         ),
     ],
+    *,
     master: Annotated[
         str | None,
         typer.Option(
@@ -166,17 +170,20 @@ def analyze(
     spark: SparkOption = None,
     events: EventsOption = EventTable.ALL,
     junit: JunitOption = None,
+    summary_md: SummaryOption = None,
 ) -> None:
     """Repeat the analysis of a run from its logs, and print its verdicts."""
-    from analysis.engines import SparkEngine
+    from analysis.engines import Engine, SparkEngine
     from command_line.commands.analyze import analyze_run
     from command_line.commands.run_engines import plain_engine, spark_is_here
+    from studies.verdict_files import VerdictFiles
 
     if master is not None and spark is False:
         raise BadInputError(f"--master {master} and --no-spark contradict each other; leave one out")
     spark_master(master)
     with_spark = master is not None or spark or (spark is None and spark_is_here())
-    raise typer.Exit(analyze_run(run, SparkEngine(master) if with_spark else plain_engine(), junit, events))
+    engine: Engine = SparkEngine(master) if with_spark else plain_engine()
+    raise typer.Exit(analyze_run(run, engine, VerdictFiles(junit, summary_md), events))
 
 
 @app.command(

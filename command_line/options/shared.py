@@ -37,6 +37,11 @@ EventsOption = Annotated[
     typer.Option("--events", help="Records that become rows of the table `events` (`brokerlab query`): all or none."),
 ]
 
+SummaryOption = Annotated[
+    Path | None,
+    typer.Option("--summary-md", metavar="FILE", help="Also write the verdicts as Markdown.", show_default=False),
+]
+
 JunitOption = Annotated[
     Path | None,
     typer.Option("--junit", metavar="FILE", help="Also write the verdicts as JUnit XML.", show_default=False),

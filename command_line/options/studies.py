@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from command_line.help import BAD_INPUT, HOST, INTERRUPTED, epilog
-from command_line.options.shared import CampaignArgument, JobsOption, JunitOption, SetOption, overrides, spark_master
+from command_line.options.shared import (
+    CampaignArgument,
+    JobsOption,
+    JunitOption,
+    SetOption,
+    SummaryOption,
+    overrides,
+    spark_master,
+)
 from record.exit_codes import ExitCode
 
 app = typer.Typer()
@@ -92,10 +100,12 @@ def campaign(
     shrink_on: _ShrinkOnOption = None,
     list_: Annotated[bool, typer.Option("--list", help="Show the cells instead of running them.")] = False,
     junit: JunitOption = None,
+    summary_md: SummaryOption = None,
 ) -> None:
     """Run a scenario under every combination of factors, fault schedules and seeds, and show the matrix."""
     from command_line.commands.campaign import CampaignRequest, keep_named, list_cells, run_campaign
     from scenario.shipped import file_of
+    from studies.verdict_files import VerdictFiles
 
     request = CampaignRequest(
         file=file_of(file, "campaign"),
@@ -110,7 +120,7 @@ def campaign(
         fresh=fresh,
         shrink=shrink,
         shrink_on=shrink_on,
-        junit=junit,
+        verdict_files=VerdictFiles(junit, summary_md),
     )
     raise typer.Exit(list_cells(request) if list_ else run_campaign(request))
 
@@ -254,9 +264,13 @@ def conformance(
         list[str] | None, typer.Option(metavar="ID", help="Run only this case; may be repeated.", show_default=False)
     ] = None,
     junit: JunitOption = None,
+    summary_md: SummaryOption = None,
 ) -> None:
     """Run behaviour cases on every protocol they allow, and show which pass."""
     from command_line.commands.conformance import SIMULATED, ConformanceRequest, run_conformance
+    from studies.verdict_files import VerdictFiles
 
-    request = ConformanceRequest(files, runtime or [SIMULATED], protocol or [], case or [], junit)
+    request = ConformanceRequest(
+        files, runtime or [SIMULATED], protocol or [], case or [], VerdictFiles(junit, summary_md)
+    )
     raise typer.Exit(run_conformance(request))

@@ -93,8 +93,8 @@ ROOMS: Mapping[str, Floors] = {
     ),
     "studies": _floors(
         "calibration junit rehearsal smallest_part",
-        "cells",
-        "dilations reproduction",
+        "cells markdown_summary",
+        "dilations reproduction verdict_files",
         "baselines conformance fitting verdict_cases",
         "campaign exploration protocol_kit",
         "on_host",
