@@ -22,6 +22,7 @@ from command_line.options import (
     multicast,
     protocol,
     runs,
+    stored_runs,
     studies,
     topology,
 )
@@ -42,7 +43,19 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-for _commands in (runs, baselines, examples, studies, exploration, host, topology, hosts, multicast, protocol):
+for _commands in (
+    runs,
+    stored_runs,
+    baselines,
+    examples,
+    studies,
+    exploration,
+    host,
+    topology,
+    hosts,
+    multicast,
+    protocol,
+):
     app.add_typer(_commands.app)
 
 

@@ -142,7 +142,7 @@ def _tables(run: Path) -> Mapping[str, _Table]:
     """The tables of a run, by name."""
     results = run / RESULTS
     if not run.is_dir():
-        raise RunDirectoryError(f"{run}: no such run directory; `brokerlab emulate` prints the path of its own")
+        raise RunDirectoryError(f"{run}: no such run directory; `brokerlab emulate` prints its own")
     found = {
         table.name: table
         for table in (

@@ -172,7 +172,9 @@ def open_run(path: Path, folder: Folder | None = None) -> RunDirectory:
 def read_manifest(path: Path) -> Manifest:
     """The manifest of a run directory, as written. Raises `RunDirectoryError`."""
     if not path.is_dir():
-        raise RunDirectoryError(f"{path}: no such run directory; `brokerlab emulate` prints the path of its own")
+        raise RunDirectoryError(
+            f"{path}: no such run directory; `brokerlab emulate` prints the path of its own, `brokerlab runs` lists all"
+        )
     file = path / MANIFEST
     with _damage_reported(file):
         content = read_file(file)

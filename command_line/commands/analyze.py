@@ -9,6 +9,7 @@ from rich.console import Console
 from analysis.engines import Engine
 from analysis.pipeline import analyze
 from analysis.run_files.run_directory import read_manifest
+from analysis.run_files.stored import run_of
 from analysis.run_files.stores import StoreFolder, copied_run, local_path
 from analysis.tables.audited import with_audit
 from analysis.tables.event_choice import EventTable
@@ -34,7 +35,7 @@ def analyze_run(location: str, engine: Engine, files: VerdictFiles, events: Even
     """
     files.require_writable()
     if (directory := local_path(location)) is not None:
-        return _analyze(directory, None, engine, files, events)
+        return _analyze(run_of(location) or directory, None, engine, files, events)
     with copied_run(location) as (run, store):
         return _analyze(run, store, engine, files, events)
 

@@ -19,9 +19,26 @@ CampaignArgument = Annotated[
     Path, typer.Argument(help="The campaign's YAML file, or the name of a shipped one (`brokerlab examples`).")
 ]
 
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/20260131T235959Z-...")]
 
-RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Analysed run directories.")]
+def _run(given: str) -> Path:
+    from analysis.run_files.stored import run_of  # noqa: PLC0415 - `brokerlab --help` need not load it
+
+    return run_of(given) or Path(given)
+
+
+RunArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        help="A run: its directory, or `latest`, a scenario's name, the beginning of its name (`brokerlab runs`).",
+        parser=_run,
+    ),
+]
+
+RunsArgument = Annotated[
+    list[Path], typer.Argument(metavar="RUN...", help="Analysed runs, each as `brokerlab runs` says.", parser=_run)
+]
+
 
 SparkOption = Annotated[
     bool | None,
