@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
@@ -12,6 +13,8 @@ from analysis.tables.summary import VariantSummary
 
 HEADINGS = {WorkKind.MATCHING: "Matching delay", WorkKind.PATH_SELECTION: "Path-selection time"}
 _ROW_HEIGHT = 36
+_MARGIN = 0.1
+"""Decades of the axis beside the least and the greatest value."""
 
 
 def work_of(variant: VariantSummary, work: WorkKind) -> WorkFigures | None:
@@ -20,7 +23,10 @@ def work_of(variant: VariantSummary, work: WorkKind) -> WorkFigures | None:
 
 
 def work_figure(variants: Sequence[VariantSummary], work: WorkKind) -> go.Figure:
-    """One row a variant: thick from the median to the 95th percentile, thin to the 99th, a mark at the mean."""
+    """One row a variant: thick from the median to the 95th percentile, thin to the 99th, a mark at the mean.
+
+    The axes of all kinds of work are equal, so that they can be compared.
+    """
     figure = blank_figure(height=90 + _ROW_HEIGHT * len(variants))
     for index, variant in enumerate(variants):
         found = work_of(variant, work)
@@ -46,9 +52,15 @@ def work_figure(variants: Sequence[VariantSummary], work: WorkKind) -> go.Figure
                 f"99% within {found.p99_us:,.1f}<extra></extra>"
             ),
         )  # fmt: skip
-    reached = (figures for variant in variants if (figures := work_of(variant, work)) is not None)
-    figure.update_xaxes(**log_axis("microseconds (log)", (end for row in reached for end in (row.p50_us, row.p99_us))))
+    ends = [end for variant in variants for row in variant.router_work for end in (row.p50_us, row.mean_us, row.p99_us)]
+    figure.update_xaxes(**log_axis("microseconds (log)", ends), range=_range(ends))
     names = [variant.name for variant in reversed(variants)]
     figure.update_yaxes(categoryorder="array", categoryarray=names, automargin=True)
     figure.update_layout(showlegend=False, hovermode="closest", margin={"l": 12})
     return figure
+
+
+def _range(ends: Sequence[float]) -> tuple[float, float] | None:
+    """The range of a logarithmic axis that has room for all of these; None where there are none above zero."""
+    logarithms = [math.log10(end) for end in ends if end > 0]
+    return (min(logarithms) - _MARGIN, max(logarithms) + _MARGIN) if logarithms else None

@@ -33,6 +33,19 @@ addEventListener("load", async () => {
 """
 
 
+_NARROWEST = 500
+"""Pixels of a window of Chromium, at least. A narrower page is shown in a frame."""
+_FRAME = """<!DOCTYPE html><body style="margin: 0">
+<iframe style="border: 0; width: %dpx; height: 1400px" src="%s"></iframe>
+<script>
+setInterval(() => {
+  const found = document.querySelector("iframe").contentDocument.getElementById("probe");
+  if (found && !document.getElementById("probe")) document.body.append(document.importNode(found, true));
+}, 50);
+</script>
+"""
+
+
 class Seen(msgspec.Struct):
     """Findings of a script in a page."""
 
@@ -49,10 +62,14 @@ def look(page: Path, script: str, width: int = 1280, options: Sequence[str] = ()
         pytest.skip("Chromium is not installed")
     probed = page.with_name("probed.html")
     probed.write_text(page.read_text("utf-8").replace("<head>", "<head>" + _PROBE % script, 1), "utf-8")
+    shown_at = probed
+    if width < _NARROWEST:
+        shown_at = page.with_name("framed.html")
+        shown_at.write_text(_FRAME % (width, probed.name), "utf-8")
     command = [
         chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},1400", "--timeout=60000",
         "--virtual-time-budget=30000", "--host-resolver-rules=MAP * ~NOTFOUND", *options, "--dump-dom",
-        probed.as_uri(),
+        "--allow-file-access-from-files", shown_at.as_uri(),
     ]  # fmt: skip
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     match = re.search(r'<pre id="probe">(.*?)</pre>', shown, re.DOTALL)

@@ -27,6 +27,15 @@ def test_a_row_reaches_from_the_median_to_the_99th_percentile_with_a_mark_at_the
     assert figure.layout.xaxis.type == "log"
 
 
+def test_axes_of_all_kinds_of_work_are_equal_and_have_room_for_all() -> None:
+    slow = msgspec.structs.replace(figures(WorkKind.PATH_SELECTION, 7.0), p99_us=5_000.0)
+    measured = [variant("SPR", figures(WorkKind.MATCHING, 5.0)), variant("FR", slow)]
+    matching, selection = (work_figure(measured, work).layout.xaxis.range for work in WorkKind)
+    assert matching == selection
+    assert 10 ** matching[0] < 2
+    assert 10 ** matching[1] > 5_000
+
+
 @pytest.mark.parametrize("work", WorkKind)
 def test_a_variant_without_measurements_has_no_row(work: WorkKind) -> None:
     assert work_of(variant("simulated"), work) is None
