@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from broker_service.links.session import MISSED_HEARTBEATS
 from broker_service.routing import read_options
 from broker_service.routing.outside import digest_of
+from broker_service.routing.program.references import PREFIX, digest_of_program
 from broker_service.routing.registry import place_of
 from broker_service.routing.requirements import requirements_at
 from record.manifest import ProtocolCode, VariantRecord
@@ -46,6 +47,8 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
 
 def _code_of(reference: str) -> ProtocolCode | UnsetType:
     """The code of a protocol from outside; not set for any other."""
+    if reference.startswith(PREFIX):
+        return ProtocolCode(digest=digest_of_program(reference))
     place = place_of(reference)
     if place is None:
         return UNSET

@@ -10,6 +10,7 @@ from platform import node
 from tempfile import TemporaryDirectory, mkdtemp
 
 from broker_service.routing.outside import ProtocolError, digest_of, files_of, is_path, source_of
+from broker_service.routing.program.references import PREFIX, argv_of, digest_of_program, file_name, own_paths
 from broker_service.routing.registry import place_of, provide_from
 from emulation.host.archives import pack_directory, unpack_archive
 from record.errors import BadInputError
@@ -45,13 +46,19 @@ class PackedProtocol:
 
     reference: str
     place: str
-    """Its place where the code is unpacked, as `BrokerConfig.protocol_from`."""
+    """Its place where the code is unpacked, as `BrokerConfig.protocol_from`; empty for a program."""
     digest: str
     archive: bytes
-    """The folder `code` with it, as a compressed tar file."""
+    """The folder `code` with it, as a compressed tar file; empty for a program."""
 
     def provide(self) -> None:
-        """Makes the reference mean this code, unless it does here. Raises `UserError`s."""
+        """Makes the reference mean this code, unless it does here. Raises `UserError`s.
+
+        A program does not travel, because it may need anything of its host.
+        """
+        if self.reference.startswith(PREFIX):
+            self._require_program()
+            return
         place = place_of(self.reference)
         try:
             if place is not None and digest_of(place) == self.digest:
@@ -66,6 +73,14 @@ class PackedProtocol:
         except ProtocolError as error:
             raise BadInputError(f"protocol {self.reference} on the host {node()}: {error}") from error
 
+    def _require_program(self) -> None:
+        if digest_of_program(self.reference) != self.digest:
+            argv = argv_of(self.reference)
+            raise BadInputError(
+                f"the program {file_name(argv)} is missing on the host {node()} or another one there; copy it to "
+                f"{next(iter(own_paths(argv)), argv[0])}"
+            )
+
 
 def packed_protocols(references: Iterable[str]) -> tuple[PackedProtocol, ...]:
     """The protocols from outside among these, with their code. Raises `OSError` for code that cannot be read."""
@@ -74,6 +89,8 @@ def packed_protocols(references: Iterable[str]) -> tuple[PackedProtocol, ...]:
 
 
 def _packed(reference: str) -> PackedProtocol | None:
+    if reference.startswith(PREFIX):
+        return PackedProtocol(reference, "", digest_of_program(reference), b"")
     place = place_of(reference)
     if place is None:
         return None

@@ -7,17 +7,21 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from analysis.run_files.run_directory import read_manifest
 from broker_service.routing import PROTOCOLS
 from broker_service.routing.program.references import (
+    digest_of_program,
     file_name,
     reference_from_command_line,
     reference_to,
 )
 from command_line.program import app
 from emulation.planning.plan import make_plan
+from emulation.runtimes.protocol_code import packed_protocols
 from emulation.simulation.run import simulate
 from record.errors import BadInputError, ProtocolCodeError
 from record.files import LOGS
+from record.manifest import ProtocolCode
 from scenario.loading import load
 from scenario.yaml_files.errors import ScenarioError
 from studies.campaign.cells import cells
@@ -84,6 +88,9 @@ def test_a_campaign_has_a_program_among_its_factors(tmp_path: Path) -> None:
     planned = cells(load_campaign(file), file)
     assert [cell.key for cell in planned] == ["tid+as-written-1", "spread+as-written-1"]
     assert str(path) in planned[1].scenario
+    path.write_text(path.read_text() + "# another one")
+    again = cells(load_campaign(file), file)
+    assert [one.fingerprint == other.fingerprint for one, other in zip(planned, again, strict=True)] == [True, False]
 
 
 def test_a_looked_up_name_starts_no_program(tmp_path: Path) -> None:
@@ -160,3 +167,28 @@ def test_a_run_is_the_same_wherever_its_program_is(tmp_path: Path) -> None:
         directory = simulate(make_plan(load(file)), folder / "runs").directory
         logs.append({path.name: path.read_bytes() for path in (directory / LOGS).iterdir()})
     assert logs[0] == logs[1]
+
+
+def test_the_manifest_tells_a_program_by_its_files(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    text = SCENARIO.replace("protocol: tid", "protocol: {program: [./spread]}")
+    (tmp_path / "scenario.yaml").write_text(text)
+    directory = simulate(make_plan(load(tmp_path / "scenario.yaml")), tmp_path / "runs").directory
+    (variant,) = read_manifest(directory).variants
+    assert variant.protocol_code == ProtocolCode(digest=digest_of_program(reference_to([str(path)])))
+
+
+def test_a_changed_program_is_another_one(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    path, copy = written(tmp_path), written(tmp_path / "there")
+    reference = reference_to([str(path)])
+    (packed,) = packed_protocols(["tid", reference])
+    assert packed.digest == digest_of_program(reference_to([str(copy)]))
+    packed.provide()
+    path.write_text(path.read_text() + "# another one")
+    with pytest.raises(BadInputError, match=f"or another one there; copy it to {path}"):
+        packed.provide()
+    path.unlink()
+    with pytest.raises(BadInputError, match="the program spread is missing on the host"):
+        packed.provide()
+    assert digest_of_program(reference_to([str(path)])) != packed.digest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 from collections.abc import Sequence
@@ -57,6 +58,25 @@ def own_paths(argv: Sequence[str]) -> list[Path]:
 def file_name(argv: Sequence[str]) -> str:
     """The name of a program's own file, or of what is started where none is named."""
     return next(iter(own_paths(argv)), Path(argv[0])).name
+
+
+def digest_of_program(reference: str) -> str:
+    """Digest of a program's arguments, and of the files that they name or that are in the folders that they name.
+
+    Equal for equal programs wherever they are; what else a program reads is not in it.
+    """
+    digest = hashlib.sha256()
+    argv = argv_of(reference)
+    own = own_paths(argv)
+    for argument in argv:
+        path = Path(argument)
+        digest.update(f"{path.name if path in own else argument}\0".encode())
+        if path in own:
+            for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+                if file.is_file():
+                    digest.update(f"{file.relative_to(path.parent)}\0{file.stat().st_size}\0".encode())
+                    digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _beside(argument: str, directory: Path) -> str:
