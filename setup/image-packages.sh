@@ -24,7 +24,7 @@ options=(--quiet --disable-pip-version-check -c "$ROOT/constraints.txt")
 # Packages that are published only as source are pure Python, so that a wheel built by the host works in the image, too.
 wheels=$CACHE/wheels
 for name in mininet pyspark; do
-    [[ " ${dependencies[*]} " == *" $name "* ]] || continue
+    [[ " ${dependencies[*]%%[*} " == *" $name "* ]] || continue  # `pyspark[connect]` is pyspark
     pin=$(grep -E "^$name==" "$ROOT/constraints.txt")
     compgen -G "$wheels/$name-${pin#*==}-*none-any.whl" >/dev/null ||
         quietly "${pip[@]}" wheel "${options[@]}" --no-deps --no-build-isolation --wheel-dir "$wheels" "$pin"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from emulation.host import emulator_image, images
 from emulation.host.images import Packages
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -51,3 +54,30 @@ def test_the_hosts_proxies_are_for_the_build(monkeypatch: pytest.MonkeyPatch, tm
         "http_proxy": "http://proxy.example:3142",
         "https_proxy": "http://other.example:8080",
     }
+
+
+RECORDING = """#!/bin/bash
+printf '%s ' "$@" >>"$(dirname "$0")/calls"
+printf '\\n' >>"$(dirname "$0")/calls"
+while [ "$#" -gt 1 ]; do
+    if [ "$1" = --target ]; then mkdir -p "$2/bin" && touch "$2/bin/program"; fi
+    shift
+done
+"""
+
+
+def test_what_is_published_as_source_alone_is_built_first_also_with_an_extra(tree: Path) -> None:
+    """`pyspark[connect]` is pyspark; the installation takes wheels only, and would find none."""
+    shutil.copy(ROOT / "setup" / "common.sh", tree / "setup")
+    python = tree / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(RECORDING)
+    python.chmod(0o755)
+    names = Packages(tree / "packages", "emulator")._names()
+    assert "pyspark[connect]" in names
+    subprocess.run([tree / "setup" / "image-packages.sh", tree / "packages", "emulator", *names], check=True)
+    calls = (python.parent / "calls").read_text().splitlines()
+    built = [call.split()[-1].partition("==")[0] for call in calls if " wheel " in call]
+    assert built == ["mininet", "pyspark"]
+    (installed,) = [call.split() for call in calls if "--only-binary" in call]
+    assert installed[-len(names) :] == names
