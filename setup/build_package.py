@@ -39,8 +39,9 @@ class SourceDistribution(sdist):  # type: ignore[misc]
     """Adds the commit, which a source distribution has no other trace of."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        commit = _commit()  # before the tree is made inside of the checkout, of whose files git knows nothing
         super().make_release_tree(base_dir, files)
-        Path(base_dir, _COMMIT).write_text(_commit(), encoding="utf-8")
+        Path(base_dir, _COMMIT).write_text(commit, encoding="utf-8")
 
 
 def _shipped() -> Iterator[Path]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from emulation.host.provenance import git_revision
 from record.exit_codes import ExitCode
 from record.extras import EMULATION, HOSTS, SPARK, Extra
 from tests.setup.fresh_environment import make_environment
@@ -90,11 +91,11 @@ def test_the_doctor_names_missing_extras(programs: Path, elsewhere: Path) -> Non
 
 
 def test_the_version_names_the_commit(programs: Path, elsewhere: Path) -> None:
-    git = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "rev-parse", "HEAD"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
-    if not commit:
+    revision = git_revision()
+    if revision is None:
         pytest.skip("this tree is not one of git")
-    assert f"(commit {commit[:12]}" in brokerlab(programs, elsewhere, "--version")[1]
+    changed = ", changed" if revision.endswith("+") else ""
+    assert f"(commit {revision[:12]}{changed})\n" in brokerlab(programs, elsewhere, "--version")[1]
 
 
 def test_shipped_protocol_cases_are_found(programs: Path, elsewhere: Path) -> None:
