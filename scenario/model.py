@@ -32,6 +32,7 @@ from scenario.sections.logs import Logs
 from scenario.sections.messages import Problem, describe
 from scenario.sections.motion import MotionSection
 from scenario.sections.protocol_references import found_beside, program_beside, protocols_found
+from scenario.sections.search import Search
 from scenario.sections.section import Name, ProtocolReference, Section
 from scenario.sections.timeline import Timeline
 from scenario.sections.topology import TopologySection
@@ -137,6 +138,9 @@ class Scenario(Section):
     """The part of what happens that brokers log; without it, they log everything."""
     expect: Expect | None = None
     """The least result that the run is accepted with: `{judged: 95%, p95: 200ms}`."""
+    search: Search | None = None
+    """The load that `brokerlab search` raises until it no longer holds; every other command runs the scenario as it
+    is written."""
     vary: dict[str, Any] = Field(default_factory=dict)
     """Dotted paths of fields, each with a list or a mapping of named values, and names of your own, each with named
     settings of several fields: one variant for each combination."""

@@ -21,6 +21,7 @@ from scenario.model import Routing, Scenario
 from scenario.sections import faults, logs, motion, service_time, topology, workload
 from scenario.sections.brokers import BrokerLimits, Brokers
 from scenario.sections.expect import Expect, Faster, Fewer
+from scenario.sections.search import HoldsWhile, Search
 from scenario.sections.section import Section
 from scenario.sections.timeline import Timeline
 
@@ -64,6 +65,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "expect": Expect,
     "expect.faster.*": Faster,
     "expect.fewer.*": Fewer,
+    "search": Search,
+    "search.while": HoldsWhile,
 }
 """The model of each section, by its place in a scenario."""
 

@@ -37,8 +37,9 @@ from studies.cells.execution import run_cell
 from studies.cells.store import RUNS, STOP
 from studies.dilations import RehearsalCell
 from studies.reproduction.cell import ReproductionCell
+from studies.saturation.cell import SaturationCell
 
-CELL_TYPES: tuple[type[AnyCell], ...] = (CampaignCell, ReproductionCell, RehearsalCell)
+CELL_TYPES: tuple[type[AnyCell], ...] = (CampaignCell, ReproductionCell, RehearsalCell, SaturationCell)
 """Cells of the studies that run on hosts."""
 _POLL_MILLISECONDS = 300
 """Milliseconds between two looks for that file."""

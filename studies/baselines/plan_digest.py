@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-_WITHOUT_EFFECT = frozenset({"name", "description", "seed", "expect"})
+_WITHOUT_EFFECT = frozenset({"name", "description", "seed", "expect", "search"})
 _PROTOCOL = "routing.protocol"
 _DIRECTORIES = re.compile(r"/[^\s\"',\[\]]*/")
 _SHOWN = 16

@@ -95,7 +95,7 @@ ROOMS: Mapping[str, Floors] = {
         "calibration junit rehearsal smallest_part",
         "cells markdown_summary",
         "dilations reproduction verdict_files",
-        "baselines conformance fitting verdict_cases",
+        "baselines conformance fitting saturation verdict_cases",
         "campaign exploration protocol_kit",
         "on_host",
     ),
