@@ -13,7 +13,7 @@ from scenario.model import Scenario
 from scenario.sections.topology import TopologyKind, TopologySection
 from studies.exploration.draws import seconds, written
 from studies.exploration.operations import Course, OperationsDraw
-from studies.exploration.overlays import drawn_topology
+from studies.exploration.overlays import drawn_topology, slowest_link
 from studies.exploration.schedules import Schedules
 from studies.exploration.settings import drawn_brokers, drawn_options
 from studies.exploration.surroundings import Surroundings
@@ -66,7 +66,7 @@ class Drawing:
                 "drain": f"{DRAIN}s",
                 "withdraw": f"{WITHDRAW}s",
             },
-            "brokers": drawn_brokers(surroundings, random),
+            "brokers": drawn_brokers(surroundings, slowest_link(overlay), random),
             "faults": schedules.drawn(course),
             "seed": seed,
         }

@@ -15,6 +15,7 @@ from studies.exploration.drawing import is_sound
 from studies.exploration.draws import seconds, written
 from studies.exploration.moments import Moment
 from studies.exploration.operations import Course
+from studies.exploration.overlays import slowest_link
 from studies.exploration.schedules import Schedules
 from studies.exploration.settings import drawn_brokers
 from studies.exploration.surroundings import Surroundings
@@ -43,6 +44,7 @@ class Mutation:
         self._course = Course(seconds(timeline.join), seconds(timeline.run))
         brokers = [broker.id for broker in overlay.brokers]
         links = [(link.a, link.b) for link in overlay.links]
+        self._slowest = slowest_link(overlay)
         self._links = frozenset(map(frozenset, links))
         self._schedules = Schedules(random, surroundings, brokers, links)
 
@@ -123,7 +125,7 @@ class Mutation:
         return scenario.model_copy(update={"seed": self._random.randrange(1 << 31)})
 
     def _other_brokers(self, scenario: Scenario) -> Scenario:
-        drawn = Brokers.model_validate(drawn_brokers(self._surroundings, self._random))
+        drawn = Brokers.model_validate(drawn_brokers(self._surroundings, self._slowest, self._random))
         return scenario.model_copy(update={"brokers": drawn})
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from studies.exploration.draws import magnitude, whole_magnitude
 from studies.exploration.surroundings import Shape
+from topology.model import Overlay
 
 SHORTEST_LINK, LONGEST_LINK = 1.0, 400.0
 """Milliseconds, one way."""
@@ -50,6 +51,12 @@ def drawn_topology(shape: Shape, random: Random) -> Mapping[str, Any]:
             link["loss"] = f"{random.choice((1, 2, 5))}%"
         links.append(link)
     return {"kind": "explicit", "links": links}
+
+
+def slowest_link(overlay: Overlay) -> float:
+    """The longest delay of a link, one way, in seconds."""
+    ends = ((link, end) for link in overlay.links for end in (link.a, link.b))
+    return max((link.properties_from(end).delay for link, end in ends), default=0.0)
 
 
 def _connected(brokers: list[str], shape: Shape, random: Random) -> list[Pair]:

@@ -19,19 +19,26 @@ from studies.exploration.surroundings import Surroundings
 SMALLEST, SMALL = 1, 16
 LEAST_MEMORY = 1 << 20
 """The least number that is one of bytes, beyond which protocols forget or wait; it is left as it is."""
+_SHORT = 0.03
+"""Seconds of the longest link on which windows may be small: the judge allows for tens of round trips."""
 _ALTERED = 0.5
 """Share of the runs with limits, and with options, that are not the scenario's."""
 _EACH = 0.3
 """Share of the limits and options that are altered in such a run."""
 
 
-def drawn_brokers(surroundings: Surroundings, random: Random) -> Mapping[str, Any]:
-    """The section `brokers` of a scenario; empty for the defaults."""
+def drawn_brokers(surroundings: Surroundings, slowest: float, random: Random) -> Mapping[str, Any]:
+    """The section `brokers` of a scenario; empty for the defaults. `slowest` is the longest delay of a link, seconds.
+
+    A link carries a window of messages in a round trip, and the judge does not know for how long operations wait for a
+    small window on long links. So small windows are drawn for short links only.
+    """
     if random.random() >= _ALTERED:
         return {}
-    limits: dict[str, Any] = {
-        name: whole_magnitude(random, SMALLEST, SMALL) for name in ("window", "batch") if random.random() < _EACH
-    }
+    limits: dict[str, Any] = {}
+    for name in ("window", "batch"):
+        if random.random() < _EACH and (name != "window" or slowest <= _SHORT):
+            limits[name] = whole_magnitude(random, SMALLEST, SMALL)
     if random.random() < _EACH:
         limits["heartbeat"] = f"{magnitude(random, 100, 1_000):.3g}ms"
     if random.random() < _EACH:
