@@ -135,9 +135,13 @@ def test_three_hosts_share_a_run_and_their_clocks_are_found_out(laboratory: Labo
 
 
 def test_hosts_run_a_protocol_from_outside(laboratory: Laboratory, tmp_path: Path) -> None:
-    protocol, out = written(tmp_path), tmp_path / "runs"
-    scenario = tmp_path / "outside.yaml"
+    home, out = tmp_path / "home", tmp_path / "runs"
+    home.mkdir()
+    protocol, scenario = written(home), home / "outside.yaml"
     scenario.write_text(OUTSIDE)
+    for host in laboratory.hosts:  # as on other machines, there is nothing at that path
+        host.run("mount", "-t", "tmpfs", "tmpfs", str(home))
+        assert host.run("ls", "-A", str(home)).stdout == ""
     code, said = laboratory.control(
         "emulate", scenario, "--hosts", laboratory.inventory, "--no-spark", "--no-report", "--out", out
     )
@@ -156,6 +160,7 @@ def test_hosts_run_a_protocol_from_outside(laboratory: Laboratory, tmp_path: Pat
     assert f"({protocol}:{SOURCE[: SOURCE.index('self._published += 1')].count(chr(10)) + 1}, in publish)" in said
     for host in laboratory.hosts:
         assert left_on(host) == []
+        host.run("umount", str(home))
 
 
 def contention_is_known_on_all_hosts_or_one_is_named(run: Path) -> None:
