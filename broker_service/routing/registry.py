@@ -107,6 +107,11 @@ def at_home(line: str) -> str:
     return next((home + line.removeprefix(copy) for copy, home in _homes.items() if line.startswith(copy)), line)
 
 
+def is_ours(reference: str) -> bool:
+    """True for a protocol that the product has, whose routers its own tests hold to the contract."""
+    return not reference.startswith(PREFIX) and reference in PROTOCOLS
+
+
 def place_of(reference: str) -> str | None:
     """The path or `module:Name` of the code of a protocol from outside; None for any other reference."""
     if reference.startswith(PREFIX) or reference in PROTOCOLS:

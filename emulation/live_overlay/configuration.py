@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from broker_service.config import HOPS_BEYOND_BROKERS, BrokerConfig, Disturbance, Limits, LinkConfig
-from broker_service.routing import PROTOCOLS, read_options
+from broker_service.routing import read_options
+from broker_service.routing.registry import is_ours
 from record.sample import PublicationSample
 from record.service_time import SendingOrder, ServiceTime
 from topology.link_properties import BrokerId, Link, LinkDirection
@@ -115,7 +116,7 @@ class BrokerConfigs:
             service_time=settings.service_time,
             sending=settings.sending,
             limits=settings.limits,
-            most_hops=0 if settings.protocol in PROTOCOLS else len(self.attributes) + HOPS_BEYOND_BROKERS,
+            most_hops=0 if is_ours(settings.protocol) else len(self.attributes) + HOPS_BEYOND_BROKERS,
             starts=None if settings.starts is None else dict(settings.starts),
         )
 

@@ -13,6 +13,7 @@ from analysis.pipeline import analyze
 from analysis.report import build_report
 from analysis.tables.audited import with_audit
 from broker_service.core import endless_calls
+from broker_service.routing.program.references import reference_to
 from command_line.commands.verdicts import exit_code, print_verdicts
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
@@ -21,6 +22,7 @@ from record.exit_codes import ExitCode
 from scenario.loading import load
 from studies.conformance import CaseVerdict, Result, SimulatedCaseRunner, run_case
 from studies.conformance.protocols import rows_of
+from tests.outside import programs
 from tests.outside.flooding import SOURCE, written
 from tests.studies.conformance.cases import ADVERTISE, SUBSCRIBE, case, publish
 
@@ -36,9 +38,12 @@ timeline: {join: 1s, run: 1s}
 """
 
 
+PUBLISHING = case(ADVERTISE, SUBSCRIBE, publish("p1"), expect={"S": ["p1"]})
+
+
 def run(path: Path) -> Result:
     (row,) = rows_of(str(path))
-    return run_case(case(ADVERTISE, SUBSCRIBE, publish("p1"), expect={"S": ["p1"]}), row, SimulatedCaseRunner())
+    return run_case(PUBLISHING, row, SimulatedCaseRunner())
 
 
 def line_of(text: str) -> int:
@@ -97,6 +102,14 @@ def test_a_message_in_circles_is_named(tmp_path: Path) -> None:
     problem = run(path).problem
     assert "after 104 hops, over 100 more than the overlay has brokers: the message goes in circles" in problem
     assert "and its way since hop 3 is 51 times (B2, B1)" in problem
+
+
+def test_a_message_that_a_program_sends_in_circles_is_named(tmp_path: Path) -> None:
+    path = programs.written(tmp_path, "[] if number in seen else ", "")
+    path.write_text(path.read_text().replace("if one != source]", "][:1]"))
+    (row,) = rows_of(reference_to([str(path)]))
+    problem = run_case(PUBLISHING, row, SimulatedCaseRunner()).problem
+    assert "the message goes in circles, and its way since hop 3 is 51 times (B2, B1)" in problem
 
 
 @pytest.fixture
