@@ -83,7 +83,8 @@ class Files:
         made = self._object(self._schema, source, 0)
         if source.random() < 0.6:
             made = _SOUND | {key: made[key] for key in source.sample(sorted(made), min(len(made), 2)) if key in made}
-        return cast(str, yaml.safe_dump(made, allow_unicode=True))
+        plain = json.loads(json.dumps(made))  # a schema's words may be members of an enumeration
+        return cast(str, yaml.safe_dump(plain, allow_unicode=True))
 
     def _value(self, schema: Mapping[str, Any], source: random.Random, depth: int) -> Any:
         if source.random() < 0.04 or depth > _DEEPEST:

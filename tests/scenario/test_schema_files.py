@@ -10,7 +10,8 @@ import msgspec
 from tests.proof import IS_WHOLE
 from tests.scenario.schema_files import LARGEST, PATIENCE, Outcome
 
-COUNT = 500 if IS_WHOLE else 15
+COUNT = 500 if IS_WHOLE else 45
+"""One in nine is accepted."""
 MOST_SECONDS = 4 * PATIENCE
 
 
