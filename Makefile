@@ -66,7 +66,8 @@ gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS
 	@$(PYTHON_BIN)/python -m tests.gauntlet $(ARGS)
 
 # Properties with sixteen times the examples, all tests of clusters, hosts and brokers of which `make test` runs a third,
-# the whole gauntlet, every recorded digest, then verdicts on real brokers.
+# the whole gauntlet, every recorded digest, then verdicts on real brokers, and the services of docker-compose, whose image
+# takes too long for `make test`.
 proof: setup ## Prove at length what `make test` tries a part of: 2 hours 30 minutes; ARGS goes to pytest
 	BROKERLAB_PROOF=1 $(PYTHON_BIN)/python -m pytest -n auto --timeout 7200 \
 		-m 'not container and not host and not guest and not spark and not alone' \
@@ -75,6 +76,8 @@ proof: setup ## Prove at length what `make test` tries a part of: 2 hours 30 min
 	$(PYTHON_BIN)/python -m tests.gauntlet
 	$(PYTHON_BIN)/python -m tests.unchanged.record --compare
 	$(PYTHON_BIN)/python -m tests.fidelity_proof
+	$(MAKE) emulator-image
+	$(PYTHON_BIN)/python -m pytest tests/setup/test_compose.py
 
 bench: setup ## Run all benchmarks against their targets: 57 minutes; 5 with ARGS=quick; ARGS="NAME ..." for some of them
 	@$(PYTHON_BIN)/python -m benchmarks $(ARGS)

@@ -103,7 +103,8 @@ def test_spark_is_bound_to_loopback(services: dict[str, Any]) -> None:
 
 @pytest.fixture
 def emulator_image() -> Iterator[docker.DockerClient]:
-    """The daemon, if it has the image: building takes minutes and 1.4 GB, so that tests do not build it."""
+    """The daemon, if it has the image: building takes minutes and 1.5 GB, so that `make test` does not and `make proof`
+    does."""
     client = docker_client()
     if images.find(client, f"{REPOSITORY}:latest") is None:
         pytest.skip("needs the emulator image: make emulator-image")
