@@ -31,6 +31,7 @@ trap 'rm -rf "$work"' EXIT
 protoc() { PATH=$ROOT/.venv/bin:$PATH quietly .venv/bin/python -m grpc_tools.protoc "--python_out=$work" "--mypy_out=$work" "$@"; }
 protoc "-I$wire=proto" "--grpc_python_out=$work" proto/*.proto
 protoc "-I$viewers=proto/viewers" proto/viewers/*.proto
+mkdir -p "$wire" "$viewers"
 mv "$work/$wire"/* "$wire/"
 mv "$work/$viewers"/* "$viewers/"
 stamp proto "$hash"

@@ -18,6 +18,7 @@ from analysis.tables.results import read_table
 from command_line.commands.analyze import analyze_run
 from record.errors import BadInputError, RunDirectoryError
 from record.exit_codes import ExitCode
+from studies.verdict_files import VerdictFiles
 from tests.analysis.history import joined, write_run
 from tests.object_store import ObjectStore, object_store
 
@@ -53,7 +54,7 @@ def test_a_run_on_a_store_has_the_same_results(store: ObjectStore, run: Path) ->
 
 
 def test_the_command_takes_a_uri(store: ObjectStore, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert analyze_run(store.hold(run, "one"), PlainEngine(), None) is ExitCode.CORRECT
+    assert analyze_run(store.hold(run, "one"), PlainEngine(), VerdictFiles()) is ExitCode.CORRECT
     assert "delivery: correct" in capsys.readouterr().out
     assert "one/results/events/variant=base/event=publish/part-000000.parquet" in store.objects
 

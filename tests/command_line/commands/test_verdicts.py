@@ -19,6 +19,7 @@ from record.exit_codes import ExitCode
 from record.limits import Limit, LimitedFigure
 from record.manifest import MODELLED
 from record.promises import Order, Promises
+from studies.verdict_files import VerdictFiles
 from tests.analysis.history import History, joined, write_run
 from tests.analysis.oracle_cases_of_best_effort import many
 from tests.analysis.report.figures.test_faults import KILL, fault
@@ -164,7 +165,7 @@ def test_a_run_without_its_fidelity_proves_nothing(
 ) -> None:
     history = joined("base").publish()
     run = write_run(tmp_path / "run", [history if at is None else history.notify(at=at)], fidelity)
-    assert analyze_run(str(run), PlainEngine(), None) is code
+    assert analyze_run(str(run), PlainEngine(), VerdictFiles()) is code
     assert capsys.readouterr().out.count(UNKNOWN) == (fidelity is None)
 
 

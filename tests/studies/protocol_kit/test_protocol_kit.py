@@ -30,8 +30,8 @@ PAGE = ROOT / "docs" / "writing-a-protocol.md"
 
 
 def test_the_page_shows_the_example() -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert block == EXAMPLE.read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks[0] == EXAMPLE.read_text(encoding="utf-8")
 
 
 def test_the_example_is_short() -> None:
