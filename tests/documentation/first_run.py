@@ -27,7 +27,7 @@ _SHOWN = re.compile(r"(a sentence such as this:\n\n)    .*\n    report: runs/.*\
 
 def objection(data: ReportData) -> str | None:
     """The reason why the README must not show a run; None where it may."""
-    if (runtime := data.run.runtime.rung) != "container":
+    if (runtime := data.run.runtime.name) != "container":
         return f"its runtime is {runtime}, and `make emulate` runs containers"
     if data.summary.fidelity != FidelityVerdict.VALID:
         return f"its fidelity is {data.summary.fidelity}"

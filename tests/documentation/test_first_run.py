@@ -9,6 +9,7 @@ import pytest
 
 from analysis.report.data import ReportData
 from record.fidelity import FidelityVerdict
+from record.manifest import RungChoice
 from tests.documentation.first_run import ROOT, objection, renewed
 
 
@@ -16,7 +17,7 @@ def run(runtime: str, fidelity: FidelityVerdict, verdict: str) -> ReportData:
     variant = Mock(delivery=Mock(verdicts=[verdict]))
     variant.name = "fixed"
     data: ReportData = Mock(
-        spec=ReportData, summary=Mock(fidelity=fidelity, variants=[variant]), run=Mock(runtime=Mock(rung=runtime))
+        spec=ReportData, summary=Mock(fidelity=fidelity, variants=[variant]), run=Mock(runtime=RungChoice(runtime))
     )
     return data
 
