@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 
 from analysis.live.frames import State
+from analysis.script_data import in_script
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -31,13 +32,5 @@ def _page(state: State, feed: str) -> str:
         feed=feed,
         style=Markup((TEMPLATES / "live.css").read_text()),  # noqa: S704 - files of this package
         script=Markup((TEMPLATES / "live.js").read_text()),  # noqa: S704
-        state=Markup(in_script(state)),  # noqa: S704 - no character of it can end the element
+        state=in_script(msgspec.json.encode(state).decode()),
     )
-
-
-def in_script(state: State) -> str:
-    """The state as JSON that may stand in a `<script>` element."""
-    text = msgspec.json.encode(state).decode()
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text

@@ -9,6 +9,8 @@ import plotly.io
 import plotly.io.json
 from markupsafe import Markup
 
+from analysis.script_data import in_script
+
 _DEFAULT_HEIGHT = 450
 
 
@@ -18,15 +20,14 @@ def embedded(figure: go.Figure, name: str) -> Markup:
     place = Markup('<div class="plot" id="{}" style="height: {}px"></div>').format(name, height)
     drawn = figure.to_dict()
     drawn["layout"].pop("template", None)
-    return place + Markup('<script type="application/json">') + as_script(drawn) + Markup("</script>")
+    return place + Markup('<script type="application/json">') + _as_script(drawn) + Markup("</script>")
 
 
 def plot_template() -> Markup:
     """The settings that all figures begin with. The page has them once, because they are longer than most figures."""
-    return as_script(plotly.io.templates[plotly.io.templates.default])
+    return _as_script(plotly.io.templates[plotly.io.templates.default])
 
 
-def as_script(content: Any) -> Markup:
+def _as_script(content: Any) -> Markup:
     """JSON that a script element can hold."""
-    text = plotly.io.json.to_json_plotly(content)
-    return Markup(text)  # noqa: S704 - Plotly writes `<` in strings as `\u003c`
+    return in_script(plotly.io.json.to_json_plotly(content))

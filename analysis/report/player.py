@@ -13,6 +13,7 @@ import msgspec
 from markupsafe import Markup
 
 from analysis.report.data import ReportData
+from analysis.script_data import in_script
 from analysis.tables.motion import LinkLifetime, Spread
 from record.manifest import PhaseName
 from topology.drawings.layout import Position, layout
@@ -87,11 +88,8 @@ def played(data: ReportData) -> Played:
 
 
 def as_script(content: Played) -> Markup:
-    """The content as JSON that may stand in a `<script>` element."""
-    text = msgspec.json.encode(content).decode()
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # noqa: S704 - no character of it can end the element
+    """The content as the page holds it."""
+    return in_script(msgspec.json.encode(content).decode())
 
 
 def _moving_overlay(data: ReportData, variant: str, lifetimes: Sequence[LinkLifetime]) -> MovingOverlay:

@@ -81,7 +81,7 @@ ROOMS: Mapping[str, Floors] = {
         "prediction",
     ),
     "analysis": _floors(
-        "engines run_files",
+        "engines run_files script_data",
         "tables",
         "compare reading",
         "judging",

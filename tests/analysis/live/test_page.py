@@ -7,11 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from analysis.live.follower import Follower
 from analysis.live.frames import Frame, ShownBroker, ShownPhase, ShownVariant, State
-from analysis.live.page import in_script, live_page, replay_page
+from analysis.live.page import live_page, replay_page
+from analysis.script_data import in_script
 
 CHROMIUM = shutil.which("chromium")
 WITHIN = 60
@@ -60,5 +62,5 @@ def test_a_run_that_has_not_begun_says_so(tmp_path: Path) -> None:
 
 
 def test_no_name_ends_the_script_that_holds_it() -> None:
-    assert "<" not in in_script(STATE)
+    assert "<" not in in_script(msgspec.json.encode(STATE).decode())
     assert "<b>" not in replay_page(STATE)
