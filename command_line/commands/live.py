@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+
+from emulation.host.processes import end_child
 
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 _END_WITHIN = 10.0
@@ -23,7 +25,6 @@ def live_page(run: Path, console: Console) -> Iterator[None]:
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=_SOURCE_ROOT,
         start_new_session=True,
     )  # fmt: skip
-    assert server.stdin is not None
     assert server.stdout is not None
     address = server.stdout.readline().decode().strip()
     console.print(f"live     {address or 'no page: its server did not start'}", markup=False, soft_wrap=True)
@@ -32,10 +33,4 @@ def live_page(run: Path, console: Console) -> Iterator[None]:
     finally:
         if address and server.poll() is not None:
             console.print("live     the page's server ended before the run did, which went on without it")
-        with suppress(OSError):
-            server.stdin.close()
-        try:
-            server.wait(_END_WITHIN)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        end_child(server, _END_WITHIN)

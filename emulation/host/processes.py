@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +106,19 @@ def processes_started_with(variable: str, value: str) -> Iterator[ProcessIdentit
             continue
         if mark in environment.split(b"\0") and (identity := identify(int(entry.name))) is not None:
             yield identity
+
+
+def end_child(process: subprocess.Popen[bytes] | subprocess.Popen[str], within: float) -> None:
+    """Closes the standard input of a child, which is told by that to end, and kills one that runs on after `within`
+    seconds. Does nothing if it has ended."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):  # a child that has ended does not take what is still to be written
+            process.stdin.close()
+    try:
+        process.wait(within)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def await_stop(identity: ProcessIdentity) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -11,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from emulation.host.processes import RUN_VARIABLE
+from emulation.host.processes import RUN_VARIABLE, end_child
 from emulation.network.model import LinkNames, NetworkError
 from emulation.network.probing.echo import stage_number
 from emulation.network.probing.tolerance import DELAY_FLOOR
@@ -106,15 +105,9 @@ class ResponderProcess:
 
     def stop(self) -> None:
         """Ends it. Does nothing if it has ended."""
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
-        try:
-            self._process.wait(_END_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end_child(self._process, _END_TIMEOUT)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
     def _command(self, line: str) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None

@@ -16,6 +16,7 @@ import msgspec
 from emulation.drivers.status import Connecting, DriverStatus, Report
 from emulation.host.environment import environment_of_node
 from emulation.host.journal import Journal, Resource
+from emulation.host.processes import end_child
 from record.errors import HostError
 
 DRIVER_PROGRAM = "emulation.drivers.driver"
@@ -73,12 +74,7 @@ class DriverProcess:
 
     def end(self, within: float) -> bool:
         """Waits for its end, and kills it after `within` seconds. Whether it ended in order."""
-        self.ask_to_end()
-        try:
-            self._process.wait(within)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end_child(self._process, within)
         self._reader.join(1.0)
         self._journal.removed(Resource.PROCESS, self._resource)
         return self._process.returncode == 0

@@ -13,7 +13,7 @@ from typing import Self
 import msgspec
 
 from emulation.host.journal import Journal, Resource
-from emulation.host.processes import RUN_VARIABLE
+from emulation.host.processes import RUN_VARIABLE, end_child
 from emulation.host.run_paths import RunPaths
 from emulation.network.relay.handle import RELAY_PROGRAM
 from emulation.processors.request import SamplingRequest
@@ -74,11 +74,5 @@ class ProcessorSampler:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(_END_WITHIN)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end_child(self._process, _END_WITHIN)
         self._journal.removed(Resource.PROCESS, self._name)

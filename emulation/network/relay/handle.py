@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from emulation.host.processes import RUN_VARIABLE
+from emulation.host.processes import RUN_VARIABLE, end_child
 from emulation.network.model import NetworkError
 from emulation.network.relay.messages import (
     MAXIMUM_MESSAGE,
@@ -92,11 +92,7 @@ class RelayProcess:
     def stop(self) -> None:
         """Ends the relay, and with it its interfaces. Does nothing if it has ended."""
         self._control.close()
-        try:
-            self._process.wait(_END_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end_child(self._process, _END_TIMEOUT)
         self._errors.close()
 
     def _ask(self, request: Request, expected: type[_Reply]) -> _Reply:

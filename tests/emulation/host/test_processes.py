@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
 import uuid
 
-from emulation.host.processes import RUN_VARIABLE, ProcessIdentity, await_end, identify, processes_of_run, start_time
+import pytest
+
+from emulation.host.processes import (
+    RUN_VARIABLE,
+    ProcessIdentity,
+    await_end,
+    end_child,
+    identify,
+    processes_of_run,
+    start_time,
+)
 from tests.waiting import await_true
 
 
@@ -56,3 +68,20 @@ def test_waiting_names_those_that_do_not_end() -> None:
     own = identify(os.getpid())
     assert own is not None
     assert await_end([own, ProcessIdentity(own.pid, own.started + 1)], within=0.0) == [own]
+
+
+@pytest.mark.parametrize(
+    "program, code",
+    [
+        ("import sys; sys.stdin.read(); sys.exit(3)", 3),
+        ("import sys, threading; threading.Event().wait()", -signal.SIGKILL),
+        ("raise SystemExit(4)", 4),
+    ],
+    ids=["ends with its input", "runs on", "has ended"],
+)
+def test_a_child_is_told_to_end_and_killed_if_it_runs_on(program: str, code: int) -> None:
+    child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
+    assert child.stdin is not None
+    child.stdin.write(b"not yet written")
+    end_child(child, within=0.5 if code < 0 else 60.0)
+    assert child.returncode == code
