@@ -127,6 +127,9 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Time for which sending a message to the neighbour occupies the link, before the next one's sending begins."""
 
 
+CONTRACT = 1
+"""The version of the contract between a broker and whoever starts it (docs/broker-contract.md)."""
+
 HOPS_BEYOND_BROKERS = 100
 """Hops by which `BrokerConfig.most_hops` exceeds the number of brokers."""
 
@@ -140,6 +143,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     id: str
     incarnation: int
     """1 for the first start in a run, one more for each restart."""
+    contract: int = CONTRACT
+    """The version of the contract that the configuration follows."""
     protocol: str
     """The routing protocol, as the scenario names it."""
     protocol_from: str = ""
@@ -171,6 +176,11 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     starts: dict[str, int] | None = None
     """The number of times that brokers start, of those that are planned to start more than once. An incarnation beyond
     it is refused, whoever states it. None: not known."""
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for a version of the contract that this broker does not know."""
+        if self.contract != CONTRACT:
+            raise ValueError(f"contract: this broker keeps version {CONTRACT}, not {self.contract}")
 
     def latest_incarnation(self, broker: str) -> int | None:
         """The largest incarnation that a broker can have; None where it is not known."""

@@ -186,12 +186,12 @@ def _struct(struct: type[Struct], heading: str) -> Iterator[str]:
     yield "|---|---|---|"
     hints = typing.get_type_hints(struct)
     for field in fields(struct):
-        meaning = _meaning(struct, field.name)
+        meaning = meaning_of(struct, field.name)
         yield f"| `{field.encode_name}` | {_type_name(hints[field.name])} | {_cell(meaning)} |"
     yield ""
 
 
-def _meaning(struct: type[Struct], name: str) -> str:
+def meaning_of(struct: type[Struct], name: str) -> str:
     """The description of a field in the class that declares it, which may be a base."""
     owner = next(owner for owner in struct.__mro__ if name in inspect.get_annotations(owner))
     return _described(sys.modules[owner.__module__]).get((owner.__name__, name), "")
