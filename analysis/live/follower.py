@@ -37,6 +37,8 @@ class Follower:
         self._logs: dict[str, _Log] = {}
         self._tallies: dict[str, VariantTally] = {}
         self._manifest: Manifest | None = None
+        self._manifest_written = (0, 0, 0)
+        """Time, inode and size of the manifest that was read."""
         self._over = False
         self._decode = msgspec.json.Decoder(TraceRecord).decode
 
@@ -78,10 +80,16 @@ class Follower:
         return []
 
     def _look_at_manifest(self) -> None:
-        if not (self._run / MANIFEST).exists():
+        try:
+            status = (self._run / MANIFEST).stat()
+        except OSError:
+            return
+        written = status.st_mtime_ns, status.st_ino, status.st_size
+        if written == self._manifest_written:
             return
         with suppress(msgspec.DecodeError, OSError):
             self._manifest = read(self._run)
+            self._manifest_written = written
         for record in () if self._manifest is None else self._manifest.variants:
             if record.name in self._tallies:
                 self._tallies[record.name].phases = _phases(record)
@@ -92,8 +100,7 @@ class Follower:
             record = next((found for found in self._manifest.variants if found.name == variant), None)
             if record is None:
                 return None
-            tally = VariantTally(variant, load(self._run / record.topology), record.time_dilation)
-            tally.look(self.version)
+            tally = VariantTally(variant, load(self._run / record.topology), record.time_dilation, self.version)
             tally.phases = _phases(record)
             self._tallies[variant] = tally
         return self._tallies.get(variant)

@@ -62,13 +62,20 @@ class ShownPhase(msgspec.Struct, frozen=True, array_like=True):
     end: float
 
 
-class ShownVariant(msgspec.Struct, frozen=True, kw_only=True):
-    """One variant, whole or as far as it has changed since an earlier version."""
+class ShownOverlay(msgspec.Struct, frozen=True):
+    """The map of a variant."""
 
-    name: str
     brokers: list[ShownBroker]
     links: list[tuple[int, int]]
     """Numbers of the sender and the receiver of each directed link, in order of the links' numbers."""
+
+
+class ShownVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One variant, whole or as far as it has changed since an earlier version."""
+
+    name: str
+    overlay: ShownOverlay | None = None
+    """None where it has not changed."""
     phases: list[ShownPhase]
     frames: list[Frame]
 

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from analysis.live.due import OPERATIONS, DueNotifications
-from analysis.live.frames import Frame, ShownBroker, ShownPhase, ShownVariant, Strike
+from analysis.live.frames import Frame, ShownBroker, ShownOverlay, ShownPhase, ShownVariant, Strike
 from analysis.run_files.logs import scenario_time
 from record.log import FAULT_CHANGES, LINK_CHANGES, Event, TraceRecord
 from record.time_units import SECOND
@@ -73,7 +73,8 @@ def _percentile(delays: Counter[int], share: float) -> float | None:
 class VariantTally:
     """One variant, as far as its logs have been read."""
 
-    def __init__(self, name: str, overlay: Overlay, dilation: float) -> None:
+    def __init__(self, name: str, overlay: Overlay, dilation: float, version: int) -> None:
+        """`version` is that of the look at the logs that found the variant."""
         self.name = name
         self.phases: list[ShownPhase] = []
         self._dilation = dilation
@@ -81,6 +82,9 @@ class VariantTally:
             ShownBroker(broker, round(x, _PLACES), round(1 - y, _PLACES)) for broker, (x, y) in layout(overlay).items()
         ]
         self._number = {broker.name: number for number, broker in enumerate(self._brokers)}
+        self._version = version
+        self._drawn_at = version
+        """Version of the last change of the map."""
         self._links: dict[tuple[int, int], int] = {}
         if not isinstance(overlay.links, MeshLinks):  # of a full mesh, those are shown that carry something
             for link in overlay.links:
@@ -91,7 +95,6 @@ class VariantTally:
         """Time, incarnation and work of the last gauge of each broker."""
         self._clients: list[TraceRecord] = []
         self._newest = 0
-        self._version = 0
         self._due = DueNotifications(self._owe, self._arrive)
 
     def look(self, version: int) -> None:
@@ -137,8 +140,7 @@ class VariantTally:
         changed = sorted(at for at, second in self._seconds.items() if second.version > since)
         return ShownVariant(
             name=self.name,
-            brokers=self._brokers,
-            links=list(self._links),
+            overlay=ShownOverlay(self._brokers, list(self._links)) if self._drawn_at > since else None,
             phases=self.phases,
             frames=[self._seconds[at].frame(at) for at in changed],
         )
@@ -175,4 +177,7 @@ class VariantTally:
 
     def _link(self, sender: str, receiver: str) -> int:
         ends = self._number.get(sender, -1), self._number.get(receiver, -1)
-        return self._links.setdefault(ends, len(self._links))
+        if ends not in self._links:
+            self._links[ends] = len(self._links)
+            self._drawn_at = self._version
+        return self._links[ends]

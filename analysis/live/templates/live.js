@@ -17,7 +17,7 @@
         if (current === null || following) current = given.name;
       }
       const variant = variants.get(given.name);
-      Object.assign(variant, { brokers: given.brokers, links: given.links, phases: given.phases, counted: null });
+      Object.assign(variant, given.overlay, { phases: given.phases, counted: null });
       for (const frame of given.frames) {
         const place = variant.places.get(frame.at);
         if (place === undefined) { variant.places.set(frame.at, variant.frames.length); variant.frames.push(frame); }

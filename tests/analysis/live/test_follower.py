@@ -65,8 +65,9 @@ def test_the_page_counts_what_the_judge_counts(run: Path) -> None:
         assert median is not None
         medians = [frame.median_ms for frame in shown.frames if frame.median_ms is not None]
         assert min(medians) < 1.02 * median.value_ms and max(medians) > median.value_ms / 1.02
-        names = [broker.name for broker in shown.brokers]
-        assert {(names[a], names[b]) for a, b in shown.links} == {
+        assert shown.overlay is not None
+        names = [broker.name for broker in shown.overlay.brokers]
+        assert {(names[a], names[b]) for a, b in shown.overlay.links} == {
             (f"B{a}", f"B{b}") for a in range(1, 5) for b in range(1, 5) if abs(a - b) in (1, 3)
         }
 
@@ -100,7 +101,9 @@ def test_logs_that_come_in_pieces_give_the_same_state(run: Path, tmp_path: Path)
         merged |= frames(follower.state(seen).variants)
     seen = follower.version
     follower.finish()
-    merged |= frames(follower.state(seen).variants)
+    last = follower.state(seen).variants
+    merged |= frames(last)
+    assert [variant.overlay for variant in last] == [None, None], "a map is sent again only where it has changed"
     expected = finished(run).variants
     assert frames(follower.state().variants) == frames(expected)
     assert merged == frames(expected), "a page that gets only what has changed shows the same"

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from analysis.live.follower import Follower
-from analysis.live.frames import Frame, ShownBroker, ShownPhase, ShownVariant, State
+from analysis.live.frames import Frame, ShownBroker, ShownOverlay, ShownPhase, ShownVariant, State
 from analysis.live.page import live_page, replay_page
 from analysis.script_data import in_script
 
@@ -22,8 +22,7 @@ STATE = State(
     variants=[
         ShownVariant(
             name="base",
-            brokers=[ShownBroker("B1", 0, 0), ShownBroker("B2", 1, 1)],
-            links=[(0, 1), (1, 0)],
+            overlay=ShownOverlay([ShownBroker("B1", 0, 0), ShownBroker("B2", 1, 1)], [(0, 1), (1, 0)]),
             phases=[ShownPhase("run", 10, 13)],
             frames=[
                 Frame(at=11, published=2, due=1200, sent=[(0, 2)], queues=[(0, 1)]),
