@@ -75,7 +75,7 @@ class ShownVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     name: str
     overlay: ShownOverlay | None = None
-    """None where it has not changed."""
+    """The map where it has changed; None where it has not."""
     phases: list[ShownPhase]
     frames: list[Frame]
 

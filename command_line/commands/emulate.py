@@ -40,7 +40,7 @@ from emulation.run import RunOutcome, emulate
 from emulation.run.interrupt import Interrupt, Interrupted, QuickStop
 from emulation.run.progress import display
 from emulation.runtimes.ladder import SIMULATED, Rungs, Simulated, choose
-from emulation.simulation.run import simulate
+from emulation.simulation.run import ONE_AT_A_TIME, simulate
 from emulation.simulation.twin import twin_plan
 from emulation.upkeep.clean import clean
 from record.callbacks import do_nothing
@@ -82,6 +82,8 @@ class EmulationRequest:
     """True to simulate the run's twin as well and compare the two."""
     live: bool = False
     """True to serve a page that shows the run while it goes on."""
+    speed: float | None = None
+    """Seconds of the scenario that may pass in one real second of a simulated run; None for as many as possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ def run_once(request: EmulationRequest, console: Console) -> JudgedRun:
 def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> Callable[[Plan], RunOutcome]:
     """The function that runs a plan on the requested runtime. Raises `UserError`s for an impossible one."""
     if request.hosts is not None:
+        _require_no_speed(request)
         return _runner_on_hosts(request.hosts, request, costs, console)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
     if isinstance(rungs, Simulated):
@@ -151,7 +154,17 @@ def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> 
                 "process; `brokerlab doctor` shows what this host lacks for them)"
             )
         return partial(_simulate, rungs, request, costs, console)
+    _require_no_speed(request)
     return partial(_emulate, rungs, request, costs, console)
+
+
+def _require_no_speed(request: EmulationRequest) -> None:
+    """Raises `BadInputError` where real brokers are to run at a speed."""
+    if request.speed is not None:
+        raise BadInputError(
+            "--speed: real brokers run in real time (`time_dilation` in the scenario stretches it); leave it out, or "
+            "simulate (--runtime simulated)"
+        )
 
 
 def _require_no_program(plan: Plan) -> None:
@@ -221,7 +234,8 @@ def _simulate(
             runtime=rungs.runtime,
             show=partial(display, console=console),
             interrupt=interrupt,
-            host=this_host(),
+            host=this_host() if request.speed is None else ONE_AT_A_TIME,
+            speed=request.speed,
             when_begun=request.engine.begin,
         )
 

@@ -67,6 +67,7 @@ def check(
         "brokerlab emulate scenarios/quickstart.yaml --set time_dilation=auto",
         "brokerlab emulate scenarios/smoke.yaml --runtime process --seed 7",
         "brokerlab emulate scenarios/quickstart.yaml --runtime simulated --no-spark",
+        "brokerlab emulate scenarios/quickstart.yaml --runtime simulated --live --speed 10",
         "brokerlab emulate scenarios/smoke.yaml --twin",
         "brokerlab emulate scenarios/quickstart.yaml --hosts inventory.yaml",
         "brokerlab emulate scenarios/smoke.yaml --no-report --junit verdicts.xml",
@@ -123,6 +124,16 @@ def emulate(
             "--live", help="Serve a page on loopback that shows the run while it goes on, from its logs alone."
         ),
     ] = False,
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FACTOR",
+            min=0.01,
+            help="Hold a simulated run to this many seconds of the scenario a second, one variant after another, so "
+            "that `--live` can be watched; by default it is as fast as the host.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Run a scenario, analyse its logs and judge it."""
     from command_line.commands.baseline import run_against
@@ -137,7 +148,7 @@ def emulate(
     engine = BackgroundSpark() if spark or (spark is None and spark_is_here()) else plain_engine()
     file, files = file_of(scenario, "scenario"), VerdictFiles(junit, summary_md)
     request = EmulationRequest(
-        file, changed, runtime, links, out, report, calibration, engine, events, hosts, files, twin, live
+        file, changed, runtime, links, out, report, calibration, engine, events, hosts, files, twin, live, speed
     )
     raise typer.Exit(run_scenario(request) if against is None else run_against(request, against, seed))
 

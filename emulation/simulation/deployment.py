@@ -19,7 +19,9 @@ from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.fault_observer import BackgroundLooks, SimulatedObserver
 from emulation.simulation.logs import LogDirectory
 from emulation.simulation.overlay import SimulatedOverlay
+from emulation.simulation.throttle import Throttle
 from emulation.verification.verifier import FaultVerifier
+from record.callbacks import do_nothing
 from record.errors import HostError
 from record.log import EMULATOR
 from record.time_units import SECOND
@@ -51,8 +53,10 @@ class SimulatedDeployment:
         *,
         time_dilation: float,
         stopwatch: Callable[[], int] | None = None,
+        speed: float | None = None,
     ) -> None:
-        """`plan` is dilated, by `time_dilation`."""
+        """`plan` is dilated, by `time_dilation`. `speed` is seconds of the scenario that may pass in one real second;
+        None for as many as the host can do."""
         self.schedule = plan.schedule()
         self._context = context
         self._plan = plan
@@ -73,6 +77,9 @@ class SimulatedDeployment:
         self._began = time.monotonic()
         self._look_at = 0.0
         events.look = self.look
+        self._hold: Callable[[int], None] = do_nothing
+        if speed is not None:
+            self._hold = Throttle(speed * time_dilation, context.interrupt.wait, self._logs.flush).hold
 
     @property
     def counts(self) -> ClientCounts:
@@ -117,6 +124,7 @@ class SimulatedDeployment:
         self._next = operation
         until = min(until, now + _STEP)
         events.run_until(until if operation is None else min(until, begin + operation.at))
+        self._hold(events.now)
 
     def look(self) -> None:
         """Raises `Interrupted` when the user asks for the end, `OSError` when the disk is full."""

@@ -38,6 +38,7 @@ def simulate(
     interrupt: Interrupt | None = None,
     stopwatch: Callable[[], int] | None = None,
     host: Host = ONE_AT_A_TIME,
+    speed: float | None = None,
     when_begun: Callable[[], None] = do_nothing,
 ) -> RunOutcome:
     """Runs a plan in virtual time; nothing of the host is touched but the run directory `out/<run id>`.
@@ -49,6 +50,7 @@ def simulate(
 
     As many variants run side by side as the `host` has room for, in processes that are forked before `when_begun` is
     called; until then this process must have no other threads. By default one runs after another, in this process.
+    `speed` is seconds of the scenario that may pass in one real second, by default as many as the host can do.
     Raises `UserError`s. Prints nothing and heeds no signal unless `show` and an entered `interrupt` are given, so that
     worker processes may call it.
     """
@@ -65,7 +67,7 @@ def simulate(
         manifest.calibration_origin = costs.source
 
         def run(context: RunContext, turns: Iterable[Turn]) -> list[Measurements]:
-            return run_variants(context, turns, partial(_deployment, context, costs, stopwatch))
+            return run_variants(context, turns, partial(_deployment, context, costs, stopwatch=stopwatch, speed=speed))
 
         try:
             with full_disk_in_words(paths.directory), ExitStack() as running:
@@ -93,12 +95,16 @@ def simulate(
 def _deployment(
     context: RunContext,
     costs: Calibration,
-    stopwatch: Callable[[], int] | None,
     variant: VariantPlan,
     measured: Measurements,
+    *,
+    stopwatch: Callable[[], int] | None,
+    speed: float | None,
 ) -> AbstractContextManager[SimulatedDeployment]:
     dilation = measured.time_dilation
-    return nullcontext(SimulatedDeployment(context, variant, costs, time_dilation=dilation, stopwatch=stopwatch))
+    return nullcontext(
+        SimulatedDeployment(context, variant, costs, time_dilation=dilation, stopwatch=stopwatch, speed=speed)
+    )
 
 
 def _not_begun() -> int:
