@@ -65,13 +65,14 @@ lint: base ## Check style, format and types
 gauntlet: base ## Plant defects and see the verdicts name each: 15 minutes; ARGS="--only medym", "--part 1/5 --seed 7", "--list"
 	@$(PYTHON_BIN)/python -m tests.gauntlet $(ARGS)
 
-# Properties with sixteen times the examples, all tests of clusters, hosts and brokers of which `make test` runs a third,
+# Properties with sixteen times the examples, all tests of clusters, hosts and brokers of which `make test` runs a sixth,
 # the whole gauntlet, every recorded digest, then verdicts on real brokers, and the services of docker-compose, whose image
 # takes too long for `make test`.
 proof: setup ## Prove at length what `make test` tries a part of: 2 hours 30 minutes; ARGS goes to pytest
 	BROKERLAB_PROOF=1 $(PYTHON_BIN)/python -m pytest -n auto --timeout 7200 \
 		-m 'not container and not host and not guest and not spark and not alone' \
-		tests/properties tests/contracts tests/broker_service tests/scenario tests/command_line tests/wire $(ARGS)
+		tests/properties tests/contracts tests/broker_service tests/scenario tests/command_line tests/wire \
+		tests/analysis/judging/language $(ARGS)
 	$(PYTHON_BIN)/python -m pytest -n auto -m proof $(ARGS)
 	$(PYTHON_BIN)/python -m tests.gauntlet
 	$(PYTHON_BIN)/python -m tests.unchanged.record --compare

@@ -25,7 +25,7 @@ from record.errors import HostError
 from tests import placement
 from tests.emulation.multi_host.laboratory import CLOCKS, Laboratory
 from tests.emulation.multi_host.laboratory import obstacle as laboratory_obstacle
-from tests.proof import EXAMPLES, left_out_of, takes_a_third, third, tried
+from tests.proof import EXAMPLES, left_out_of, part, takes_a_part, tried
 
 # Examples have no deadline, because their duration depends on the machine more than on the code. CI repeats the same
 # examples, so that a failure is caused by the change; elsewhere every run has new ones.
@@ -50,16 +50,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    if not takes_a_third(config):
+    if not takes_a_part(config):
         return None
-    return f"proofs: third {third()} of 0 to 2, by the revision; BROKERLAB_THIRD chooses another, make proof runs all"
+    return f"proofs: part {part()} of 0 to 5, by the revision; BROKERLAB_PART chooses another, make proof runs all"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out two thirds of the proofs, the same in every worker, before tests are placed in another order."""
-    if takes_a_third(config):
-        left_out = left_out_of(items, third())
+    """Leaves out all proofs but one part, the same in every worker, before tests are placed in another order."""
+    if takes_a_part(config):
+        left_out = left_out_of(items, part())
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=left_out)
 

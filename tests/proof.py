@@ -5,8 +5,9 @@ defects, and so prove what other tests find, take a part of them in `make test`,
 `make proof` takes all.
 
 Tests with the marker `proof` prove more than one change needs to know: clusters, several hosts, cases on real brokers
-that pass in the simulator. `make test` runs a third of them, which the revision draws, so that a few changes together
-run all; `make proof` runs all, and so does a command that names files or tests."""
+that pass in the simulator, runs that take seconds and differ little from quicker ones, and all of `tests/properties`.
+`make test` runs a sixth of them, which the revision draws, so that some changes together run all; `make proof` runs
+all, and so does a command that names files or tests."""
 
 from __future__ import annotations
 
@@ -37,33 +38,39 @@ _SHARE = 3
 """One of so many planted defects is tried by `make test`."""
 _SEED = 1
 """Another seed draws other defects."""
-_THIRDS = 3
+_PARTS = 6
+"""`make test` runs one of so many parts of the proofs."""
+_ROOM = "tests/properties/"
+"""All tests of this room count as proofs: each property is that of many protocols, and conformance cases come first."""
 
 
-def third() -> int:
-    """The third of the tests marked `proof` that `make test` runs: 0, 1 or 2.
+def part() -> int:
+    """Number, from 0, of the part of the proofs that `make test` runs.
 
-    Tests of one file are in different thirds. `BROKERLAB_THIRD` chooses one; outside of a repository it is the first.
+    Neighbours in a file are in different parts. `BROKERLAB_PART` chooses one; outside of a repository it is the first.
     """
-    if chosen := os.environ.get("BROKERLAB_THIRD"):
-        return int(chosen) % _THIRDS
+    if chosen := os.environ.get("BROKERLAB_PART"):
+        return int(chosen) % _PARTS
     asked = subprocess.run(
         ["git", "rev-parse", "--verify", "--short=8", "HEAD"],
         cwd=Path(__file__).parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return int(asked.stdout, 16) % _THIRDS if asked.returncode == 0 else 0
+    return int(asked.stdout, 16) % _PARTS if asked.returncode == 0 else 0
 
 
-def takes_a_third(config: pytest.Config) -> bool:
+def takes_a_part(config: pytest.Config) -> bool:
     """True where the user chose no tests, and all are to be run that a change must pass."""
     chosen = config.option.keyword or config.option.markexpr or config.args != config.getini("testpaths")
     return not IS_WHOLE and not chosen
 
 
+def is_proof(test: pytest.Item) -> bool:
+    return test.nodeid.startswith(_ROOM) or test.get_closest_marker("proof") is not None
+
+
 def left_out_of(tests: Iterable[pytest.Item], number: int) -> list[pytest.Item]:
-    """The tests marked `proof` in two of the three thirds; tests come in the order of their files."""
-    proofs = (test for test in tests if test.get_closest_marker("proof"))
-    return [test for place, test in enumerate(proofs) if place % _THIRDS != number]
+    """The proofs of all other parts; tests come in the order of their files."""
+    return [test for place, test in enumerate(filter(is_proof, tests)) if place % _PARTS != number]
 
 
 def drawn(defects: Iterable[T]) -> list[T]:

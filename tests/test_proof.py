@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tests import proof
-from tests.proof import left_out_of, takes_a_third, third
+from tests.proof import is_proof, left_out_of, part, takes_a_part
 
-TESTS = ["here/a", "here/b", "here/c", "proof/d", "proof/e", "proof/f", "proof/g"]
+TESTS = ["here/a", "here/b", "here/c", "proof/d", "proof/e", "proof/f", "proof/g", "proof/h", "proof/i", "proof/j"]
 
 
 def item(name: str) -> Any:
-    return SimpleNamespace(name=name, get_closest_marker=lambda asked: name.startswith(asked) or None)
+    return SimpleNamespace(name=name, nodeid=name, get_closest_marker=lambda asked: name.startswith(asked) or None)
 
 
 def config(*args: str, keyword: str = "", markexpr: str = "") -> Any:
@@ -23,27 +23,31 @@ def config(*args: str, keyword: str = "", markexpr: str = "") -> Any:
     )
 
 
-def test_each_proof_is_in_one_third_and_all_other_tests_in_each() -> None:
-    left_out = [{test.name for test in left_out_of(map(item, TESTS), number)} for number in range(3)]
-    assert left_out == [
-        {"proof/e", "proof/f"},
-        {"proof/d", "proof/f", "proof/g"},
-        {"proof/d", "proof/e", "proof/g"},
-    ]
+def test_each_proof_is_in_one_part_and_all_other_tests_in_each() -> None:
+    proofs = {name for name in TESTS if name.startswith("proof")}
+    left_out = [{test.name for test in left_out_of(map(item, TESTS), number)} for number in range(6)]
+    taken = [proofs - names for names in left_out]
+    assert taken == [{"proof/d", "proof/j"}, {"proof/e"}, {"proof/f"}, {"proof/g"}, {"proof/h"}, {"proof/i"}]
+    assert set().union(*left_out) == proofs
+
+
+def test_properties_are_proofs_without_the_mark() -> None:
+    assert is_proof(item("tests/properties/test_x.py::test_y"))
+    assert not is_proof(item("tests/wire/test_x.py::test_y"))
 
 
 def test_tests_that_the_user_chose_run_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proof, "IS_WHOLE", False)
-    assert takes_a_third(config("tests"))
-    assert not takes_a_third(config("tests/wire"))
-    assert not takes_a_third(config("tests", keyword="hosts"))
-    assert not takes_a_third(config("tests", markexpr="spark"))
+    assert takes_a_part(config("tests"))
+    assert not takes_a_part(config("tests/wire"))
+    assert not takes_a_part(config("tests", keyword="hosts"))
+    assert not takes_a_part(config("tests", markexpr="spark"))
     monkeypatch.setattr(proof, "IS_WHOLE", True)
-    assert not takes_a_third(config("tests"))
+    assert not takes_a_part(config("tests"))
 
 
-def test_the_third_is_that_of_the_revision_or_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BROKERLAB_THIRD", raising=False)
-    assert third() == third() in range(3)
-    monkeypatch.setenv("BROKERLAB_THIRD", "2")
-    assert third() == 2
+def test_the_part_is_that_of_the_revision_or_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BROKERLAB_PART", raising=False)
+    assert part() == part() in range(6)
+    monkeypatch.setenv("BROKERLAB_PART", "2")
+    assert part() == 2

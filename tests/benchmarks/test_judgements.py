@@ -82,6 +82,7 @@ def _result(workload: matching.Workload, size: int, median: float) -> matching.R
     )  # fmt: skip
 
 
+@pytest.mark.proof
 def test_matching_is_judged_at_the_largest_size_and_its_growth_at_the_full_size_only() -> None:
     symbol, by_class = matching.WORKLOADS[:2]
     small = [_result(symbol, 1000, 4), _result(by_class, 1000, 40)]

@@ -187,6 +187,7 @@ LARGE: Mapping[str, tuple[Callable[[], str], str]] = {
 }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("content", "message"), LARGE.values(), ids=LARGE)
 def test_large_files(
     content: Callable[[], str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -57,6 +57,7 @@ def test_the_script_passes_where_all_is_delivered(clone: Path) -> None:
     assert "deliveries are correct" in output
 
 
+@pytest.mark.proof
 def test_the_script_fails_where_a_delivery_is_violated(clone: Path) -> None:
     campaign = clone / "campaigns" / "smoke.yaml"
     text = campaign.read_text()
@@ -82,6 +83,7 @@ def test_what_could_not_be_judged_fails_the_build_unless_it_is_only_told(
     assert "too busy to tell" in output
 
 
+@pytest.mark.proof
 def test_the_gate_is_seen_closed(clone: Path) -> None:
     shown = TEXT.partition("## See it fail once")[2]
     (found,) = re.findall(r"^    (\.venv/bin/brokerlab .*?)\n\n", shown, re.DOTALL | re.MULTILINE)

@@ -206,6 +206,7 @@ def test_a_brokers_copy_is_named_as_the_authors_file(
     assert f"NameError: name 'sett' is not defined ({named.format(home=home)}:18, in __init__)" in result.defect
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("kind", ["file", "package"])
 def test_other_processes_and_hosts_get_the_code(tmp_path: Path, kind: str) -> None:
     home = tmp_path / "home"

@@ -90,6 +90,7 @@ def test_a_request_of_another_version_is_refused_in_a_sentence() -> None:
         CellRequest.decode(request, CampaignCell)
 
 
+@pytest.mark.proof
 def test_a_reproductions_request_is_the_same_after_its_way() -> None:
     (experiment, *_) = plan_experiments(chosen_claims(load_claims(), ["tid"]), range(1, 2))
     request = CellRequest(cell=ReproductionCell.of(experiment, 1, "process"), runtime="process", keep=Keep.ALL)

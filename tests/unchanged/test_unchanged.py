@@ -32,6 +32,7 @@ from tests.unchanged.shipped import CHANGES, QUICK, shipped
 SMALLEST = "scenarios/line-3.yaml"
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("file", [file for file in QUICK if file != SMALLEST])
 def test_a_shipped_scenario_gives_what_is_recorded(file: str, tmp_path: Path) -> None:
     run_shipped(file, tmp_path / "run")

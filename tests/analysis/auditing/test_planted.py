@@ -110,6 +110,7 @@ PLAIN, UNEVEN, LOSSY = "{delay: 5ms}", "{delay: 10ms, jitter: 1ms}", "{delay: 5m
 NARROW, SENDING = "{delay: 5ms, bandwidth: 60kbit}", "{delay: 2ms, send_time: 3ms}"
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("link", "others", "plant", "check", "named"),
     [

@@ -74,6 +74,7 @@ QUEUES = [
 """Links, service times and rates, of which each makes messages wait otherwise."""
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("link", "service", "rate"), QUEUES)
 def test_nothing_of_a_simulated_run_is_contention_or_unexplained(
     tmp_path: Path, link: str, service: str, rate: str
@@ -155,6 +156,7 @@ seed: 1
 """
 
 
+@pytest.mark.proof
 def test_copies_that_come_from_two_neighbours_at_one_time_are_told_apart(tmp_path: Path) -> None:
     """Without costs, copies over as many links of 1 ms arrive together, some over links that came later."""
     outcome = simulate(make_plan(load_text(MOVING, "moving")), tmp_path, calibration=Calibration.free())

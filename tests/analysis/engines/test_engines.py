@@ -147,6 +147,7 @@ def test_arbitrary_logs(spark: SparkSession, tmp_path: Path, data: st.DataObject
         shutil.rmtree(directory)
 
 
+@pytest.mark.proof
 def test_promises_of_every_kind(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gaps are found by publisher, ratios over all of them, and detections by composite subscription. So the pieces
     must not matter."""

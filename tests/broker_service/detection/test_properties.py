@@ -11,6 +11,7 @@ from broker_service.detection import Detector
 from tests.broker_service.detection import checks
 from tests.broker_service.detection.situations import situations
 from tests.broker_service.language.strategies import unhurried
+from tests.proof import tried
 
 Check = Callable[[checks.Situation, type[Detector]], None]
 CHECKS: list[Check] = [
@@ -26,7 +27,7 @@ CHECKS: list[Check] = [
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_the_detector_has_the_property(check: Check) -> None:
-    @settings(unhurried, max_examples=150)
+    @settings(unhurried, max_examples=tried(30))
     @given(situations())
     def search(situation: checks.Situation) -> None:
         check(situation, Detector)

@@ -35,6 +35,7 @@ def test_a_run_that_the_host_carries(capsys: pytest.CaptureFixture[str]) -> None
     assert lines[-1] == "carried  as it is, with nothing else on the host"
 
 
+@pytest.mark.proof
 def test_one_that_it_does_not_carry_names_the_dilation(capsys: pytest.CaptureFixture[str]) -> None:
     assert checked(HEAVY) is ExitCode.CORRECT
     out = capsys.readouterr().out
@@ -42,6 +43,7 @@ def test_one_that_it_does_not_carry_names_the_dilation(capsys: pytest.CaptureFix
     assert "grows as long as the load lasts" in out
 
 
+@pytest.mark.proof
 def test_more_processors_carry_more(capsys: pytest.CaptureFixture[str]) -> None:
     checked(HEAVY, processors=64)
     assert "carried  as it is" in capsys.readouterr().out

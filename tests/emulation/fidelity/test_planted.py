@@ -207,6 +207,7 @@ esac
     return f"{directory}:{os.environ['PATH']}"
 
 
+@pytest.mark.proof
 def test_a_busy_host_and_a_quota_on_the_whole_run(tmp_path: Path) -> None:
     with QuotaGroup() as group:
 

@@ -62,6 +62,7 @@ def test_a_defect_ends_a_simulated_run(tmp_path: Path) -> None:
     assert_defect(run("simulated", tmp_path), tmp_path)
 
 
+@pytest.mark.proof
 @pytest.mark.container
 @pytest.mark.timeout(240)
 @pytest.mark.skipif(os.geteuid() != 0 or not all(map(shutil.which, ("mnexec", "docker"))), reason="needs containers")

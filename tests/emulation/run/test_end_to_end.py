@@ -122,10 +122,12 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-@pytest.fixture
-def running_for_spark(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Its Java machine is interrupted with it, and it makes a report."""
-    with short_run(tmp_path, *WITHOUT_END) as process:
+@pytest.fixture(
+    params=[pytest.param(["--no-spark"], id="plain"), pytest.param([], id="spark", marks=pytest.mark.proof)]
+)
+def running_for_report(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """It makes a report. Where Spark analyses it, its Java machine is interrupted with it."""
+    with short_run(tmp_path, *WITHOUT_END, *request.param) as process:
         yield process
 
 
@@ -202,6 +204,7 @@ def test_a_broker_that_dies_is_named_and_the_rest_goes_on(running: subprocess.Po
     assert_nothing_is_left(run.name)
 
 
+@pytest.mark.proof
 def test_ctrl_c_between_two_variants_keeps_the_first(tmp_path: Path) -> None:
     scenario = tmp_path / "two.yaml"
     scenario.write_text(LINE.read_text() + "vary: {routing.publications: [fixed, dynamic]}\n")
@@ -229,14 +232,14 @@ def test_ctrl_c_between_two_variants_keeps_the_first(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_the_run_in_order_analyses_it_and_leaves_nothing(
-    running_for_spark: subprocess.Popen[str], tmp_path: Path
+    running_for_report: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    wait_for(tmp_path, "phase begins.*phase=run", running_for_spark)
+    wait_for(tmp_path, "phase begins.*phase=run", running_for_report)
     await_true(lambda: delivered(only_run(tmp_path)) > 0, "a delivery, so that there is something to analyse")
-    os.killpg(running_for_spark.pid, signal.SIGINT)  # as a terminal does
-    output = running_for_spark.communicate(timeout=120)[0]
+    os.killpg(running_for_report.pid, signal.SIGINT)  # as a terminal does
+    output = running_for_report.communicate(timeout=120)[0]
     run = only_run(tmp_path)
-    assert running_for_spark.returncode in {3, 130}, output  # 3 on a host too busy to keep its promises
+    assert running_for_report.returncode in {3, 130}, output  # 3 on a host too busy to keep its promises
     assert "Traceback" not in output
     assert "interrupted" in output
     assert "delivery: correct" in output or "delivery: unjudged" in output  # most was on its way

@@ -78,6 +78,7 @@ def cost(runtime: str, directory: Path) -> Cost:
     return Cost(variant.delivery.excused, (back - lost) / SECOND, starved)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("runtime", ["process"])
 def test_what_waits_for_a_killed_broker_is_lost_in_the_simulator_as_on(runtime: str, tmp_path: Path) -> None:
     """A client declares again and sends what waited at once, before subscriptions have come back along the links.

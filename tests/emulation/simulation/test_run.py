@@ -142,6 +142,7 @@ def test_notifications_take_as_long_as_links_at_least(run: Path) -> None:
         assert (took == 0) == (each.hops == 0)
 
 
+@pytest.mark.proof
 def test_the_same_seed_gives_the_same_bytes_in_any_process(scenario: Path, plan: Plan, tmp_path: Path) -> None:
     run = simulate(plan, tmp_path / "here").directory
     here = "".join(

@@ -42,6 +42,7 @@ def test_a_finding_is_a_scenario_that_shows_it(tmp_path: Path) -> None:
     assert "<svg" in page
 
 
+@pytest.mark.proof
 def test_an_exploration_goes_on_where_it_ended(tmp_path: Path) -> None:
     protocol = protocol_with("notifies twice", tmp_path)
     first = request(protocol, tmp_path)
@@ -62,6 +63,7 @@ def test_only_failures_of_code_have_an_exit_code_of_their_own(tmp_path: Path) ->
     assert explore_around(request(protocol_with("fails", tmp_path), tmp_path)) is ExitCode.BROKER_DEFECT
 
 
+@pytest.mark.proof
 def test_the_same_seed_explores_the_same(tmp_path: Path) -> None:
     explorer = Explorer(Drawing(Surroundings(Shape.TREE, str(protocol_with("keeps subscriptions", tmp_path)))), 3)
     accounts = []

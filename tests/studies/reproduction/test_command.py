@@ -121,6 +121,7 @@ def test_a_quick_plan_has_one_seed_of_each_scenario(
     assert "2 claims from 2 runs; 2 scenarios" in printed
 
 
+@pytest.mark.proof
 def test_an_interrupted_reproduction_keeps_whole_results_and_names_the_way_on(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -112,6 +112,7 @@ def test_attributes_that_say_nothing_are_left_alone(attributes: dict[str, str | 
     assert len(set(layout(overlay).values())) == 2
 
 
+@pytest.mark.proof
 def test_large_overlays_can_be_laid_out() -> None:
     positions = layout(build("o", shapes.ring(510), LinkTemplates(), 1))
     assert len(positions) == 510

@@ -31,6 +31,7 @@ def as_on_a_busy_host(run: Path) -> None:
     (run / PROCESSORS).write_bytes(msgspec.json.encode(ProcessorBlock("base", 0, ["B2"], waits)) + b"\n")
 
 
+@pytest.mark.proof
 def test_both_engines_replay_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(CALM, tmp_path)
     as_on_a_busy_host(run)

@@ -20,6 +20,7 @@ from tests.analysis.judging.language.translation import conjunction_of
 from tests.broker_service.language import strategies as language
 from tests.broker_service.matching import strategies as hard
 from tests.conformance import test_relation_cases as cases
+from tests.proof import tried
 
 Attributes = dict[str, Value]
 
@@ -53,7 +54,7 @@ def matched(made: Sequence[Subscription], published: Sequence[Attributes]) -> li
 
 @FEW
 def test_the_same_subscriptions_match_as_in_the_brokers_index(few: int) -> None:
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=tried(30))
     @given(st.lists(subscriptions, max_size=12), many())
     def search(made: list[Subscription], published: list[Attributes]) -> None:
         index: MatchIndex[int] = MatchIndex()
@@ -67,7 +68,7 @@ def test_the_same_subscriptions_match_as_in_the_brokers_index(few: int) -> None:
 
 @FEW
 def test_a_subscription_matches_by_the_written_relations(few: int) -> None:
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=tried(30))
     @given(st.lists(subscriptions, max_size=12), many())
     def search(made: list[Subscription], published: list[Attributes]) -> None:
         with patch.object(matching, "_FEW", few):
@@ -80,7 +81,7 @@ def test_a_subscription_matches_by_the_written_relations(few: int) -> None:
     search()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tried(30))
 @given(st.lists(language.any_subscriptions, max_size=4), st.lists(language.any_publications, min_size=1, max_size=4))
 def test_any_content_is_matched_as_by_the_brokers(made: list[Subscription], published: list[Publication]) -> None:
     found = matched(made, [dict(content.attributes) for content in published])

@@ -128,6 +128,7 @@ def run_of(text: str, directory: Path) -> list[TraceRecord]:
     return sorted(found, key=lambda record: record.time)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("delay", ["60ms", "120ms"])
 def test_publications_on_a_slow_path_are_waited_for(delay: str, tmp_path: Path) -> None:
     records = run_of(UNEQUAL_PATHS.replace("DELAY", delay), tmp_path)

@@ -23,6 +23,7 @@ from broker_service.routing.tid.messages import AdvertiseHeader, decode_advertis
 from broker_service.routing.tid.tables import AdvertisementRow
 from tests.broker_service.overlay import CoreOverlay
 from tests.broker_service.routing.stocks import above
+from tests.proof import tried
 
 ROOT, TREE = "B0", "B0.1.1"
 
@@ -104,7 +105,7 @@ def accepting_all() -> Iterator[None]:
 
 @pytest.mark.parametrize("variant", [as_it_is, offering_to_all])
 def test_no_tree_leads_in_a_circle_after_restarts(variant: Callable[[], Iterator[None]]) -> None:
-    @settings(max_examples=150)
+    @settings(max_examples=tried(30))
     @given(courses())
     def holds(course: Course) -> None:
         leads_to_the_root(course)

@@ -28,6 +28,7 @@ def publish_everywhere(overlay: RouterOverlay, seed: int) -> list[str]:
     return ids
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("paths", ["hash", "message", "least-loaded"])
 def test_any_two_cut_links_leave_all_brokers_in_reach_of_each_other(paths: str) -> None:
     isolating = [{("a", "b1"), ("a", "b2")}, {("c1", "d"), ("c2", "d")}]
