@@ -1,5 +1,5 @@
 """The report of an analysed run: one HTML page that opens without a network."""
 
-from analysis.report.page import build_report
+from analysis.report.building import build_joint_report, build_report
 
-__all__ = ["build_report"]
+__all__ = ["build_joint_report", "build_report"]

@@ -17,7 +17,6 @@ from analysis.report.embedding import embedded
 from analysis.report.figures.style import colour
 from analysis.report.overlay_drawing import busiest_link, overlay_drawing
 from analysis.report.sentences.fidelity import fidelity_sentences
-from analysis.report.sentences.headline import Headline, headline
 from analysis.tables.limits import LimitOutcome
 from analysis.tables.summary import CORRECT, UNKNOWN_FIDELITY, VariantSummary
 from analysis.tables.wording import capitalised
@@ -57,7 +56,6 @@ class Drawing:
 class FirstScreen:
     """The content of the first screen."""
 
-    headline: Headline
     log_losses: list[str]
     """Damaged and missing logs, a sentence each."""
     verdicts: list[VerdictRow]
@@ -76,7 +74,6 @@ def first_screen(data: ReportData, course: Course, drawings: list[Drawing]) -> F
         rows.sort(key=lambda row: row.good)
     course.figure.update_layout(height=PLOT_HEIGHT)
     return FirstScreen(
-        headline=headline(data),
         log_losses=[capitalised(sentence) for sentence in data.summary.logs.in_words()],
         verdicts=rows[:ROWS_SHOWN],
         more_verdicts=max(0, len(rows) - ROWS_SHOWN),

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from analysis.report.contents import Contents
 from analysis.report.courses import courses_of
-from analysis.report.data import ReportData, read_report_data
+from analysis.report.data import ReportData
 from analysis.report.embedding import embedded
 from analysis.report.figures import composites
 from analysis.report.figures.broker_load import BROKERS_SHOWN, busiest_brokers, busiest_share, load_figure
@@ -41,12 +41,12 @@ from analysis.report.first_screen import compared_variants, drawings_of, first_s
 from analysis.report.offline_page import page_templates
 from analysis.report.percentiles import PERCENTS
 from analysis.report.player import as_script, played
+from analysis.report.runs_shown import RunsShown, runs_shown
 from analysis.report.sentences.delivery import delivery_sentence, power_sentence
 from analysis.report.sentences.fidelity import fidelity_sentences
 from analysis.report.sentences.figures import beside
-from analysis.report.sentences.settings import what_was_run
 from analysis.report.sentences.text import unbroken, with_code
-from analysis.run_files.soundness import require_own_directory
+from analysis.report.side_by_side import side_by_side
 from analysis.tables.broker_work import BrokerLoad
 from analysis.tables.budget import BudgetOverTime
 from analysis.tables.buffers import BufferSize
@@ -55,9 +55,8 @@ from analysis.tables.motion import DegreeOverTime
 from analysis.tables.summary import OVERTAKEN, UNKNOWN_FIDELITY, Example, Summary, VariantSummary
 from analysis.tables.wording import milliseconds
 from record.fidelity import Check, VariantFidelity
-from record.files import REPORT, replace_file
+from record.files import REPORT
 from record.manifest import PhaseName
-from scenario.yaml_files.source import as_yaml
 
 WORST_LINKS_SHOWN = 12
 _Row = TypeVar("_Row", BrokerLoad, BudgetOverTime, BufferSize, DegreeOverTime)
@@ -133,18 +132,18 @@ class LinkRow:
     ok: bool
 
 
-def build_report(directory: Path) -> Path:
-    """Writes `report/index.html` of an analysed run and returns its path. Raises `RunDirectoryError`."""
-    data = read_report_data(directory)
-    target = directory / REPORT
-    require_own_directory(target.parent)
-    target.parent.mkdir(exist_ok=True)
-    replace_file(target, render(data).encode())
-    return target
-
-
 def render(data: ReportData) -> str:
-    """The whole page as text."""
+    """The whole page of a run as text."""
+    return _page(data, runs_shown([data], data.directory / REPORT))
+
+
+def render_several(runs: Sequence[ReportData], file: Path) -> str:
+    """One whole page for several runs as text, which is to be written to a file."""
+    return _page(side_by_side(runs), runs_shown(runs, file))
+
+
+def _page(data: ReportData, shown: RunsShown) -> str:
+    """The whole page as text; `data` is that of all runs that are shown."""
     variants = data.variants
     courses, drawings = courses_of(data), drawings_of(data)
     compared, motion = composites.compared_placements(data.placements), played(data)
@@ -153,8 +152,7 @@ def render(data: ReportData) -> str:
     return templates.get_template("report.html.j2").render(
         data=data,
         contents=Contents(),
-        scenario=as_yaml(data.run.scenario, indent=2),
-        facts=what_was_run(data),
+        shown=shown,
         first=first_screen(data, courses[0], drawings),
         courses=[(course, embedded(course.figure, course.name)) for course in courses[1:]],
         drawings=[drawing for drawing in drawings if drawing.variant not in compared_variants(data)],

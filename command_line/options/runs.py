@@ -200,14 +200,29 @@ def analyze(
 @app.command(
     epilog=epilog(
         "brokerlab report runs/20260131T235959Z-quickstart-1a2b",
+        "brokerlab report RUN RUN -o both.html",
         codes={ExitCode.CORRECT: "the page was made"} | BAD_INPUT | HOST | INTERRUPTED,
     )
 )
-def report(run: RunArgument) -> None:
-    """Make a run's HTML report again from its results."""
-    from command_line.commands.report import report_run
+def report(
+    runs: RunsArgument,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the page here. One run's goes into its directory by default, and that of several to "
+            "report.html.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Make a run's HTML report again from its results, or one report for several runs, beside each other."""
+    from command_line.commands.report import report_runs
 
-    raise typer.Exit(report_run(run))
+    raise typer.Exit(report_runs(runs, out))
 
 
 @app.command(

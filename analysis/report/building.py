@@ -1,0 +1,27 @@
+"""Report pages as files: of one run, in its directory, and of several runs, where the user wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.report.data import read_report_data
+from analysis.report.page import render, render_several
+from analysis.run_files.soundness import require_own_directory
+from record.files import REPORT, replace_file
+
+
+def build_report(directory: Path) -> Path:
+    """Writes `report/index.html` of an analysed run and returns its path. Raises `RunDirectoryError`."""
+    data = read_report_data(directory)
+    target = data.directory / REPORT
+    require_own_directory(target.parent)
+    target.parent.mkdir(exist_ok=True)
+    replace_file(target, render(data).encode())
+    return target
+
+
+def build_joint_report(directories: Sequence[Path], target: Path) -> None:
+    """Writes one page for several analysed runs. Raises `RunDirectoryError`, `OSError`."""
+    runs = [read_report_data(directory) for directory in directories]
+    replace_file(target, render_several(runs, target).encode())

@@ -1,0 +1,65 @@
+"""The runs that a page shows: their names, their settings, and the sentences that head the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.report.data import ReportData
+from analysis.report.sentences.headline import Headline, headline
+from analysis.report.sentences.settings import what_was_run
+from analysis.report.side_by_side import run_labels
+from scenario.yaml_files.source import as_yaml
+
+
+@dataclass(frozen=True)
+class RunShown:
+    """One run of a page."""
+
+    label: str
+    run_id: str
+    facts: list[tuple[str, str]]
+    """Rows of its settings."""
+    scenario: str
+    """The resolved scenario, in YAML."""
+    files: str
+    """The run's directory, as links of the page begin."""
+
+
+@dataclass(frozen=True)
+class RunsShown:
+    """All runs of a page."""
+
+    title: str
+    headline: Headline
+    descriptions: list[str]
+    """The descriptions of the runs' scenarios, each once."""
+    runs: list[RunShown]
+
+
+def runs_shown(runs: Sequence[ReportData], page: Path) -> RunsShown:
+    """The runs of a page that is to be written to a file. The headline of several is one sentence of each."""
+    labels = run_labels([run.run for run in runs])
+    shown = [
+        RunShown(
+            label=label,
+            run_id=run.run.run_id,
+            facts=what_was_run(run),
+            scenario=as_yaml(run.run.scenario, indent=2),
+            files=os.path.relpath(run.directory, page.parent),
+        )
+        for label, run in zip(labels, runs, strict=True)
+    ]
+    described = dict.fromkeys(str(run.run.scenario.get("description") or "") for run in runs)
+    return RunsShown(
+        title=", ".join(labels), headline=_headline(labels, runs), descriptions=[*filter(None, described)], runs=shown
+    )
+
+
+def _headline(labels: Sequence[str], runs: Sequence[ReportData]) -> Headline:
+    if len(runs) == 1:
+        return headline(runs[0])
+    leads = [f"{label}: {headline(run).lead}" for label, run in zip(labels, runs, strict=True)]
+    return Headline(f"{len(runs)} runs, each judged by itself.", leads)
