@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -96,6 +97,16 @@ def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
     Raises `OverflowError` for integers of more than 64 bits, and for too many elements or bytes.
     """
+    return _filled(values, kind) if values else _empty(kind)
+
+
+@cache
+def _empty(kind: pa.DataType) -> pa.Array:
+    """Most columns of a small run are empty."""
+    return _filled((), kind)
+
+
+def _filled(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     missing = values.count(None)
     valid = None if not missing else pa.py_buffer(_bits([value is not None for value in values]))
     if pa.types.is_struct(kind):

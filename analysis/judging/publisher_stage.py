@@ -50,8 +50,8 @@ class PublisherStage:
     """Finishes a bucket of publishers. Its part of each table goes into files of the bucket's own."""
 
     variants: Sequence[VariantContext]
-    parts: Folder
-    """The folder for parts of the tables `notifications` and `expected`."""
+    parts: Folder | None
+    """The folder for parts of the tables `notifications` and `expected`; None where these are not wanted."""
     buckets: int
 
     def __call__(self, parts: pa.Table) -> pa.Table:

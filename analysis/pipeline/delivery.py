@@ -12,9 +12,9 @@ from analysis.judging.deliveries.starts import start_figures
 from analysis.judging.examples import MOST, examples_of
 from analysis.judging.rights.standing import unconfirmed
 from analysis.pipeline.incomplete_logs import without_losses
+from analysis.pipeline.judgement import Judgement
 from analysis.pipeline.power import below_wanted, power_of, proves_nothing
 from analysis.pipeline.real_time import unjudged_times
-from analysis.pipeline.stages import Findings
 from analysis.reading.log_events import BrokerDefect
 from analysis.reading.stream_positions import Fall
 from analysis.tables.deliveries import Defect
@@ -40,31 +40,31 @@ from record.time_units import MILLISECOND, SECOND
 
 
 def delivery_of(
-    number: int, variant: VariantRecord, findings: Findings, starving: Sequence[str], lacking: Sequence[str]
+    number: int, variant: VariantRecord, judgement: Judgement, starving: Sequence[str], lacking: Sequence[str]
 ) -> Delivery:
     """The delivery part of the summary of variant `number`; `starving` are the reasons why its host was starved, and
     `lacking` those why its logs are incomplete."""
-    publications = findings.publications.counts.of(number)
-    counts = findings.publishers.counts.of(number)
+    publications = judgement.publications.counts.of(number)
+    counts = judgement.publishers.counts.of(number)
     if lacking and counts.lost:
         counts = without_losses(counts, lacking)
-    defects = [defect for defect in findings.logs.defects if defect.variant == number]
+    defects = [defect for defect in judgement.logs.defects if defect.variant == number]
     problems = [*map(_defect_example, sorted(defects)), *map(_state_example, (variant.remaining_state or {}).items())]
-    falls = list(findings.logs.streams.falls(number)) if variant.promises.order is Order.PUBLISHER else []
+    falls = list(judgement.logs.streams.falls(number)) if variant.promises.order is Order.PUBLISHER else []
     problems += map(_fall_example, falls[:MOST])
-    operations = [defect for defect in findings.operations[number] if not (starving and defect.late)]
+    operations = [defect for defect in judgement.operations[number] if not (starving and defect.late)]
     problems += [] if defects else map(_operation_example, operations[:MOST])
-    starts = findings.starts[number]
+    starts = judgement.starts[number]
     missing = [start for start in starts if start.missing]
     problems += [] if starving else map(_start_example, missing[:MOST])
-    best_effort = _best_effort(number, variant, counts, findings)
-    detections = findings.detections.counts.of(number)
-    lifetimes = findings.lifetimes[number]
+    best_effort = _best_effort(number, variant, counts, judgement)
+    detections = judgement.detections.counts.of(number)
+    lifetimes = judgement.lifetimes[number]
     composites = sum(lifetime.made is Event.COMPOSE for lifetime in lifetimes)
-    power, delays = power_of(counts), findings.detections.delays_of(number)
+    power, delays = power_of(counts), judgement.detections.delays_of(number)
     found = {problem.defect for problem in problems} | {defect.value for defect in detections.defects()}
     found |= {POWER_BELOW} if below_wanted(power, variant) else set()
-    late = bool(starving and (missing or len(operations) < len(findings.operations[number])))
+    late = bool(starving and (missing or len(operations) < len(judgement.operations[number])))
     unknown = late or proves_nothing(power, detections) or _ratio_unknown(best_effort)
     return struct_from(
         Delivery,
@@ -76,20 +76,23 @@ def delivery_of(
         unjudged=unjudged_times(starving) if late else msgspec.UNSET,
         excused=by_reason(counts.excused).total(),
         not_judged=by_reason(counts.not_judged).total(),
-        settles_within_s=findings.settling[number].within / SECOND,
+        settles_within_s=judgement.settling[number].within / SECOND,
         best_effort=best_effort,
         against_streams=len(falls) or msgspec.UNSET,
         spurious_causes=dict(by_reason(counts.spurious_causes)),
         unconfirmed=unconfirmed(lifetimes),
         detections=detections.figures(composites, delays) if composites or detections.delivered else msgspec.UNSET,
         starts=start_figures(starts) if variant.promises.announces_starts else msgspec.UNSET,
-        examples=[*problems, *_examples(number, findings, lacking), *examples_of(number, findings.detections.examples)],
+        examples=[*problems, *_examples(number, judgement, lacking)],
     )
 
 
-def _examples(number: int, findings: Findings, lacking: Sequence[str]) -> list[Example]:
-    found = examples_of(number, findings.publishers.examples)
-    return [example for example in found if example.defect != Defect.LOST] if lacking else found
+def _examples(number: int, judgement: Judgement, lacking: Sequence[str]) -> list[Example]:
+    """Examples of deliveries, and of detections."""
+    found = examples_of(number, judgement.publishers.examples)
+    if lacking:
+        found = [example for example in found if example.defect != Defect.LOST]
+    return [*found, *examples_of(number, judgement.detections.examples)]
 
 
 def overall(verdicts: Iterable[list[str]]) -> list[str]:
@@ -107,11 +110,11 @@ def overall(verdicts: Iterable[list[str]]) -> list[str]:
 
 
 def _best_effort(
-    number: int, variant: VariantRecord, counts: DeliveryCounts, findings: Findings
+    number: int, variant: VariantRecord, counts: DeliveryCounts, judgement: Judgement
 ) -> BestEffort | msgspec.UnsetType:
     if variant.promises.delivery is not Completeness.BEST_EFFORT:
         return msgspec.UNSET
-    found = findings.publishers.due.ratio(number)
+    found = judgement.publishers.due.ratio(number)
     return BestEffort(
         due=counts.expected + counts.due,
         missed=counts.lost + counts.missed,

@@ -42,7 +42,7 @@ _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     """Writes every table but the partitioned ones, which the workers of stage 3 write."""
-    traffic, delays, results = findings.traffic, findings.delays, run.results
+    judgement, traffic, delays, results = findings.judgement, findings.traffic, findings.delays, run.results
     write_table(traffic.messages(), results, BrokerMessages)
     write_table(traffic.labels(), results, LabelledMessages)
     write_table(traffic.loads(), results, BrokerLoad)
@@ -52,7 +52,7 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(traffic.drops(run.brokers), results, Drop)
     write_table(findings.faults.faults(), results, Fault)
     write_table(traffic.queues(), results, QueueLength)
-    write_table(findings.publishers.due.over_time(run.manifest.variants), results, DeliveryOverTime)
+    write_table(judgement.publishers.due.over_time(run.manifest.variants), results, DeliveryOverTime)
     write_table(delays.over_time(), results, DelayOverTime)
     write_table(delays.distribution(), results, DelayDistribution)
     write_table(delays.by_hops(), results, DelayByHops)
@@ -60,13 +60,13 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table(findings.budget.over_time(), results, BudgetOverTime)
     write_table(findings.budget.at_nodes(), results, BudgetAtNode)
     write_table(_phases(run.manifest.variants), results, PhaseTimes)
-    _write_if_any(findings.publishers.due.by_receivers(traffic.variants), results, DeliveryByReceivers)
-    _write_if_any(lengths(findings.publications.routes, traffic.variants, traffic.scales), results, RouteLength)
-    _write_if_any(rows_of_usage(findings.publications.usage, traffic.variants, traffic.scales), results, NetworkUsage)
+    _write_if_any(judgement.publishers.due.by_receivers(traffic.variants), results, DeliveryByReceivers)
+    _write_if_any(lengths(judgement.publications.routes, traffic.variants, traffic.scales), results, RouteLength)
+    _write_if_any(rows_of_usage(judgement.publications.usage, traffic.variants, traffic.scales), results, NetworkUsage)
     _write_if_any(traffic.buffers(), results, BufferSize)
-    _write_if_any((row for starts in findings.starts for row in starts), results, Start)
-    if any(counts.expected or counts.delivered or counts.forgone for counts in findings.detections.counts):
-        of_each = ((name, findings.detections.delays_of(number)) for number, name in enumerate(traffic.variants))
+    _write_if_any((row for starts in judgement.starts for row in starts), results, Start)
+    if any(counts.expected or counts.delivered or counts.forgone for counts in judgement.detections.counts):
+        of_each = ((name, judgement.detections.delays_of(number)) for number, name in enumerate(traffic.variants))
         write_table((row for found in of_each for row in delay_classes(*found)), results, DetectionDelays)
     else:
         remove_table(results, DetectionDelays)
@@ -80,7 +80,7 @@ def write_small_tables(run: RunDirectory, findings: Findings) -> None:
     write_table((row for changes in changing for row in changes.degrees()), results, DegreeOverTime)
     if changing:
         numbers = [number for number, changes in enumerate(findings.changes) if changes is not None]
-        write_table(rows_of_spread(findings.publications.spread, run.manifest.variants, numbers), results, Spread)
+        write_table(rows_of_spread(judgement.publications.spread, run.manifest.variants, numbers), results, Spread)
     else:
         remove_table(results, Spread)
 

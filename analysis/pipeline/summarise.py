@@ -66,11 +66,11 @@ def summarise(run: RunDirectory, findings: Findings) -> Summary:
         delivery=overall([variant.delivery.verdicts for variant in variants]),
         fidelity=_fidelity(run, None, [check for variant in variants for check in variant.checks]),
         interrupted=run.manifest.interrupted,
-        logs=findings.logs.loss(run.brokers_without_log),
+        logs=findings.judgement.logs.loss(run.brokers_without_log),
         variants=variants,
         comparison=compare_variants(
             variants,
-            findings.publications.blocks,
+            findings.judgement.publications.blocks,
             run.manifest.seed,
             overlays=run.overlays,
             links=findings.traffic.links(),
@@ -93,7 +93,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
     faults, budgets = findings.faults.faults(), _Budgets(findings)
     summaries = []
     for number, variant in enumerate(run.manifest.variants):
-        publications = findings.publications.counts.of(number)
+        publications = findings.judgement.publications.counts.of(number)
         moved = _of(variant.name, messages)
         delay = _delay(run, number, findings)
         audited = audit(_evidence(run, number, findings, budgets.of(number, variant.name, delay)))
@@ -105,7 +105,7 @@ def _variants(run: RunDirectory, findings: Findings) -> list[VariantSummary]:
                 fidelity=_fidelity(run, variant.name, [*audited, *counted]),
                 audit=audited,
                 interrupted=variant.interrupted,
-                delivery=delivery_of(number, variant, findings, starving, lacking),
+                delivery=delivery_of(number, variant, findings.judgement, starving, lacking),
                 delay=delay,
                 delay_by_hops=_of(variant.name, hops),
                 sampled_logs=_sampled_logs(variant, publications),
@@ -165,9 +165,9 @@ def _evidence(run: RunDirectory, number: int, findings: Findings, budget: Budget
         variant=variant,
         scenario=run.manifest.scenario,
         overlay=run.overlays[variant.name],
-        logs=findings.logs,
-        causes=findings.publications.causes,
-        issued=findings.publications.issued,
+        logs=findings.judgement.logs,
+        causes=findings.judgement.publications.causes,
+        issued=findings.judgement.publications.issued,
         hops=findings.hops,
         budget=budget,
         at_rest=run.manifest.at_rest,

@@ -38,8 +38,8 @@ class PartWriter(Generic[Row]):
     Rows must come variant by variant.
     """
 
-    def __init__(self, parts: Folder, row: type[Row], number: int) -> None:
-        """`parts` is the folder given by `parts_folder`."""
+    def __init__(self, parts: Folder | None, row: type[Row], number: int) -> None:
+        """`parts` is the folder given by `parts_folder`; without one, nothing is written."""
         self._row: type[Row] = row
         self._parts = parts
         self._file = f"part-{number:06}.parquet"
@@ -51,6 +51,8 @@ class PartWriter(Generic[Row]):
         return self
 
     def write(self, row: Row) -> None:
+        if self._parts is None:
+            return
         if row.variant != self._variant:
             self._finish()
             self._variant = row.variant
@@ -68,6 +70,7 @@ class PartWriter(Generic[Row]):
 
     def _flush(self) -> None:
         if self._writer is None:
+            assert self._parts is not None
             file = self._parts.create(f"{_partition(table_file(self._row), self._variant or '')}/{self._file}")
             self._writer = pq.ParquetWriter(file, _file_schema(self._row)), file
         self._writer[0].write_table(table_of(self._waiting, self._row).drop_columns(PARTITION_KEY))

@@ -60,8 +60,8 @@ class DetectionStage:
 
     variants: Sequence[VariantContext]
     lifetimes: Mapping[CompositeName, Lifetimes]
-    parts: Folder
-    """The folder for parts of the tables."""
+    parts: Folder | None
+    """The folder for parts of the tables; None where these are not wanted."""
     buckets: int
     """Number of buckets of composite subscriptions, which come first."""
 

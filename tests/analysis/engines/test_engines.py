@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from analysis.engines import Engine, PlainEngine, RunningSpark
 from analysis.pipeline import analyze
-from analysis.pipeline import stages as pipeline
+from analysis.pipeline import judgement as pipeline
 from analysis.tables.catalogue import OF_SOME_RUNS, TABLES
 from analysis.tables.event_choice import EventTable
 from analysis.tables.events import EVENTS

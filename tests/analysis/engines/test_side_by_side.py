@@ -16,7 +16,7 @@ from analysis.engines import PlainEngine
 from analysis.engines.in_process import InProcess
 from analysis.engines.plain import processes_within
 from analysis.engines.side_by_side import Processes
-from analysis.pipeline import analyze, stages
+from analysis.pipeline import analyze, judgement
 from analysis.tables.event_choice import EventTable
 from emulation.planning.plan import make_plan
 from emulation.simulation.run import simulate
@@ -45,7 +45,7 @@ def content(run: Path) -> dict[str, bytes]:
 
 def test_a_run_directory_is_the_same_with_several_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in ("SMALLEST_SHARE", "LARGEST_SHARE", "BUCKET_BYTES"):
-        monkeypatch.setattr(stages, size, 400_000)
+        monkeypatch.setattr(judgement, size, 400_000)
     plan = make_plan(load(QUICKSTART, {"timeline.run": "3s"}))
     run = simulate(plan, tmp_path).directory
     analyze(run, PlainEngine(), events=EventTable.ALL)

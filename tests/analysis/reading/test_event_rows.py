@@ -13,7 +13,7 @@ import pytest
 
 from analysis.engines import PlainEngine
 from analysis.pipeline import analyze
-from analysis.pipeline import stages as pipeline
+from analysis.pipeline import judgement as pipeline
 from analysis.tables.event_choice import EventTable
 from analysis.tables.events import event_columns
 from record.log import Event, TraceRecord

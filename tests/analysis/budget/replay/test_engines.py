@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from analysis.engines import PlainEngine, RunningSpark
 from analysis.pipeline import analyze
-from analysis.pipeline import stages as pipeline
+from analysis.pipeline import judgement as pipeline
 from record.files import MANIFEST, PROCESSORS
 from record.processors import ProcessorBlock
 from tests.analysis.auditing.edited import CALM, run_of

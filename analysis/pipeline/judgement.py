@@ -1,0 +1,323 @@
+"""The stages that judge deliveries, on whichever engine runs them. Each is a function from table to table.
+
+1. `reading.log_stage`, by share of the logs: log files -> counts, client operations, faults; events of publications.
+2. `judging.publication_stage`, by publication: events -> journeys, verdicts of the oracle, outcomes.
+3. `judging.publisher_stage`, by publisher: the tables `notifications` and `expected`, counts of defects, examples;
+   `judging.detections.stage`, by composite subscription: the same of detections, where there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from analysis.engines.frames import Done, Frame, Grouping, Workers
+from analysis.judging.deliveries.operations import OperationDefect, operation_defects
+from analysis.judging.deliveries.starts import starts_of
+from analysis.judging.detections.counts import DetectionTally
+from analysis.judging.detections.events import CompositeName
+from analysis.judging.detections.stage import DETECTIONS_JUDGED, ROUNDING, DetectionStage, Lifetimes, lifetimes_of
+from analysis.judging.evidence.backlog import Backlogs, Explanations, backlogs_of, silences_of
+from analysis.judging.evidence.departures import Departures, departures_of
+from analysis.judging.evidence.excuses import Evidence
+from analysis.judging.evidence.exits import closed_links
+from analysis.judging.evidence.lost_ranges import LostRanges
+from analysis.judging.evidence.paces import Paces
+from analysis.judging.evidence.ways import Ways, taken_in
+from analysis.judging.histories.assembly import faults_of, histories_of, log_stage_of, session_breaks
+from analysis.judging.histories.faults import FaultTimes
+from analysis.judging.histories.history import History
+from analysis.judging.histories.settling import Settling
+from analysis.judging.journeys.network import networks_of
+from analysis.judging.publication_stage import JUDGED, PublicationStage, PublicationTally
+from analysis.judging.publisher_stage import DELIVERED, PublisherStage, PublisherTally
+from analysis.judging.variant_context import VariantContext, VariantFaults
+from analysis.pipeline.progress import Progress, counted
+from analysis.reading.lifetimes import DeclarationLifetime, RejectedOperation, lifetimes, rejections
+from analysis.reading.log_stage import READ, Share
+from analysis.reading.log_tally import LogTally
+from analysis.reading.overlay_changes import OverlayChanges, changes_of
+from analysis.reading.placements import JoinPoint, join_points
+from analysis.run_files.blocks import blocks_of
+from analysis.run_files.folders import Folder
+from analysis.run_files.logs import divide
+from analysis.run_files.run_directory import RunDirectory
+from analysis.tables.rows import table_of
+from analysis.tables.starts import Start
+from analysis.tables.totals import Tally
+from record.errors import RunDirectoryError
+from record.files import LOGS
+from record.log import Event
+
+LARGEST_SHARE = 16 << 20
+"""Bytes of logs that one task reads; about 100,000 records."""
+SMALLEST_SHARE = 4 << 20
+"""Bytes of logs for which a task of their own pays."""
+BUCKET_BYTES = 16 << 20
+"""Bytes of logs for each bucket of publications. A worker holds one bucket at a time, as objects of about seven times
+as many bytes."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The results of the stages."""
+
+    logs: LogTally
+    lifetimes: Sequence[Sequence[DeclarationLifetime]]
+    """Lifetimes of declarations, for each variant."""
+    publications: PublicationTally
+    publishers: PublisherTally
+    detections: DetectionTally
+    starts: list[list[Start]]
+    """Announced starts, for each variant."""
+    operations: list[list[OperationDefect]]
+    """Defects of operations, for each variant."""
+    settling: list[Settling]
+    """Times in which operations settle, for each variant."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """The facts that deliveries are judged against."""
+
+    variants: tuple[VariantContext, ...]
+    changes: list[OverlayChanges | None]
+    """Changes of each variant's overlay; None where it stayed as it was."""
+    nodes: tuple[str, ...]
+    """Brokers and drivers, by their numbers in the ways of notifications."""
+    buckets: int
+    """Number of buckets of publishers."""
+    lifetimes: Mapping[CompositeName, Lifetimes]
+    joined: Sequence[JoinPoint]
+    composite_buckets: int
+    """0 in a run without composite subscriptions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The places where workers write parts of tables, until all stages are done."""
+
+    deliveries: Folder | None = None
+    """The folder for parts of the tables of notifications and detections; None where these are not wanted."""
+    events: Folder | None = None
+    """The folder for parts of the table `events`; None where that is not wanted."""
+
+
+NO_TABLES = Parts()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The results, and the frames that they were made of, which further stages read."""
+
+    judgement: Judgement
+    context: Context
+    read: Frame
+    """Results of stage 1."""
+    judged: Frame
+    """Results of stage 2."""
+    delivered: Frame
+    """Results of stage 3."""
+
+
+_Tally = TypeVar("_Tally", bound=Tally)
+
+
+@dataclass(frozen=True)
+class _Histories:
+    """The facts about each variant that stage 1 yields, and by which stage 2 judges."""
+
+    declared: Sequence[Sequence[DeclarationLifetime]]
+    """Lifetimes of declarations, for each variant."""
+    rejected: Sequence[Sequence[RejectedOperation]]
+    """Rejected operations, for each variant."""
+    faults: list[FaultTimes]
+    changes: list[OverlayChanges | None]
+    histories: Sequence[History]
+
+
+def judge(run: RunDirectory, workers: Workers, progress: Progress, parts: Parts) -> Judged:
+    """Runs the stages. Workers write the parts of tables that are wanted. Raises `RunDirectoryError`."""
+    log_bytes = sum(file.size for file in run.log_files)
+    least = min(2 * workers.parallelism - 1, log_bytes // SMALLEST_SHARE)  # two rounds of tasks, none of a tiny one
+    buckets = max(least, log_bytes // BUCKET_BYTES, 1)
+    share = min(max(log_bytes // (2 * workers.parallelism), SMALLEST_SHARE), LARGEST_SHARE)
+    progress("reading logs")
+    shares = [Share(number, list(pieces)) for number, pieces in enumerate(divide(run.log_files, share))]
+    read = workers.mapped(table_of(shares, Share), log_stage_of(run, buckets, parts.events), READ).kept()
+    logs = total(read, LogTally(), counted("reading logs", progress))
+    if not logs.records:
+        raise RunDirectoryError(
+            f"{run.path / LOGS}: no log holds a single record that can be read; run the scenario again"
+        )
+    found = _histories(run, logs)
+    composite_buckets = _composite_buckets(buckets, found.declared, logs)
+    progress(f"judging deliveries, from {logs.records:,} records")
+    nodes = (*run.brokers, *sorted({started.node for started in logs.started} - set(run.brokers)))
+    by_publication = _second(run, found, buckets, composite_buckets, nodes)
+    judged = read.field("events").grouped(Grouping("bucket", buckets), by_publication, JUDGED).kept()
+    publications = total(judged, PublicationTally(), counted("judging deliveries", progress))
+    progress("writing notifications")
+    contexts = _contexts(run, found, publications, logs)
+    joined = join_points(logs.placements)
+    composed = lifetimes_of(
+        found.histories,
+        publications.parts_matched,
+        [0 if variant.time_dilation == 1 else ROUNDING for variant in run.manifest.variants],
+        joined,
+        [context.evidence for context in contexts],
+    )
+    context = Context(contexts, found.changes, nodes, buckets, composed, joined, composite_buckets)
+    delivered = _third(judged, context, parts).kept()
+    publishers = total(delivered, PublisherTally(), counted("writing notifications", progress))
+    judgement = Judgement(
+        logs=logs,
+        lifetimes=found.declared,
+        publications=publications,
+        publishers=publishers,
+        detections=_detections(judged, context, parts, progress),
+        starts=[
+            starts_of(variant, history, run.overlays[variant.name])
+            for variant, history in zip(run.manifest.variants, found.histories, strict=True)
+        ],
+        operations=[
+            operation_defects(variant, history, rejected, logs.own_declarations.by_key)
+            for variant, history, rejected in zip(run.manifest.variants, found.histories, found.rejected, strict=True)
+        ],
+        settling=[history.settling for history in found.histories],
+    )
+    return Judged(judgement, context, read, judged, delivered)
+
+
+def _histories(run: RunDirectory, logs: LogTally) -> _Histories:
+    variants = run.manifest.variants
+    # Operations are given up for lifetimes, variant by variant, because both together are most of the memory.
+    declared, rejected = [], []
+    for number in range(len(variants)):
+        operations = logs.operations.pop(number)
+        declared.append(lifetimes(operations))
+        rejected.append(rejections(operations))
+    changes = changes_of(variants, [run.overlays[variant.name] for variant in variants], logs.changes)
+    return _Histories(
+        declared=declared,
+        rejected=rejected,
+        faults=[faults_of(number, variant, logs.outages, run.brokers) for number, variant in enumerate(variants)],
+        changes=changes,
+        histories=histories_of(run, declared, logs, changes),
+    )
+
+
+def _second(
+    run: RunDirectory, found: _Histories, buckets: int, composite_buckets: int, nodes: Sequence[str]
+) -> PublicationStage:
+    """Stage 2."""
+    variants = run.manifest.variants
+    laid = {
+        number: (run.underlays[variant.name], run.overlays[variant.name])
+        for number, variant in enumerate(variants)
+        if variant.name in run.underlays
+    }
+    samples = [variant.sample or None for variant in variants]
+    changing = frozenset(number for number, changes in enumerate(found.changes) if changes is not None)
+    return PublicationStage(
+        found.histories,
+        found.faults,
+        samples,
+        blocks_of(variants[0]),
+        {number: end for number, variant in enumerate(variants) if (end := variant.end) and variant.undrained},
+        buckets,
+        max(composite_buckets, 1),
+        changing,
+        networks_of(laid),
+        {name: number for number, name in enumerate(nodes)},
+    )
+
+
+def _contexts(
+    run: RunDirectory, found: _Histories, publications: PublicationTally, logs: LogTally
+) -> tuple[VariantContext, ...]:
+    return tuple(
+        VariantContext(
+            name=variant.name,
+            run_start=variant.run_start,
+            promises=variant.promises,
+            faults=VariantFaults(times, publications.baselines.late_from(number, times)),
+            session_breaks=session_breaks(history),
+            lost_ranges=_lost_ranges(number, history, logs),
+            evidence=_evidence(run, number, history, publications, logs),
+        )
+        for number, (variant, times, history) in enumerate(
+            zip(run.manifest.variants, found.faults, found.histories, strict=True)
+        )
+    )
+
+
+def _lost_ranges(number: int, history: History, logs: LogTally) -> LostRanges:
+    told = [lost for lost in logs.lost_ranges if lost.variant == number] if history.promises.gives_up is True else []
+    return LostRanges.of(told, history.cuts)
+
+
+def _evidence(
+    run: RunDirectory, number: int, history: History, publications: PublicationTally, logs: LogTally
+) -> Evidence:
+    """The facts by which losses in one variant are excused."""
+    variant = run.manifest.variants[number]
+    undrained = variant.end if variant.undrained else None
+    if not history.losses and undrained is None:
+        return Evidence((), Ways(history.overlay), Backlogs(), Departures(), history.settling, history.promises)
+    sent = (found for found in logs.traffic.amounts if found.activity.variant == number)
+    return Evidence(
+        losses=tuple(history.losses),
+        ways=Ways(history.overlay, taken_in(number, publications.ways), history.overlay_changes),
+        backlogs=backlogs_of(
+            number,
+            (logs.traffic.gauges, logs.services),
+            variant.run_start or 0,
+            Explanations(
+                struck=history.struck,
+                silences=silences_of(event for event in logs.outages if event.variant == number and not event.node),
+                paces=Paces.of(variant, history.overlay, sent),
+            ),
+        ),
+        departures=departures_of(number, publications.departures),
+        settling=history.settling,
+        promises=history.promises,
+        closed=closed_links(change for change in logs.neighbours if change.variant == number),
+        undrained=undrained,
+        oldest=publications.counts.of(number).oldest,
+    )
+
+
+def _composite_buckets(buckets: int, declared: Iterable[Iterable[DeclarationLifetime]], logs: LogTally) -> int:
+    """The number of buckets of composite subscriptions: none where there are neither these nor detections."""
+    composed = {
+        (made.variant, made.client, made.name)
+        for of_variant in declared
+        for made in of_variant
+        if made.made is Event.COMPOSE
+    }
+    return min(buckets, max(len(composed), logs.detections > 0))
+
+
+def _third(judged: Frame, context: Context, parts: Parts) -> Frame:
+    """Stage 3, whose workers write parts of tables."""
+    stage = PublisherStage(context.variants, parts.deliveries, context.buckets)
+    return judged.field("publications").grouped(Grouping("bucket", context.buckets), stage, DELIVERED)
+
+
+def _detections(judged: Frame, context: Context, parts: Parts, progress: Progress) -> DetectionTally:
+    """Stage 3 of detections, whose workers write parts of tables too."""
+    if not context.composite_buckets:
+        return DetectionTally()
+    stage = DetectionStage(context.variants, context.lifetimes, parts.deliveries, context.composite_buckets)
+    grouping = Grouping("bucket", context.composite_buckets)
+    found = judged.field("composites").grouped(grouping, stage, DETECTIONS_JUDGED)
+    return total(found, DetectionTally(), counted("judging detections", progress))
+
+
+def total(frame: Frame, tally: _Tally, done: Done) -> _Tally:
+    """The tally to which all rows of a frame add up."""
+    for table in frame.collected(tally.schema().names, done):
+        tally.merge(table)
+    return tally
