@@ -5,6 +5,7 @@ python -m tests.studies.exploration.inside 60 10    # 60 processor seconds for e
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from itertools import count
@@ -27,6 +28,9 @@ def explored(surroundings: Surroundings, seed: int, guidance: Guidance) -> Itera
     with judging_room() as room, rare_collections():
         for number in count():
             run = explorer.explored(number, room, explorer.parent(number, guidance))
+            if number == 0:  # as workers do: what is loaded by now stays, and is not looked at again by each collection
+                gc.collect()
+                gc.freeze()
             if not run.refused:
                 guidance.note(Parent(run.scenario, run.moments), run.features)
             yield run

@@ -31,15 +31,18 @@ class Planted:
 
 
 def _asks_too_soon(patch: Patch) -> None:
-    """Gryphon repeats each request every 0.1 s, whatever the round trip, and silence is told as it was asked for."""
+    """Gryphon repeats and shrinks each request every 0.1 s, whatever the round trip, silence is told as it was asked
+    for, and publications that came while a node could not be reached have to be asked for."""
 
     def silent(self: Any, state: Any, neighbour: str, start: int, end: int) -> RangeSet:
         return RangeSet(original(self, state, neighbour, start, end).within(start, end))
 
     original = Retransmission._silent
     patch.setattr(Retransmission, "_silent", silent)
+    patch.setattr(Retransmission, "unsent", lambda self, state, node: [])
     patch.setattr(AnswerTime, "measured", lambda self, seconds: None)
     patch.setattr(AnswerTime, "repeated", lambda self: None)
+    patch.setattr(AnswerTime, "is_measured", property(lambda self: True))
 
 
 def _tells_nothing_of_gaps(patch: Patch) -> None:
