@@ -54,6 +54,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "workload, kind: patterns": workload.PatternsWorkload,
     "workload.publications, kind: patterns": workload.PatternPublications,
     "workload.subscriptions, kind: patterns": workload.PatternSubscriptions,
+    "workload, kind: file": workload.FileWorkload,
+    "workload.columns": workload.FileColumns,
     "workload.operations[]": workload.OperationItem,
     "timeline": Timeline,
     "brokers": Brokers,

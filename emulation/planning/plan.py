@@ -260,8 +260,8 @@ def drivers(workload: Workload) -> dict[str, str]:
 
 def publishers_subscribe(workload: Workload) -> bool:
     """True when a client of the publishers' node subscribes as well."""
-    node_of = drivers(workload)
-    return any(
+    node_of, population = drivers(workload), workload.population
+    return not population.publishers.keys().isdisjoint(population.subscribers) or any(
         operation.operation is OperationKind.SUBSCRIBE and node_of[operation.client] == PUBLISHERS
         for operation in workload.explicit
     )

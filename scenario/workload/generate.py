@@ -9,6 +9,7 @@ from typing import Any
 from scenario.model import Scenario
 from scenario.sections.messages import Problem
 from scenario.sections.workload import (
+    FileWorkload,
     IntegersWorkload,
     PatternsWorkload,
     QuotesWorkload,
@@ -17,6 +18,7 @@ from scenario.sections.workload import (
 )
 from scenario.workload import integers, patterns, topics
 from scenario.workload.explicit import explicit_operations
+from scenario.workload.file import population as file
 from scenario.workload.population import Population
 from scenario.workload.quotes import population as quotes
 from scenario.workload.workload import Workload
@@ -39,6 +41,7 @@ GENERATORS: Mapping[type[WorkloadKind], Generator] = {
     IntegersWorkload: Generator(integers.populate, integers.problems),
     TopicsWorkload: Generator(topics.populate, topics.problems),
     PatternsWorkload: Generator(patterns.populate, patterns.problems),
+    FileWorkload: Generator(file.populate, file.problems),
 }
 """The generator of each kind, by its section."""
 

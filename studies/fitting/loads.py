@@ -31,7 +31,7 @@ from emulation.simulation.run import simulate
 from record.log import Event
 from scenario.loading import load
 from scenario.model import Scenario
-from scenario.sections.workload.quotes import QuotePublications
+from scenario.sections.workload.quotes import QuotePublications, QuotesWorkload
 from studies.reproduction.plan import SCENARIOS
 
 USE = 0.837
@@ -97,8 +97,9 @@ def use_of_busiest(name: str, seed: int) -> float:
     """Share of the time in which a scenario's busiest link would be in use with fixed routing."""
     settings = {"seed": str(seed), "vary.routing.publications": "[fixed]"}
     scenario = load(SCENARIOS / "tid" / f"{name}.yaml", settings)
+    assert isinstance(scenario.workload, QuotesWorkload)
     publications = scenario.workload.publications
-    assert isinstance(publications, QuotePublications)
+    assert publications is not None
     with TemporaryDirectory(prefix="loads-") as directory:
         outcome = simulate(make_plan(scenario), Path(directory), calibration=Calibration.free())
         analyze(outcome.directory, PlainEngine())

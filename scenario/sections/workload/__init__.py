@@ -1,5 +1,6 @@
 """The `workload` section: clients and their operations, of one of several kinds."""
 
+from scenario.sections.workload.file import FileColumns, FileWorkload
 from scenario.sections.workload.integers import IntegerPublications, IntegerSubscriptions, IntegersWorkload
 from scenario.sections.workload.kind import WorkloadKind
 from scenario.sections.workload.kinds import KINDS, WorkloadSection
@@ -20,6 +21,8 @@ __all__ = [
     "KINDS",
     "Burst",
     "Churn",
+    "FileColumns",
+    "FileWorkload",
     "Followers",
     "IndividualPublisher",
     "IntegerPublications",

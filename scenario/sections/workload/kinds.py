@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field
 
+from scenario.sections.workload.file import FileWorkload
 from scenario.sections.workload.integers import IntegersWorkload
 from scenario.sections.workload.kind import WorkloadKind
 from scenario.sections.workload.patterns import PatternsWorkload
@@ -21,7 +22,7 @@ def _kind_given(data: Any) -> Any:
     return {**data, "kind": _USUAL} if isinstance(data, dict) and data.get("kind") is None else data
 
 
-AnyKind = QuotesWorkload | IntegersWorkload | TopicsWorkload | PatternsWorkload
+AnyKind = QuotesWorkload | IntegersWorkload | TopicsWorkload | PatternsWorkload | FileWorkload
 WorkloadSection = Annotated[Annotated[AnyKind, Field(discriminator="kind")], BeforeValidator(_kind_given)]
 
 KINDS: Mapping[str, type[WorkloadKind]] = {
