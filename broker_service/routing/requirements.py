@@ -50,10 +50,12 @@ def requirements_at(place: str) -> tuple[Requirement, ...]:
     """The requirements of the code at a path or `module:Name`. Raises `ProtocolError` for a block that is wrong."""
     source = source_of(place)
     file = source / "__init__.py" if source.is_dir() else source
+    if not file.is_file():
+        return ()  # loading it says what is wrong; reading a device or a pipe might never end
     try:
         block = _BLOCK.search(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
-        return ()  # loading it says what is wrong
+        return ()
     if block is None:
         return ()
     named = _named(file, block["content"])

@@ -61,6 +61,13 @@ def wheel(directory: Path) -> Path:
     return path
 
 
+def test_a_device_is_not_read() -> None:
+    """Reading one might never end."""
+    assert requirements_at("/dev/zero") == ()
+    with pytest.raises(ProtocolError, match="there is no file /dev/zero"):
+        found_protocol("/dev/zero")
+
+
 def test_a_file_names_them_in_a_block_of_comments(tmp_path: Path) -> None:
     path = protocol(tmp_path, block("msgspec>=0.18", "Sorted_Containers[fast] >= 2", f"wheels/{WHEEL}", "brokerlab"))
     first, second, third = requirements_at(str(path))
