@@ -31,13 +31,19 @@ from scenario.sections.faults import FaultItem
 from scenario.sections.logs import Logs
 from scenario.sections.messages import Problem, describe
 from scenario.sections.motion import MotionSection
-from scenario.sections.protocol_references import found_beside, program_beside, protocols_found
+from scenario.sections.protocol_references import (
+    PROGRAM_SCHEMA,
+    found_beside,
+    options_by_protocol,
+    program_beside,
+    protocols_found,
+)
 from scenario.sections.search import Search
-from scenario.sections.section import Name, ProtocolReference, Section
+from scenario.sections.section import AlsoWritten, Name, ProtocolReference, Section
 from scenario.sections.timeline import Timeline
 from scenario.sections.topology import TopologySection
 from scenario.sections.units import DURATION
-from scenario.sections.vary import MOST_VARIANTS, axes
+from scenario.sections.vary import MOST_VARIANTS, VARY_SCHEMA, axes
 from scenario.sections.workload import WorkloadSection
 from scenario.yaml_files.fields import FieldPath, dotted, set_field
 from topology.evolutions.evolution import Evolution
@@ -63,16 +69,16 @@ def _factor_or_auto(value: object) -> float | str:
 TimeDilation = Annotated[
     float | Literal["auto"],
     PlainValidator(_factor_or_auto),
-    WithJsonSchema({"anyOf": [{"type": "number"}, {"const": AUTO}]}),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 1, "maximum": 1000}, {"const": AUTO}]}),
 ]
 
 
 class Routing(Section):
     """The routing protocol. Every further field is an option of that protocol."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False, json_schema_extra=options_by_protocol)
 
-    protocol: ProtocolReference
+    protocol: Annotated[ProtocolReference, AlsoWritten(PROGRAM_SCHEMA)]
     """The routing protocol's name, or the file or package beside the scenario that declares one: `./rendezvous.py`,
     or the program that is its router: `{program: [./router]}`."""
 
@@ -141,7 +147,7 @@ class Scenario(Section):
     search: Search | None = None
     """The load that `brokerlab search` raises until it no longer holds; every other command runs the scenario as it
     is written."""
-    vary: dict[str, Any] = Field(default_factory=dict)
+    vary: Annotated[dict[str, Any], WithJsonSchema(VARY_SCHEMA)] = Field(default_factory=dict)
     """Dotted paths of fields, each with a list or a mapping of named values, and names of your own, each with named
     settings of several fields: one variant for each combination."""
     time_dilation: TimeDilation = 1.0

@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from broker_service.routing import PROTOCOLS
+from scenario.field_meanings import meanings
 from scenario.model import Routing, Scenario
 from scenario.sections import faults, logs, motion, service_time, topology, workload
 from scenario.sections.brokers import BrokerLimits, Brokers
@@ -102,32 +100,12 @@ def fields_table(model: type[Section]) -> Iterator[tuple[str, str, str, str]]:
     schema = model.model_json_schema()
     defaults = model.model_construct().model_dump(mode="json", warnings="none")
     required = set(schema.get("required", ()))
-    meanings = _meanings(model)
+    told = meanings(model)
     for name, field in schema["properties"].items():
-        if "const" in field:
-            continue  # the kind, which the heading names
+        if name == "kind":
+            continue  # the heading names it
         default = "required" if name in required else _default(defaults.get(name))
-        meaning = " ".join(meanings.get(name, "").split())  # a table's row is one line
-        yield f"`{name}`", _takes(field), default, meaning
-
-
-def _meanings(model: type[Section]) -> Mapping[str, str]:
-    """Docstrings of a section's fields, inherited ones included, by the field's name in files.
-
-    Pydantic would parse the source of each section at every start of the program to find them.
-    """
-    sections = [part for part in reversed(model.__mro__) if issubclass(part, Section)]
-    found = {name: text for section in sections for name, text in _attribute_docstrings(section)}
-    return {field.alias or name: found[name] for name, field in model.model_fields.items() if name in found}
-
-
-def _attribute_docstrings(section: type[Section]) -> Iterator[tuple[str, str]]:
-    (definition,) = ast.parse(inspect.getsource(section)).body
-    assert isinstance(definition, ast.ClassDef)
-    for attribute, following in pairwise(definition.body):
-        match attribute, following:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                yield name, text
+        yield f"`{name}`", _takes(field), default, told.get(name, "")
 
 
 def _section(place: str, model: type[Section]) -> str:
@@ -151,6 +129,8 @@ def _protocols() -> Iterator[str]:
 
 
 def _takes(field: Mapping[str, Any]) -> str:
+    if "examples" in field:
+        return f"{field['title']}: {', '.join(f'`{_shown(example)}`' for example in field['examples'])}"
     if members := field.get("anyOf") or field.get("oneOf"):
         alternatives = [_takes(member) for member in members if member.get("type") != "null"]
         return " or ".join(dict.fromkeys(alternatives))
@@ -158,9 +138,12 @@ def _takes(field: Mapping[str, Any]) -> str:
         return "a mapping, see below"
     if "enum" in field or "const" in field:
         return " or ".join(f"`{word}`" for word in field.get("enum", [field.get("const")]))
-    if "examples" in field:
-        return f"{field['title']}: {', '.join(f'`{example}`' for example in field['examples'])}"
     return _SIMPLE[field["type"]]
+
+
+def _shown(example: Any) -> str:
+    """An example as a scenario has it."""
+    return f"[{', '.join(map(_shown, example))}]" if isinstance(example, list) else str(example)
 
 
 def _default(value: Any) -> str:

@@ -17,6 +17,9 @@ from scenario.yaml_files.source import read
 Kind = Literal["scenario", "campaign"]
 
 _DIRECTORIES: dict[Kind, Path] = {"scenario": FILES / "scenarios", "campaign": FILES / "campaigns"}
+_SCHEMAS = FILES / "schemas"
+_SCHEMA = "# yaml-language-server:"
+"""The beginning of the comment that names a file's schema to editors."""
 _SENTENCE = re.compile(r".*?(?<!Fig)[.?](?= |$)")
 
 
@@ -56,12 +59,12 @@ def file_of(given: Path, kind: Kind) -> Path:
 
 
 def directories() -> tuple[Path, ...]:
-    """The directories that hold the shipped files."""
-    return tuple(_DIRECTORIES.values())
+    """The directories that hold the shipped files, and the schemas that these name."""
+    return *_DIRECTORIES.values(), _SCHEMAS
 
 
 def _subject(file: Path) -> str:
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith(_SCHEMA)]
     comments = [line.removeprefix("# ").strip() for line in takewhile(lambda line: line.startswith("# "), lines)]
     text = " ".join(comments) or str(read(file).data["description"])
     sentence = _SENTENCE.match(text)

@@ -56,20 +56,25 @@ def _writing(write: Callable[[float], Any]) -> PlainSerializer:
     return PlainSerializer(lambda value: _written(write, value))
 
 
-def _schema(quantity: str, example: str | int) -> WithJsonSchema:
-    title = f"{quantity}, for all variants or by name"
-    return WithJsonSchema({"type": ["string", "integer", "object"], "title": title, "examples": [example]})
+def _schema(one: dict[str, Any]) -> WithJsonSchema:
+    """The JSON Schema of one value for all variants, or of several by the variants' names."""
+    kinds = [*([one["type"]] if isinstance(one["type"], str) else one["type"]), "object"]
+    title = f"{one['title']}, for all variants or by name"
+    return WithJsonSchema(one | {"type": kinds, "title": title, "additionalProperties": one, "minProperties": 1})
 
 
 def _schema_of(quantity: Quantity) -> WithJsonSchema:
-    return _schema(quantity.name.partition(" ")[2], quantity.example)
+    return _schema(quantity.schema())
+
+
+_COUNT = {"type": "integer", "minimum": 0, "maximum": _MOST_COUNT, "title": "count", "examples": [12_000]}
 
 
 _OneOrNamed = float | dict[str, float]
 DurationLimit = Annotated[_OneOrNamed, _parsing(DURATION.parse), _writing(DURATION.format), _schema_of(DURATION)]
 ShareLimit = Annotated[_OneOrNamed, _parsing(SHARE.parse), _writing(SHARE.format), _schema_of(SHARE)]
 SizeLimit = Annotated[_OneOrNamed, _parsing(SIZE.parse), _writing(SIZE.format), _schema_of(SIZE)]
-CountLimit = Annotated[_OneOrNamed, _parsing(_count), _writing(int), _schema("count", 12_000)]
+CountLimit = Annotated[_OneOrNamed, _parsing(_count), _writing(int), _schema(_COUNT)]
 
 
 class Fewer(Section):

@@ -88,38 +88,57 @@ def _form(value: Any) -> str:
     return "one way" if isinstance(value, Mapping | OneWay) else "groups"
 
 
-def _shown(title: str, *examples: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "title": title, "examples": list(examples)})
+def _shown(pattern: str, title: str, *examples: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": "string", "pattern": rf"^\s*{pattern}\s*$", "title": title, "examples": list(examples)}
+    )
 
+
+def _names(title: str, *examples: str | list[str]) -> WithJsonSchema:
+    """One name, or a list of them."""
+    return WithJsonSchema(_NAMES | {"title": title, "examples": list(examples)})
+
+
+_NAMES = {"type": ["string", "array"], "minLength": 1, "items": {"type": "string", "minLength": 1}, "minItems": 1}
+_PHASES = "|".join(Phase)
+_COUNTERS = "|".join(Counter)
 
 Time = Annotated[
     Moment,
     BeforeValidator(_moment),
     PlainSerializer(lambda moment: f"{moment.phase.value}+{DURATION.format(moment.seconds)}"),
-    _shown("time", "60s", "run+10s"),
+    WithJsonSchema(
+        DURATION.schema(rf"(?:{DURATION.pattern}|(?:{_PHASES})(?:\s*\+\s*{DURATION.pattern})?)")
+        | {"title": "time", "examples": ["60s", "run+10s"]}
+    ),
 ]
 Counted = Annotated[
     CountReached,
     BeforeValidator(_count),
     PlainSerializer(lambda count: f"{count.number} {count.counter.value}"),
-    _shown("count", "1000 notifications", "500 publications"),
+    _shown(rf"[1-9][0-9]{{0,11}}\s+(?:{_COUNTERS})", "count", "1000 notifications", "500 publications"),
 ]
 HeldShare = Annotated[
     HeldBack,
     BeforeValidator(_held_back),
     PlainSerializer(lambda held: f"{SHARE.format(held.share)} by {DURATION.format(held.seconds)}"),
-    _shown("share by a duration", "2% by 50ms"),
+    _shown(rf"{SHARE.pattern}\s* by \s*{DURATION.pattern}", "share by a duration", "2% by 50ms"),
 ]
 BitRate = Annotated[
-    float, BeforeValidator(BIT_RATE.parse), PlainSerializer(BIT_RATE.format), _shown("bandwidth", "1mbit")
+    float, BeforeValidator(BIT_RATE.parse), PlainSerializer(BIT_RATE.format), WithJsonSchema(BIT_RATE.schema())
 ]
 _Texts = Annotated[
     tuple[Annotated[str, Field(strict=True, min_length=1)], ...], BeforeValidator(_list), Field(min_length=1)
 ]
-BrokerTexts = Annotated[_Texts, _shown("brokers", "B7", "[B1, B2]", "hub", "random(3)")]
-LinkTexts = Annotated[_Texts, _shown("links", "B1-B2", "B1->B2", "bridge", "random-link(2)", "links-of(B3)")]
+BrokerTexts = Annotated[_Texts, _names("brokers", "B7", ["B1", "B2"], "hub", "random(3)")]
+LinkTexts = Annotated[_Texts, _names("links", "B1-B2", "B1->B2", "bridge", "random-link(2)", "links-of(B3)")]
 Groups = Annotated[
-    tuple[_Texts, ...], Field(min_length=2), _shown("groups of brokers", "[[B1, B2], rest]", "[hub, random(2), rest]")
+    tuple[_Texts, ...],
+    Field(min_length=2),
+    WithJsonSchema(
+        {"type": "array", "items": _NAMES, "minItems": 2, "title": "groups of brokers"}
+        | {"examples": [[["B1", "B2"], "rest"], ["hub", "random(2)", "rest"]]}
+    ),
 ]
 
 

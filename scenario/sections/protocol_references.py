@@ -7,14 +7,44 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from pydantic import ValidationInfo
 
+from broker_service.routing import PROTOCOLS
+from broker_service.routing.declaration import Protocol
 from broker_service.routing.outside import is_path
 from broker_service.routing.program.references import reference_to
 from scenario.sections.section import beside_the_scenario
+from scenario.sections.units import DURATION
 
 PROTOCOL = "routing.protocol"
 PROGRAM = "program"
+PROGRAM_SCHEMA = {
+    "type": "object",
+    "properties": {PROGRAM: {"type": "array", "items": {"type": "string"}, "minItems": 1}},
+    "required": [PROGRAM],
+    "additionalProperties": False,
+}
+"""The JSON Schema of a program's argument vector."""
+
+
+def options_by_protocol(schema: dict[str, Any]) -> None:
+    """Adds the options of each built-in protocol to the JSON Schema of `routing`."""
+    schema["allOf"] = [
+        {
+            "if": {"properties": {"protocol": {"const": name}}, "required": ["protocol"]},
+            "then": {"properties": _options(protocol), "propertyNames": {"enum": ["protocol", *_options(protocol)]}},
+        }
+        for name, protocol in PROTOCOLS.items()
+    ]
+
+
+def _options(protocol: Protocol) -> Mapping[str, Any]:
+    """The JSON Schema of each option; times may have a unit."""
+    _, found = msgspec.json.schema_components([protocol.options])
+    properties: dict[str, Any] = found[protocol.options.__name__]["properties"]
+    times = {name: {"anyOf": [DURATION.schema(), properties[name]]} for name in protocol.options.times}
+    return properties | times
 
 
 def found_beside(reference: str, info: ValidationInfo) -> str:

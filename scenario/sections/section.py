@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from topology.model import MOST_BROKERS
@@ -42,6 +43,21 @@ class Section(BaseModel):
         return data
 
 
+@dataclass(frozen=True)
+class AlsoWritten:
+    """A short form that a field takes as well; a validator turns it into the usual one."""
+
+    short: Mapping[str, Any]
+    """The form's JSON Schema."""
+
+    def __get_pydantic_json_schema__(self, usual: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [handler(usual), dict(self.short)]}
+
+
+PAIR = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 2, "maxItems": 2}
+"""The JSON Schema of two brokers that stand for their link."""
+
+
 def suggestion(name: str, accepted: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest accepted name, or all of them."""
     accepted = sorted(accepted)
@@ -54,9 +70,9 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 Name = Annotated[str, Field(strict=True, min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
 """Letters, digits and `_.+-`, because it becomes part of file names."""
 BrokerCount = Annotated[int, Field(strict=True, ge=1, le=MOST_BROKERS)]
-CpuQuota = Annotated[float, Field(ge=0.01, le=1000)]
+CpuQuota = Annotated[float, Field(strict=True, ge=0.01, le=1000)]
 """Cores."""
-Degree = Annotated[float, Field(gt=0, le=MOST_BROKERS)]
+Degree = Annotated[float, Field(strict=True, gt=0, le=MOST_BROKERS)]
 """Mean number of links of a broker."""
 BrokerName = Annotated[str, Field(strict=True, min_length=1, max_length=32)]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
@@ -20,6 +20,9 @@ from topology.links import Range
 _QUANTITY = re.compile(
     r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)\s*([^\d\s.].{0,15})?", re.ASCII
 )
+# The same for editors, in the words that regular expressions of JSON Schema share with Python's.
+_NUMBER = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
+_ZERO = r"[+-]?(?:0{1,40}(?:\.0{0,40})?|\.0{1,40})(?:[eE][+-]?[0-9]{1,3})?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,36 @@ class Quantity:
             return self.format(value.low)
         return f"{self.format(value.low)}..{self.format(value.high)}"
 
+    @property
+    def pattern(self) -> str:
+        """A regular expression of the texts that `parse` reads; their size is not looked at."""
+        units = "|".join(re.escape(unit) for unit in self.units if unit)
+        needed = "?" if "" in self.units else ""
+        return rf"(?:\+?{_NUMBER}\s*(?:{units}){needed}|{_ZERO}\s*(?:{units})?)"
+
+    def schema(self, pattern: str = "", *, shape: str = "") -> dict[str, Any]:
+        """The JSON Schema of a field of this kind, whose texts have another `pattern` if it is given.
+
+        Without a unit, a number is 0 or has a meaning of its own.
+        """
+        return {
+            "type": ["string", "number"],
+            "pattern": rf"^\s*{pattern or self.pattern}\s*$",
+            "minimum": 0,
+            "maximum": (self.most or 0) if "" in self.units else 0,
+            "title": self.name.split(maxsplit=1)[1] + shape,
+            "examples": [self.example],
+        }
+
+    def range_schema(self) -> dict[str, Any]:
+        """The JSON Schema of a field that takes a range, too."""
+        return self.schema(self.range_pattern, shape=" or range")
+
+    @property
+    def range_pattern(self) -> str:
+        """A regular expression of the texts that `parse_range` reads."""
+        return rf"{self.pattern}(?:\s*\.\.\s*{self.pattern})?"
+
     def _unit_names(self) -> str:
         return ", ".join(unit for unit in self.units if unit)
 
@@ -140,6 +173,9 @@ SHARE = Quantity("a share", "2%", {"": Fraction(1), "%": Fraction(1, 100)}, most
 NONE = Range(0.0, 0.0)
 
 
+_PERCENTAGE = rf"\+?{_NUMBER}\s*%"
+
+
 @dataclass(frozen=True, slots=True)
 class Jitter:
     """Jitter in seconds, or as a share of each link's own delay."""
@@ -158,12 +194,6 @@ class Jitter:
     @staticmethod
     def format(value: Jitter) -> str:
         return SHARE.format(value.share) if value.share else DURATION.format_range(value.seconds)
-
-
-def _schema(quantity: Quantity, shape: str = "") -> WithJsonSchema:
-    return WithJsonSchema(
-        {"type": "string", "title": quantity.name.split(maxsplit=1)[1] + shape, "examples": [quantity.example]}
-    )
 
 
 def _sides(value: object) -> tuple[float, float]:
@@ -187,38 +217,55 @@ def _size(value: object) -> int:
 
 SHORTEST_TIME = 0.001
 """Seconds of a phase in which something happens, and of a time after which a broker does something again."""
-Duration = Annotated[float, BeforeValidator(DURATION.parse), PlainSerializer(DURATION.format), _schema(DURATION)]
-Share = Annotated[float, BeforeValidator(SHARE.parse), PlainSerializer(SHARE.format), _schema(SHARE)]
-Size = Annotated[int, BeforeValidator(_size), PlainSerializer(SIZE.format), _schema(SIZE)]
-DurationRange = Annotated[
-    Range, BeforeValidator(DURATION.parse_range), PlainSerializer(DURATION.format_range), _schema(DURATION, " or range")
+Duration = Annotated[
+    float, BeforeValidator(DURATION.parse), PlainSerializer(DURATION.format), WithJsonSchema(DURATION.schema())
 ]
-Length = Annotated[float, BeforeValidator(LENGTH.parse), PlainSerializer(LENGTH.format), _schema(LENGTH)]
+Share = Annotated[float, BeforeValidator(SHARE.parse), PlainSerializer(SHARE.format), WithJsonSchema(SHARE.schema())]
+Size = Annotated[int, BeforeValidator(_size), PlainSerializer(SIZE.format), WithJsonSchema(SIZE.schema())]
+DurationRange = Annotated[
+    Range,
+    BeforeValidator(DURATION.parse_range),
+    PlainSerializer(DURATION.format_range),
+    WithJsonSchema(DURATION.range_schema()),
+]
+Length = Annotated[
+    float, BeforeValidator(LENGTH.parse), PlainSerializer(LENGTH.format), WithJsonSchema(LENGTH.schema())
+]
 AreaSides = Annotated[
     tuple[float, float],
     BeforeValidator(_sides),
     PlainSerializer(_format_sides),
-    WithJsonSchema({"type": "string", "title": "length, or list of two", "examples": ["2km"]}),
+    WithJsonSchema(
+        LENGTH.schema(shape=", or list of two")
+        | {"type": ["string", "number", "array"], "examples": ["2km"]}
+        | {"items": LENGTH.schema(), "minItems": 2, "maxItems": 2}
+    ),
 ]
 """Width and height in metres."""
 SpeedRange = Annotated[
-    Range, BeforeValidator(SPEED.parse_range), PlainSerializer(SPEED.format_range), _schema(SPEED, " or range")
+    Range, BeforeValidator(SPEED.parse_range), PlainSerializer(SPEED.format_range), WithJsonSchema(SPEED.range_schema())
 ]
 BitRateRange = Annotated[
-    Range, BeforeValidator(BIT_RATE.parse_range), PlainSerializer(BIT_RATE.format_range), _schema(BIT_RATE, " or range")
+    Range,
+    BeforeValidator(BIT_RATE.parse_range),
+    PlainSerializer(BIT_RATE.format_range),
+    WithJsonSchema(BIT_RATE.range_schema()),
 ]
 MessageRateRange = Annotated[
     Range,
     BeforeValidator(MESSAGE_RATE.parse_range),
     PlainSerializer(MESSAGE_RATE.format_range),
-    _schema(MESSAGE_RATE, " or range"),
+    WithJsonSchema(MESSAGE_RATE.range_schema()),
 ]
 ShareRange = Annotated[
-    Range, BeforeValidator(SHARE.parse_range), PlainSerializer(SHARE.format_range), _schema(SHARE, " or range")
+    Range, BeforeValidator(SHARE.parse_range), PlainSerializer(SHARE.format_range), WithJsonSchema(SHARE.range_schema())
 ]
 JitterRange = Annotated[
     Jitter,
     BeforeValidator(Jitter.parse),
     PlainSerializer(Jitter.format),
-    WithJsonSchema({"type": "string", "title": "duration, range, or share of the delay", "examples": ["0.5ms"]}),
+    WithJsonSchema(
+        DURATION.schema(rf"(?:{DURATION.range_pattern}|{_PERCENTAGE})", shape=", range, or share of the delay")
+        | {"examples": ["0.5ms", "10%"]}
+    ),
 ]

@@ -24,6 +24,11 @@ from scenario.yaml_files.fields import FieldPath
 MOST_VARIANTS = 256
 """A bound on combinations, because each variant is a run of its own."""
 
+VARY_SCHEMA = {
+    "type": "object",
+    "additionalProperties": {"type": ["array", "object"], "minItems": 1, "minProperties": 1},
+}
+"""The JSON Schema of the field."""
 _FIXED = ("vary", "name", "description")
 """Fields that no variant may change."""
 

@@ -13,7 +13,7 @@ from scenario.model import AUTO
 from scenario.sections.expect import Expect
 from scenario.sections.faults import FaultItem
 from scenario.sections.messages import describe
-from scenario.sections.section import FilePath, Name, Section
+from scenario.sections.section import AlsoWritten, FilePath, Name, Section
 from scenario.yaml_files.fields import dotted
 from scenario.yaml_files.source import YamlSource, read
 
@@ -39,7 +39,15 @@ def _seeds(value: object) -> object:
 
 
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
-Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_seeds), Field(min_length=1, max_length=MOST_SEEDS)]
+_RANGE = {
+    "type": "string",
+    "pattern": r"^\s*[0-9]{1,18}\s*\.\.\s*[0-9]{1,18}\s*$",
+    "title": "range",
+    "examples": ["1..20"],
+}
+Seeds = Annotated[
+    tuple[Seed, ...], BeforeValidator(_seeds), Field(min_length=1, max_length=MOST_SEEDS), AlsoWritten(_RANGE)
+]
 
 
 class Campaign(Section):

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, ValidationInfo, field_
 from broker_service.language.notation import MAX_LENGTH
 from record.faults import FaultKind
 from record.time_units import SECOND
-from scenario.sections.section import Section
+from scenario.sections.section import PAIR, AlsoWritten, Section
 from scenario.sections.units import Duration
 from studies.conformance.content import encode
 from studies.conformance.operands import left_operand, right_operand
@@ -55,6 +55,9 @@ class CaseLink(Section):
     """One-way delay, the same in both directions."""
     jitter: Duration = 0.0
     """Variation of the delay, as `LinkProperties.jitter`; frames of one link keep their order nevertheless."""
+
+
+_LinkOrPair = Annotated[CaseLink, BeforeValidator(_pair_as_link), AlsoWritten(PAIR)]
 
 
 class _Step(Section):
@@ -162,7 +165,7 @@ class Case(Section):
     description: _REMARK = ""
     """Text for readers of the case."""
     brokers: Annotated[tuple[_NAME, ...], Field(min_length=1, max_length=MOST_BROKERS)]
-    links: Annotated[tuple[Annotated[CaseLink, BeforeValidator(_pair_as_link)], ...], Field(max_length=MOST_LINKS)] = ()
+    links: Annotated[tuple[_LinkOrPair, ...], Field(max_length=MOST_LINKS)] = ()
     attributes: dict[_NAME, dict[_NAME, Attribute]] = Field(default_factory=dict)
     """Attributes of brokers that a protocol needs, by broker: for OctopiA, `region` and `cluster`.
 

@@ -66,10 +66,10 @@ ROOMS: Mapping[str, Floors] = {
     "scenario": _floors(
         "faults yaml_files",
         "sections",
-        "model",
+        "field_meanings model",
         "workload",
         "checks",
-        "loading reference shipped",
+        "json_schema loading reference shipped",
     ),
     "emulation": _floors(
         "ansible host live_overlay",

@@ -1,4 +1,4 @@
-"""Hostile scenario files, generated from the scenario's own schema, each tried in a process of its own.
+"""Hostile scenario files, generated from the schema that editors get, each tried in a process of its own.
 
 `python -m tests.scenario.schema_files FIRST COUNT` tries those with the seeds from FIRST on, and prints a line of JSON
 for each: what came of it, and the memory and the time that it took. A value is mostly one that the schema allows,
@@ -26,8 +26,10 @@ import yaml
 
 from emulation.planning.plan import make_plan
 from record.errors import UserError
+from scenario.json_schema import schema_of
 from scenario.loading import load_text
 from scenario.model import Scenario
+from scenario.sections.protocol_references import PROGRAM_SCHEMA
 
 PATIENCE = 60
 """Seconds of processor time after which a file counts as one that hangs."""
@@ -56,6 +58,8 @@ _QUANTITIES = (
     "run+1s",
 )
 _WORDS = ("tid", "B1", "B2", "B1-B2", "a", "hub", "rest", "random", "stocks", "fixed", "dynamic", "[class,'STOCK']")
+_UNDRAWN = PROGRAM_SCHEMA
+"""Form that is not drawn, because the program would be started."""
 
 
 class Outcome(msgspec.Struct):
@@ -75,16 +79,19 @@ class Files:
     """Generates files; each is a function of its seed."""
 
     def __init__(self) -> None:
-        self._schema: Mapping[str, Any] = Scenario.model_json_schema()
+        self._schema: Mapping[str, Any] = schema_of(Scenario, "a scenario")
 
     def text(self, seed: int) -> str:
-        """One file. Most are a sound scenario with two sections replaced, because these reach deeper."""
+        """One file as text."""
+        return cast(str, yaml.safe_dump(self.content(seed), allow_unicode=True))
+
+    def content(self, seed: int) -> dict[str, Any]:
+        """The content of one file. Most are a sound scenario with two sections replaced, because these reach deeper."""
         source = random.Random(seed)
         made = self._object(self._schema, source, 0)
         if source.random() < 0.6:
             made = _SOUND | {key: made[key] for key in source.sample(sorted(made), min(len(made), 2)) if key in made}
-        plain = json.loads(json.dumps(made))  # a schema's words may be members of an enumeration
-        return cast(str, yaml.safe_dump(plain, allow_unicode=True))
+        return made
 
     def _value(self, schema: Mapping[str, Any], source: random.Random, depth: int) -> Any:
         if source.random() < 0.04 or depth > _DEEPEST:
@@ -96,13 +103,14 @@ class Files:
         for choice in ("enum", "examples"):
             if choice in schema and source.random() < 0.8:
                 return source.choice(schema[choice])
-        for several in ("anyOf", "oneOf", "allOf"):
+        for several in ("anyOf", "oneOf"):
             if several in schema:
-                return self._value(source.choice(schema[several]), source, depth)
+                return self._value(source.choice([each for each in schema[several] if each != _UNDRAWN]), source, depth)
         return self._typed(schema, source, depth)
 
     def _typed(self, schema: Mapping[str, Any], source: random.Random, depth: int) -> Any:
-        match schema.get("type"):
+        kinds = schema.get("type")
+        match source.choice(kinds) if isinstance(kinds, list) else kinds:
             case "object":
                 return self._object(schema, source, depth)
             case "array":
@@ -128,6 +136,9 @@ class Files:
             for name, inner in schema.get("properties", {}).items()
             if (source.random() < 0.97 if name in required else source.random() < 0.35)
         }
+        for part in schema.get("allOf", ()):  # of `routing`, the options of the protocol chosen
+            if part["if"]["properties"]["protocol"]["const"] == made.get("protocol"):
+                made |= self._object(part["then"], source, depth)
         further = schema.get("additionalProperties")
         if further and source.random() < 0.5:
             inner = further if isinstance(further, dict) else {}

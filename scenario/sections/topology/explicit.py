@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import networkx as nx
 from pydantic import field_serializer, model_validator
 
-from scenario.sections.section import BrokerName, FilePath
+from scenario.sections.section import PAIR, AlsoWritten, BrokerName, FilePath
 from scenario.sections.topology.kind import TopologyKind
 from scenario.sections.topology.links import LinkSection
 from scenario.sections.topology.shaped import Shaped
@@ -41,7 +41,7 @@ class ExplicitTopology(Shaped):
     """An overlay link by link."""
 
     kind: Literal["explicit"]
-    links: tuple[LinkItem, ...]
+    links: tuple[Annotated[LinkItem, AlsoWritten(PAIR)], ...]
     """Pairs such as `[B1, B2]`, or `{between: [B1, B2], delay: 20ms}` for a link that differs from the others."""
     brokers: tuple[BrokerName, ...] = ()
     """Broker names; only needed for an overlay of one broker, or to set their order."""

@@ -84,9 +84,9 @@ class PlanetLabTopology(MeshTopology):
     """For `data: measured`, the number of the draw of 56 sites."""
     brokers: Annotated[int, Field(strict=True, ge=1, le=56)] = 56
     """Number of sites with a broker, drawn by the seed."""
-    inflation: Annotated[float, Field(ge=1, le=100)] = _WIDE_AREA.inflation
+    inflation: Annotated[float, Field(strict=True, ge=1, le=100)] = _WIDE_AREA.inflation
     """For `data: model`, the mean ratio of a path's length to the great circle's."""
-    noise: Annotated[float, Field(ge=0, le=2)] = _WIDE_AREA.noise
+    noise: Annotated[float, Field(strict=True, ge=0, le=2)] = _WIDE_AREA.noise
     """For `data: model`, the standard deviation of the logarithm of each pair's own factor."""
     access: Duration = _WIDE_AREA.access
     """For `data: model`, the one-way delay between a site and the network."""

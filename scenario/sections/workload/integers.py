@@ -43,11 +43,11 @@ class IntegersWorkload(WorkloadKind):
     distribution: Literal["uniform", "zipf", "multimodal", "regional"] = "uniform"
     """Popularity of values: all alike; Zipf among subscriptions only; Gaussian peaks among subscriptions and
     publications; or each broker's values the more wanted, the nearer the subscriber."""
-    exponent: Annotated[float, Field(gt=0, le=10)] = 1.2
+    exponent: Annotated[float, Field(strict=True, gt=0, le=10)] = 1.2
     """For `zipf`: the value of rank r is wanted in proportion to 1 / r ** exponent."""
     peaks: Annotated[int, Field(strict=True, ge=2, le=MOST_PEAKS)] = 5
     """For `multimodal`: number of peaks; their standard deviation is a quarter of the mean gap between neighbours."""
-    decay: Annotated[float, Field(gt=0, le=10)] = 1.0
+    decay: Annotated[float, Field(strict=True, gt=0, le=10)] = 1.0
     """For `regional`: a broker wants another's values with a probability in proportion to 1 / round trip ** decay."""
     publications: IntegerPublications
     """Generated publishers."""

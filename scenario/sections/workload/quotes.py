@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from scenario.sections.section import BrokerName, Count, FilePath, Section
 from scenario.sections.units import Duration, MessageRateRange, ShareRange
@@ -140,7 +140,7 @@ class QuoteSubscriptions(Section):
     """Number of subscriptions of each subscriber."""
     popularity: Literal["zipf", "uniform"] = "zipf"
     """Distribution from which subscriptions draw their symbol."""
-    exponent: Annotated[float, Field(ge=0, le=10)] = 1.0
+    exponent: Annotated[float, Field(strict=True, ge=0, le=10)] = 1.0
     """Exponent of the Zipf distribution: the symbol of rank r is drawn in proportion to 1 / r ** exponent."""
     selectivity: ShareRange = Range(0.02, 0.02)
     """Expected share of all publications that a subscription matches: `2%` or `0.02`, or a range to draw from."""
@@ -164,8 +164,15 @@ class QuoteSubscriptions(Section):
         return self
 
 
+def _nullable(schema: dict[str, Any]) -> None:
+    """Lets every field be null in the JSON Schema, because null is absent there."""
+    schema["properties"] = {name: {"anyOf": [field, {"type": "null"}]} for name, field in schema["properties"].items()}
+
+
 class QuotesWorkload(WorkloadKind):
     """Generated publishers and subscribers of stock quotes, operations written out, or both."""
+
+    model_config = ConfigDict(json_schema_extra=_nullable)
 
     kind: Literal["quotes"] = Field(default="quotes", exclude=True)
     publications: QuotePublications | None = None

@@ -42,7 +42,10 @@ Topics = Annotated[
     tuple[int, int],
     BeforeValidator(_parse_topics),
     PlainSerializer(_format_topics),
-    WithJsonSchema({"type": "string", "title": "topic or range of topics", "examples": ["1..50"]}),
+    WithJsonSchema(
+        {"type": ["string", "integer"], "minimum": 1, "maximum": 999_999, "pattern": f"^{_TOPICS.pattern}$"}
+        | {"title": "topic or range of topics", "examples": ["1..50"]}
+    ),
 ]
 
 
