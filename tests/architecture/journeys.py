@@ -141,7 +141,7 @@ SIMULATE = Stage("emulation.simulation.run.simulate", "Plan", "RunOutcome", "the
 ANALYZE = Stage("analysis.pipeline.run.analyze", "Path", "Summary", "with Spark, or without")
 FIND = Stage("analysis.pipeline.stages.run_stages", "RunDirectory", "Findings", "read, judge and order the log records")
 SUMMARISE = Stage("analysis.pipeline.summarise.summarise", "Findings", "Summary", "counts, delays, both verdicts")
-REPORT = Stage("analysis.report.page.build_report", "Path", "Path", "draw the page for people")
+REPORT = Stage("analysis.report.building.build_report", "Path", "Path", "draw the page for people")
 
 SCENARIO: Sequence[Stage] = (LOAD, PLAN, EMULATE, SIMULATE, ANALYZE, FIND, SUMMARISE, REPORT)
 COMMAND = "command_line.commands.emulate"
