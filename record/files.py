@@ -24,6 +24,8 @@ UNDERLAY = "underlay.json"
 MOVEMENTS = "overlay.movements"
 """The movements of that overlay's brokers, for a scenario in which they move: BonnMotion's format, in seconds since the
 start of the join phase; named in the manifest."""
+SITES = "sites.json"
+"""The sites of its clients, where there are any; named in the manifest."""
 LOGS = "logs"
 """The folder of the logs, one file for each node."""
 JOURNAL = "journal.jsonl"

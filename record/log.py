@@ -21,8 +21,9 @@ class Event(enum.StrEnum):
     RECEIVED = "received"
     """A message had its turn. peer: the neighbour or client; bytes: body and header.
 
-    arrived: the time at which it came from a neighbour's link, if that was earlier. Between the two it waited for the
-    broker: for its earlier work, for modelled service (`BrokerConfig.service_time`), or for a processor.
+    arrived: the time at which it came from a neighbour's link, or a publication over the access link of its client's
+    site, if that was earlier. Between the two it waited for the broker: for its earlier work, for modelled service
+    (`BrokerConfig.service_time`), or for a processor.
 
     duration: the router's work on it. It includes the comparison of `matched` and excludes decoding a publication's
     content, because no protocol does that at the publisher's broker. Of messages from clients, only publications have
@@ -78,7 +79,8 @@ class Event(enum.StrEnum):
     """A client's publication was refused, with notice to the client, because the routing protocol takes no more for
     now. It was never accepted. text: the reason."""
     LINK_UP = "link_up"
-    """A stream was opened. peer: the neighbour, and count: its incarnation; at a driver, peer: the session's broker."""
+    """A stream was opened. peer: the neighbour, and count: its incarnation; at a driver, peer: the session's broker,
+    and client: the client that has a session of its own, because it is at a site."""
     LINK_DOWN = "link_down"
     """The stream broke, or its other end is silent."""
     LINK_ADDED = "link_added"
@@ -127,7 +129,8 @@ class Event(enum.StrEnum):
     among them would have come. stream and position: the first one; count: their number."""
     NOTIFIED = "notified"
     """A client got a notification. id: that of the publication. Of the kind `detection`, id: the client's name for the
-    composite; publications: the set."""
+    composite; publications: the set. arrived: the time at which it came over the access link of the client's site,
+    where the runtime knows that to be earlier."""
 
     QUEUE = "queue"
     """A gauge, once a second and link, unless both numbers are as before. queue: messages waiting; count: in flight.
@@ -257,7 +260,7 @@ class TraceRecord(msgspec.Struct, omit_defaults=True, gc=False):
     bytes: Integer | None = None
     """Size of body and header."""
     arrived: Integer | None = None
-    """Time at which a message came in, for `received`; nanoseconds, same clock as `time`."""
+    """Time at which a message came in, for `received` and `notified`; nanoseconds, same clock as `time`."""
     written: Integer | None = None
     """Time at which a message was written to the link, for `sent`; nanoseconds, same clock as `time`."""
     count: Integer | None = None

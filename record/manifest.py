@@ -92,6 +92,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     movements: str | msgspec.UnsetType = msgspec.UNSET
     """The file of its brokers' movements, in seconds of the scenario since the start of the join phase; not set where
     they stay in place."""
+    sites: str | msgspec.UnsetType = msgspec.UNSET
+    """The file of the sites that its clients are on; not set where all are beside their brokers."""
     time_dilation: float = 1.0
     """The factor by which it ran slower than the scenario. Phases and logs are in the time that really passed."""
     phases: list[PhaseRecord] = []

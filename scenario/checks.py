@@ -26,6 +26,7 @@ from scenario.workload.detections import MOST_DETECTIONS
 from scenario.workload.generate import generate
 from scenario.workload.generate import problems as workload_problems
 from scenario.workload.placement import broker_problems
+from scenario.workload.sites import site_problems
 from scenario.yaml_files.fields import FieldPath
 from topology.link_properties import OverlayError
 from topology.model import Overlay
@@ -84,6 +85,7 @@ def contradictions(scenario: Scenario, builder: OverlayBuilder) -> Iterator[Prob
     yield from _routing(scenario, overlay)
     of_workload = [*workload_problems(scenario, overlay), *_operations(scenario, overlay)]
     yield from of_workload or _detections(scenario, overlay)
+    yield from site_problems(scenario, overlay, _generated_clients(scenario, len(overlay.brokers)))
     yield from _faults(scenario, overlay, built.later_pairs)
 
 

@@ -26,6 +26,7 @@ from broker_service.routing import found_protocol
 from broker_service.routing.outside import ProtocolError
 from record.sample import PublicationSample
 from scenario.sections.brokers import Brokers
+from scenario.sections.clients import Clients
 from scenario.sections.expect import Expect
 from scenario.sections.faults import FaultItem
 from scenario.sections.logs import Logs
@@ -134,6 +135,8 @@ class Scenario(Section):
     """The routing protocol and its options."""
     workload: WorkloadSection
     """Publishers, subscribers and their operations."""
+    clients: Clients | None = None
+    """Places of clients in the network; without it, each client is beside its broker."""
     timeline: Timeline
     """The phases of a run."""
     brokers: Brokers = Brokers()

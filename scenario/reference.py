@@ -18,6 +18,7 @@ from scenario.field_meanings import meanings
 from scenario.model import Routing, Scenario
 from scenario.sections import faults, logs, motion, service_time, topology, workload
 from scenario.sections.brokers import BrokerLimits, Brokers
+from scenario.sections.clients import Clients, EveryBroker, SiteSection
 from scenario.sections.expect import Expect, Faster, Fewer
 from scenario.sections.search import HoldsWhile, Search
 from scenario.sections.section import Section
@@ -55,6 +56,10 @@ SECTIONS: Mapping[str, type[Section]] = {
     "workload, kind: file": workload.FileWorkload,
     "workload.columns": workload.FileColumns,
     "workload.operations[]": workload.OperationItem,
+    "clients": Clients,
+    "clients.sites.*": SiteSection,
+    "clients.sites.*.to_clients": topology.WireSection,
+    "clients.every_broker": EveryBroker,
     "timeline": Timeline,
     "brokers": Brokers,
     "brokers.service_time": service_time.ServiceTimeDistribution,

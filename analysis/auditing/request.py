@@ -34,6 +34,7 @@ def asked_of(run: RunDirectory, number: int, logs: LogTally) -> AskedVariant:
     sampled = run.sampled.get(variant.name)
     return AskedVariant(
         links=_links(run.overlays[variant.name]),
+        sites=run.sites.get(variant.name, ()),
         time_dilation=variant.time_dilation,
         whole_log=variant.sample is UNSET,
         service_mean=0.0 if service is None else service.mean * SECOND,

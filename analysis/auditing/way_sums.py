@@ -5,7 +5,7 @@ They come from the ways alone, by turns at brokers, and not from the passages th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
@@ -26,6 +26,7 @@ from analysis.reading.publication_events import UNKNOWN
 from analysis.tables.totals import Rows, Sum, Tally
 from record.time_units import SECOND
 from topology.link_properties import JitterDistribution, LinkProperties
+from topology.sites import Site
 
 _LEAST = {JitterDistribution.UNIFORM: -1.0, JitterDistribution.NORMAL: -5.0, JitterDistribution.PARETO: -0.6}
 _MOST = {JitterDistribution.UNIFORM: 1.0, JitterDistribution.NORMAL: 5.0, JitterDistribution.PARETO: 25.0}
@@ -57,7 +58,7 @@ class WaySums(msgspec.Struct):
     notifications: Sum = 0
     delay: Sum = 0
     links_least: Sum = 0
-    """The least that the links on their ways can have taken together, as asked."""
+    """The least that the links on their ways, access links among them, can have taken together, as asked."""
     links_most: Sum = 0
     """The most: no more than passed between the turns at their ends, unless a fault made a link quicker than asked."""
     contention_most: Sum = 0
@@ -176,11 +177,14 @@ class _Followed:
         followed, at = np.arange(len(notices)), notices[:, NoticeColumn.ARRIVAL]
         for broker, own in _places(self._arrivals[at, ArrivalColumn.BROKER]):
             self._wait_for(self._asked.subscribers_of(self._nodes[broker]), own, _TIMES_COUNTED)
+        elapsed = notices[:, NoticeColumn.NOTIFIED] - self._arrivals[at, ArrivalColumn.TIME]
+        self._access(notices[:, NoticeColumn.SITE], lambda site: (site.down, site.up), elapsed, followed)
         while len(followed):
             here = self._arrivals[at]
             self._wait(here[:, ArrivalColumn.BROKER], followed)
             before = here[:, ArrivalColumn.BEFORE]
             onward = before != NO_ARRIVAL
+            self._come(here[~onward], followed[~onward])
             self._steps.append(_Steps(at, here[:, ArrivalColumn.BROKER], followed, onward))
             followed, at, here = followed[onward], before[onward], here[onward]
             self._pass(self._arrivals[at], here, followed)
@@ -232,6 +236,27 @@ class _Followed:
         times = self._asked.processors.get(node)
         if times is not None:
             self._waited[ways] += stretches * times.waited_at_most(self._begin[ways], self._end[ways])
+
+    def _come(self, first: Numbers, ways: Numbers) -> None:
+        """Counts what access links of publishers can have taken, given the rows of the turns at their brokers."""
+        published = self._publishings[first[:, ArrivalColumn.PUBLISHING]]
+        elapsed = first[:, ArrivalColumn.TIME] - published[:, PublishingColumn.PUBLISHED]
+        self._access(published[:, PublishingColumn.SITE], lambda site: (site.up, site.down), elapsed, ways)
+
+    def _access(
+        self,
+        sites: Numbers,
+        direction: Callable[[Site], tuple[LinkProperties, LinkProperties]],
+        elapsed: Numbers,
+        ways: Numbers,
+    ) -> None:
+        """Counts what one direction of access links can have taken; `direction` has it before its opposite."""
+        for number, own in _places(sites):
+            if number != NOBODY:
+                asked, opposite = direction(self._asked.sites[number])
+                least, most = _bounds(asked, opposite)
+                self._least[ways[own]] += least
+                self._most[ways[own]] += np.maximum(least, np.minimum(most, np.maximum(elapsed[own], 0)))
 
     def _pass(self, sent: Numbers, received: Numbers, ways: Numbers) -> None:
         """Counts what each link can have taken."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.auditing.hops.table import Numbers
+from analysis.budget.access import AccessLinks
 from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.parts import Part
 from analysis.budget.replay.rows import handling
@@ -23,6 +24,8 @@ class Publishings:
     driver: Numbers
     intended: Numbers
     published: Numbers
+    access: Numbers
+    """Time from there that the access link of the publisher's site explains."""
     broker: Numbers
     turn: Numbers
     before: Numbers
@@ -38,21 +41,23 @@ def from_publisher(made: Publishings, variant: BudgetedVariant, rest: NodesAtRes
     publications' own."""
     cut = Cut.of(len(made.turn))
     parts = cut.parts
-    begun = np.clip(made.before, made.published, np.maximum(made.published, made.turn))
-    earlier = waits.of(likely, made.broker, made.published, begun)
+    come = made.published + made.access
+    begun = np.clip(made.before, come, np.maximum(come, made.turn))
+    earlier = waits.of(likely, made.broker, come, begun)
     own = made.turn - begun
+    parts[:, Part.ACCESS] = made.access
     parts[:, Part.WORK] = made.cost
     latency = rest.submit(made.broker)
-    parts[:, Part.PLATFORM] = latency.beyond(begun - made.published)
+    parts[:, Part.PLATFORM] = latency.beyond(begun - come)
     stopped = waits.stopped(made.broker, begun, made.turn)
     service = variant.served(own - made.cost - parts[:, Part.PLATFORM] - stopped)
     late = made.published - made.intended
     beyond = late + own - made.cost - parts[:, Part.PLATFORM] - service
     quota = np.minimum(np.maximum(beyond, 0), waits.held_back(at_most, made.broker, begun, made.turn))
     faulty = np.where(made.struck, np.maximum(beyond, 0), quota)
-    idle = waits.not_working(variant.service, made.broker, made.published, begun, earlier)
+    idle = waits.not_working(variant.service, made.broker, come, begun, earlier)
     idle[made.struck] = 0
-    parts[:, Part.WAITING_AT_BROKERS] = begun - made.published - earlier - idle + service + faulty
+    parts[:, Part.WAITING_AT_BROKERS] = begun - come - earlier - idle + service + faulty
     beyond -= faulty
     left = np.maximum(beyond, 0)
     lateness = np.minimum(left, waits.of(at_most, made.driver, made.intended, made.published))
@@ -69,8 +74,8 @@ def from_publisher(made: Publishings, variant: BudgetedVariant, rest: NodesAtRes
     cut.shares.append(NodeShare(made.broker, earlier + by_broker, parts[:, Part.UNEXPLAINED] - of_driver))
     platform = parts[:, Part.PLATFORM] + beyond - by_broker - by_driver
     platform -= np.minimum(np.maximum(platform, 0), stopped)
-    ready, own = handling(begun - made.published, platform, made.cost + service, latency, variant)
-    return cut, np.column_stack((made.intended, ready + faulty, own))
+    ready, own = handling(begun - come, platform, made.cost + service, latency, variant)
+    return cut, np.column_stack((made.intended, made.access + ready + faulty, own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,9 @@ class Tellings:
     driver: Numbers
     struck: Truths
     """True while a fault was on the broker."""
+    site: Numbers
+    """The number of the client's site; `NOBODY` for none."""
+    access: AccessLinks
 
 
 def to_client(told: Tellings, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
@@ -144,6 +152,8 @@ def to_client(told: Tellings, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Num
     held_waiting = waits.of(likely, stays.broker, done, gone)
     held = quota + gone - done - held_waiting
     beyond = stays.end - gone - parts[:, Part.PLATFORM]
+    parts[:, Part.ACCESS] = access = told.access.explained(told.site, beyond)
+    beyond -= access
     by_quota = np.minimum(np.maximum(beyond, 0), waits.held_back(at_most, stays.broker, gone, stays.end))
     faulty = np.where(told.struck, np.maximum(beyond, 0), by_quota)
     parts[:, Part.WAITING_AT_BROKERS] = held + faulty
@@ -158,4 +168,4 @@ def to_client(told: Tellings, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Num
     cut.shares.append(NodeShare(driver, by_driver, parts[:, Part.UNEXPLAINED]))
     cut.shares.append(NodeShare(stays.broker, at_broker, np.zeros_like(done)))
     platform = latency.plausible(parts[:, Part.PLATFORM] + beyond - by_driver - by_broker)
-    return cut, work + held + faulty + platform
+    return cut, work + held + faulty + access + platform

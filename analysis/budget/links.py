@@ -25,7 +25,7 @@ from record.service_time import Distribution
 from record.time_units import SECOND
 from topology.link_properties import JitterDistribution
 
-_FURTHEST = {
+FURTHEST = {
     JitterDistribution.NORMAL: (-4.0, 4.0),
     JitterDistribution.UNIFORM: (-1.0, 1.0),
     JitterDistribution.PARETO: (-0.6, 22.0),
@@ -139,7 +139,7 @@ def _bounds(direction: Direction, variant: BudgetedVariant) -> _Bounds:
     opposite = asked.links.get((direction.target, direction.source), properties)
     latency = variant.before_arrival(direction.target)
     _, mean, slowest = latency.bounds
-    least, most = (bound * properties.jitter * SECOND for bound in _FURTHEST[properties.distribution])
+    least, most = (bound * properties.jitter * SECOND for bound in FURTHEST[properties.distribution])
     delay, loses = properties.delay * SECOND, bool(properties.loss or opposite.loss)
     jitter = (_DEVIATION[properties.distribution] * properties.jitter * SECOND) ** 2
     drawn = properties.send_time.distribution is not Distribution.CONSTANT

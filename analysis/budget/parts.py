@@ -23,6 +23,8 @@ class Part(IntEnum):
     """Waiting for a processor, as the kernel counts it."""
     UNEXPLAINED = 6
     """The rest, positive or negative."""
+    ACCESS = 7
+    """Access links of publishers' and of clients' sites, as links. Figures have it with them."""
 
 
 class PassageColumn(IntEnum):
@@ -55,7 +57,9 @@ class PassageColumn(IntEnum):
     """The relay's of the sender's host."""
     REST_OF_FAR_RELAY = 12
     """The relay's of the receiver's host, if that is another; what is left is the receiver's."""
-    PARTS = 13
+    CAME = 13
+    """The time at which a client's message came over its access link; that of its turn, where it is not known."""
+    PARTS = 14
     """The first of the parts."""
 
 

@@ -127,6 +127,7 @@ def _rows_of(of: _Variant, sent: Records, received: Records) -> tuple[list[Numbe
     clients[:, PassageColumn.BEGIN] = before[from_clients]
     clients[:, PassageColumn.SENDER] = NOBODY
     clients[:, PassageColumn.COST] = cost[from_clients]
+    clients[:, PassageColumn.CAME] = received.link_time[from_clients]
     directions = [*sent.directions(nodes)]
     ranges, known = ranges_of(sent, directions, variant)
     wanted = np.ones(len(received), dtype=np.bool_) if variant.replayed else publications

@@ -2,9 +2,11 @@
 
 The parts of a notification's way are those of its passages over links, and three more intervals:
 
-1. from the intended time to the turn at the publisher's broker: the driver, the session and the broker's earlier work;
+1. from the intended time to the turn at the publisher's broker: the driver, the session, the access link of the
+   publisher's site and the broker's earlier work;
 2. at each broker, from the turn to the output queue of the next link: the router's work, and what it holds back;
-3. from the turn at the last broker to the client: the router's work, the session and the driver.
+3. from the turn at the last broker to the client: the router's work, the session, the access link of the client's site
+   and the driver.
 
 What ways have in common is computed once, for each arrival at a broker, and added up along the ways.
 """
@@ -19,6 +21,7 @@ import pyarrow as pa
 
 from analysis.auditing.hops.asked import untouched
 from analysis.auditing.hops.table import Numbers
+from analysis.budget.access import AccessLinks
 from analysis.budget.at_rest import NodesAtRest
 from analysis.budget.ends import Publishings, Stays, Tellings, from_publisher, inside_of_brokers, to_client
 from analysis.budget.joining import JoinedWays, joined
@@ -172,7 +175,9 @@ class _Budget:
         last = self._stays(self.notices[:, NoticeColumn.ARRIVAL], self.notices[:, NoticeColumn.NOTIFIED])
         drivers = self.nodes.subscribers(last.broker)
         struck = self._struck(last.broker, last.turn, last.end)
-        return Tellings(last, self.notices[:, NoticeColumn.LEFT], drivers, struck)
+        access = AccessLinks.to_clients(self.variant.asked.sites)
+        sites = self.notices[:, NoticeColumn.SITE]
+        return Tellings(last, self.notices[:, NoticeColumn.LEFT], drivers, struck, sites, access)
 
     def _from_publishers(self, first: Numbers, rest: NodesAtRest, waits: Waits) -> tuple[Cut, Numbers]:
         """The ways to the publishers' brokers."""
@@ -180,11 +185,16 @@ class _Budget:
         made = self.ways.publishings[arrivals[:, ArrivalColumn.PUBLISHING]]
         broker, turn = arrivals[:, ArrivalColumn.BROKER], arrivals[:, ArrivalColumn.TIME]
         published = made[:, PublishingColumn.PUBLISHED]
+        took = self.ways.passages[passage, PassageColumn.CAME] - published
+        if not self.variant.simulated:  # a real broker logs an arrival when its event loop has the message
+            took -= rest.submit(broker).bounds[1]
+        access = AccessLinks.to_brokers(self.variant.asked.sites).explained(made[:, PublishingColumn.SITE], took)
         return from_publisher(
             Publishings(
                 made[:, PublishingColumn.PUBLISHER],
                 made[:, PublishingColumn.INTENDED],
                 published,
+                access,
                 broker,
                 turn,
                 self.ways.passages[passage, PassageColumn.BEGIN],

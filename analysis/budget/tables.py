@@ -87,6 +87,7 @@ class BudgetTables:
             contention_at=_most(nodes, [node.contention_ms or 0.0 for node in nodes]),
             unexplained_at=_most(nodes, [node.unexplained_absolute_ms for node in nodes]),
             stolen_at_most_ms=self._stolen(sums),
+            access_ms=_mean(sums.access, sums.notifications) if self.variants[variant].asked.sites else UNSET,
             cost_factor=self.variants[variant].rest.factor,
             cost_factors=self._cost_factors(variant),
         )
@@ -101,7 +102,7 @@ class BudgetTables:
     def _parts(self, sums: Sums) -> DelayParts:
         count = sums.notifications
         return DelayParts(
-            links_ms=_mean(sums.links, count),
+            links_ms=_mean(sums.links + sums.access, count),
             waiting_for_links_ms=_mean(sums.waiting_for_links, count),
             waiting_at_brokers_ms=_mean(sums.waiting_at_brokers, count),
             work_ms=_mean(sums.work, count),

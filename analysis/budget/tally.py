@@ -40,6 +40,7 @@ class Sums(msgspec.Struct):
     platform: Sum = 0
     contention: Sum = 0
     unexplained: Sum = 0
+    access: Sum = 0
     unexplained_absolute: Sum = 0
     """The sum of the absolute values, of one notification each."""
 

@@ -24,7 +24,7 @@ from analysis.judging.journeys.issued import Issued, issued_of
 from analysis.judging.journeys.journey import Journey, Journeys, arrival
 from analysis.judging.journeys.network import Network
 from analysis.judging.journeys.network_usage import Usage, usage_of
-from analysis.judging.journeys.notified_ways import WAYS, ways_of
+from analysis.judging.journeys.notified_ways import WAYS, Sites, ways_of
 from analysis.judging.journeys.route_lengths import Copies, routes_of
 from analysis.judging.journeys.router_work import Work, WorkSamples
 from analysis.judging.journeys.spread import SpreadSample, add_spread, spread_sample
@@ -131,6 +131,7 @@ class PublicationStage:
     """Networks of routers under the overlays, by variant; without those that have none."""
     nodes: Mapping[str, int] = field(default_factory=dict)
     """The numbers of brokers and drivers in the ways of notifications."""
+    sites: Sites = field(default_factory=dict)
 
     @cached_property
     def _oracles(self) -> list[Oracle]:
@@ -180,7 +181,7 @@ class PublicationStage:
         tally.usage = usage_of(table, self.networks)
         tally.parts_matched = composites.parts_matched
         parts = [row_of(judged_parts(by_publisher)), row_of(composites.parts(self.composite_buckets))]
-        parts.append(row_of(ways_of(table, journeys, self.nodes, bucket)))
+        parts.append(row_of(ways_of(table, journeys, self.nodes, bucket, self.sites)))
         return pa.table([*tally.table().columns, *parts], schema=JUDGED)
 
     def _add_departures(self, journey: Journey, journeys: Journeys, departures: Rows[LatestArrival]) -> None:

@@ -30,6 +30,7 @@ from analysis.judging.histories.faults import FaultTimes
 from analysis.judging.histories.history import History
 from analysis.judging.histories.settling import Settling
 from analysis.judging.journeys.network import networks_of
+from analysis.judging.journeys.notified_ways import Sites
 from analysis.judging.publication_stage import JUDGED, PublicationStage, PublicationTally
 from analysis.judging.publisher_stage import DELIVERED, PublisherStage, PublisherTally
 from analysis.judging.variant_context import VariantContext, VariantFaults
@@ -231,7 +232,16 @@ def _second(
         changing,
         networks_of(laid),
         {name: number for number, name in enumerate(nodes)},
+        _numbered_sites(run),
     )
+
+
+def _numbered_sites(run: RunDirectory) -> Sites:
+    numbers = {variant.name: number for number, variant in enumerate(run.manifest.variants)}
+    return {
+        numbers[variant]: {client: number for number, site in enumerate(sites) for client in site.clients}
+        for variant, sites in run.sites.items()
+    }
 
 
 def _contexts(

@@ -47,8 +47,10 @@ class HopPlace(msgspec.Struct, array_like=True, frozen=True):
     """`sent` or `received`."""
     node: str
     peer: str | None
-    """The broker at the link's other end; None for a message of a client."""
+    """The broker at the link's other end, or the site; None for a message of a client as its broker handles it."""
     kind: str
+    access: bool = False
+    """True at an access link, one end of which is a site: for the audit of links alone."""
 
     @property
     def receiver(self) -> str:
@@ -69,6 +71,7 @@ class HopWriter:
     """Collects the rows of one share of the logs, by bucket."""
 
     def __init__(self, buckets: int, brokers: Iterable[str]) -> None:
+        """`brokers` are all receivers, sites among them."""
         self._brokers = {broker: number for number, broker in enumerate(sorted(brokers))}
         self._places: list[HopPlace] = []
         self._rows_at: list[array[int]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +20,14 @@ class LoggedVariants:
     brokers: frozenset[str]
     unsettled: frozenset[int] = frozenset()
     """The variants in which brokers still passed on operations when the run phase began."""
+    sites: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """The site of each client that is on one, by variant; without variants in which none is."""
+
+    @property
+    def receivers(self) -> frozenset[str]:
+        """Brokers and sites."""
+        return self.brokers.union(*(sites.values() for sites in self.sites.values()))
+
+    def session_node(self, variant: int, node: str, client: str) -> str:
+        """The name for the end of a client's session: the driver's, or one of its own for a client on a site."""
+        return f"{node} {client}" if client in self.sites.get(variant, ()) else node

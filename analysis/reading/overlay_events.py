@@ -85,7 +85,8 @@ class OverlayEventReader:
             fault = OutageEvent(at, variant, "", record.peer, record.text or "", event is Event.FAULT)
             self._tally.outages.append(fault)
         elif record.node not in brokers:
-            self._tally.outages.append(OutageEvent(at, variant, record.node, record.peer, "", event is Event.LINK_DOWN))
+            node = self._variants.session_node(variant, record.node, record.client or "")
+            self._tally.outages.append(OutageEvent(at, variant, node, record.peer, "", event is Event.LINK_DOWN))
         elif record.peer in brokers:
             self._tally.neighbours.append(
                 NeighbourChange(at, variant, intern(record.node), intern(record.peer), event is Event.LINK_UP)

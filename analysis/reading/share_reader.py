@@ -13,6 +13,7 @@ from sys import intern
 
 import msgspec
 
+from analysis.reading.access_hops import AT_ACCESS_LINKS, AccessHops
 from analysis.reading.detections import detection_loss, notified_detection
 from analysis.reading.hop_events import HopPlace, HopWriter
 from analysis.reading.issued_operations import ISSUED
@@ -71,7 +72,7 @@ class ShareReader:
 
     def __init__(self, variants: LoggedVariants, buckets: int) -> None:
         self.events = EventWriter(buckets)
-        self.hops = HopWriter(buckets, variants.brokers)
+        self.hops = HopWriter(buckets, variants.receivers)
         self._variants = variants
         self._tally = LogTally()
         self._handlings: dict[_Fields, _Handling] = {}
@@ -133,7 +134,7 @@ class ShareReader:
             return _Handling()
         counted = Amount() if event in COUNTED else None
         stop = self._variants.stops[variant]
-        read, hop = self._reading(variant, fields), self._hop(variant, fields)
+        read, hop = self._with_access(variant, fields, self._reading(variant, fields)), self._hop(variant, fields)
         return _Handling(stop, self._variants.ends[variant] - TAIL, amount=counted, read=read, hop=hop)
 
     def _hop(self, variant: int, fields: _Fields) -> int | None:
@@ -145,6 +146,17 @@ class ShareReader:
         if peer is not None and peer not in brokers:
             return None
         return self.hops.number_of(HopPlace(variant, event, node, peer, kind))
+
+    def _with_access(self, variant: int, fields: _Fields, read: _Read | None) -> _Read | None:
+        """The way to read records, with the rows of those that are at access links besides."""
+        sites, (_, node, event, kind, peer, _, _) = self._variants.sites.get(variant), fields
+        broker = node if event in _AT_BROKERS or event is Event.DELIVERED else peer
+        if not sites or event not in AT_ACCESS_LINKS or not _of_publications(kind) or broker is None:
+            return read
+        if event is Event.RECEIVED and peer is not None:
+            return read
+        access = AccessHops(self.hops, variant, event, broker, sites)
+        return partial(_read_both, access, read, self._variants.stops[variant])
 
     def _reading(self, variant: int, fields: _Fields) -> _Read | None:
         """The way to read records with these fields; None where there is nothing to read but an amount."""
@@ -224,7 +236,8 @@ class ShareReader:
             self._tally.operations.add(
                 ClientOperation(
                     self._block.at(record, position), variant, record.event, kind, intern(client), intern(id),
-                    intern(node), _once(broker), _encoded(record.predicates), record.text if composes else None,
+                    intern(self._variants.session_node(variant, node, client)), _once(broker),
+                    _encoded(record.predicates), record.text if composes else None,
                     record.duration if composes else None,
                     (record.text or "") if record.event is Event.REJECTED else "",
                 )
@@ -240,6 +253,13 @@ class ShareReader:
         if record.client is not None:
             declared = OwnDeclaration(variant, intern(record.node), intern(record.client), intern(record.id or ""))
             self._tally.own_declarations.of(declared).append(record.time)
+
+
+def _read_both(access: AccessHops, read: _Read | None, stop: int, record: TraceRecord, position: int) -> None:
+    if record.time < stop:
+        access.add(record)
+    if read is not None:
+        read(record, position)
 
 
 def _kept_once(fields: _Fields) -> _Fields:

@@ -27,10 +27,11 @@ from topology.link_properties import BrokerId, OverlayError
 from topology.mobility import Trajectory
 from topology.mobility.movement_files import load_movements
 from topology.model import Overlay
+from topology.sites import Site, load_sites
 from topology.underlays.underlay import Underlay
 from topology.underlays.underlay_files import load_underlay
 
-_Network = TypeVar("_Network", Overlay, Underlay, dict[BrokerId, Trajectory])
+_Network = TypeVar("_Network", Overlay, Underlay, dict[BrokerId, Trajectory], tuple[Site, ...])
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,15 @@ class RunDirectory:
             if variant.movements is not msgspec.UNSET
         }
         loaded = {name: _topology_file(self.path / name, load_movements) for name in sorted(set(files.values()))}
+        return {variant: loaded[name] for variant, name in files.items()}
+
+    @cached_property
+    def sites(self) -> dict[str, tuple[Site, ...]]:
+        """The sites of each variant's clients, for variants that have any. Raises `RunDirectoryError`."""
+        files = {
+            variant.name: variant.sites for variant in self.manifest.variants if variant.sites is not msgspec.UNSET
+        }
+        loaded = {name: _topology_file(self.path / name, load_sites) for name in sorted(set(files.values()))}
         return {variant: loaded[name] for variant, name in files.items()}
 
     @property

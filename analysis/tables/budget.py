@@ -9,7 +9,8 @@ class DelayParts(Struct, frozen=True, kw_only=True):
     """The parts of some delays, as means of milliseconds. They are disjoint intervals that add up to the mean delay."""
 
     links_ms: float
-    """Delay, jitter, transmission and queueing of links, as asked; of links that lose, TCP's repeats."""
+    """Delay, jitter, transmission and queueing of links, as asked; of links that lose, TCP's repeats. Access links of
+    clients' sites are among them."""
     waiting_for_links_ms: float
     """In output queues, and for send times of links."""
     waiting_at_brokers_ms: float

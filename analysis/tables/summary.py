@@ -240,6 +240,9 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
     stolen_at_most_ms: float | msgspec.UnsetType = msgspec.UNSET
     """The most of the mean contention and unexplained that the hypervisor can have taken, by stealing processors; the
     least is nothing, because steal is known of the host alone. Not set where it was not sampled."""
+    access_ms: float | msgspec.UnsetType = msgspec.UNSET
+    """The part of the mean delay, among that of links, that access links of publishers' and of clients' sites took; the
+    rest is the overlay's. Not set where no client is on a site."""
     cost_factor: float | msgspec.UnsetType = msgspec.UNSET
     """The factor of the calibration's costs in work and platform, by the speed of the run's host. Not set where that
     is not known, in simulated runs, and where several hosts shared the run."""
@@ -254,7 +257,8 @@ class DelayBudget(msgspec.Struct, frozen=True, kw_only=True):
         matters = stolen >= _STEAL_SHOWN_FROM * self.parts.delay_ms > 0
         steal = f" (of the last two, the hypervisor stole {stolen:.1f} at most)" if matters else ""
         costs = f"; work and platform {costs}" if (costs := self.costs_in_words()) else ""
-        return f"delay {self.parts.in_words()}{steal}{most}{known}{costs}"
+        access = "" if self.access_ms is msgspec.UNSET else f" (of links, access links took {self.access_ms:.1f})"
+        return f"delay {self.parts.in_words()}{access}{steal}{most}{known}{costs}"
 
     def costs_in_words(self) -> str:
         """The factor of costs, of each host where there are several; empty where no speed is known."""

@@ -161,12 +161,12 @@ class ClientSessions:
             actions = self._router.publish(client.id, message, publication, advertisement)
         except RejectedError:
             comparisons.discard()
-            self._recorder.received(message, came, None, None, client.id)
+            self._recorder.received(message, came, None, None, client.id, arrived=session.came)
             raise
         took = self._stopwatch() - began - comparisons.decoding
         progress.last = max(progress.last, number)
         self.published += 1
-        self._recorder.received(message, came, took, None, client.id)
+        self._recorder.received(message, came, took, None, client.id, arrived=session.came)
         self._actions.perform(actions)
 
     def _declare(self, client: Client, request: ClientRequest) -> None:

@@ -63,6 +63,9 @@ class Session:
         """Greatest number up to which the client was told that publications were handled."""
         self.wake_at: int | None = None
         """The time in nanoseconds of the next call of `wake`, by which a late acknowledgement is written."""
+        self.came: int | None = None
+        """The time in nanoseconds at which the requests that are handled came over the client's access link, for the
+        log; None where that is not known, or the client is beside the broker."""
         self.dropped = 0
         self._acknowledging = False
         """True when the next frame behind all events acknowledges."""

@@ -74,10 +74,13 @@ class SampledRecorder(Recorder):
         bytes: int,
         peer: str | None = None,
         position: StreamPosition | None = None,
+        arrived: int | None = None,
     ) -> None:
         """Records that a publication in the sample left for each of these clients."""
         if self._in_sample(id):
-            super().notifications(event, clients, id=id, hops=hops, bytes=bytes, peer=peer, position=position)
+            super().notifications(
+                event, clients, id=id, hops=hops, bytes=bytes, peer=peer, position=position, arrived=arrived
+            )
 
     def waited_for_service(self, messages: Sequence[Message | ClientRequest], time: int, waited: int) -> None:
         """Records the wait of publications outside of the sample, whose turn comes at `time`."""

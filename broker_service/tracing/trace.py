@@ -68,7 +68,7 @@ class Recorder:
     ) -> None:
         """Records a message of a neighbour or a client, whose turn came at `time`; `duration` is the router's work.
 
-        `arrived` is the time at which it came from a neighbour's link.
+        `arrived` is the time at which it came from a neighbour's link, or a client's access link.
         """
         self._write(
             TraceRecord(
@@ -175,8 +175,12 @@ class Recorder:
         bytes: int,
         peer: str | None = None,
         position: StreamPosition | None = None,
+        arrived: int | None = None,
     ) -> None:
-        """Records that a publication left for each of these clients (`DELIVERED`) or reached each (`NOTIFIED`), now."""
+        """Records that a publication left for each of these clients (`DELIVERED`) or reached each (`NOTIFIED`), now.
+
+        `arrived` is the time at which it came over the client's access link.
+        """
         write, now, node, variant = self._write, self._clock(), self._node, self._variant
         stream, number = (None, None) if position is None else (position.stream, position.position)
         for client in clients:
@@ -192,6 +196,7 @@ class Recorder:
                     peer,
                     hops,
                     bytes=bytes,
+                    arrived=arrived,
                     stream=stream,
                     position=number,
                 )

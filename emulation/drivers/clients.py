@@ -6,7 +6,8 @@ virtual time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from broker_service.client_library.client_requests import SessionFullError, TooLargeError
@@ -26,6 +27,10 @@ _SUBSCRIBE_WORD: Final = OperationKind.SUBSCRIBE.value
 _DETECTION_WORD: Final = Kind.DETECTION.word
 
 
+def _not_known() -> None:
+    return None
+
+
 class Session(Protocol):
     """Hands operations of many clients to one broker."""
 
@@ -33,6 +38,20 @@ class Session(Protocol):
         self, client: ClientId, operation: Operation, id: str = "", body: bytes = b"", published: int = 0
     ) -> int:
         """Hands an operation over and returns its number, as `ClientRequests.submit` of the client library does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """The end of a session at its clients."""
+
+    broker: str
+    client: str | None = None
+    """The client that has the session alone, because it is at a site; None for clients beside their broker."""
+
+    @property
+    def key(self) -> str:
+        """The name by which a node knows the session."""
+        return self.broker if self.client is None else f"{self.broker} {self.client}"
 
 
 class UnknownBrokerError(Exception):
@@ -43,21 +62,29 @@ class Clients:
     """The clients of one node. `sessions` are those with their brokers; their events are to come to `receiver`."""
 
     def __init__(
-        self, sessions: Mapping[str, Session], recorder: Recorder, counts: ClientCounts, *, keeps_accepted: bool
+        self,
+        sessions: Mapping[str, Session],
+        recorder: Recorder,
+        counts: ClientCounts,
+        *,
+        keeps_accepted: bool,
+        at_sites: Container[str] = (),
     ) -> None:
-        """`keeps_accepted` is true of a routing that promises to lose no publication which a broker has acknowledged.
+        """`sessions` are by `SessionEnd.key`; clients `at_sites` have sessions of their own.
 
+        `keeps_accepted` is true of a routing that promises to lose no publication which a broker has acknowledged.
         Acknowledgements are logged for it alone, because no other verdict depends on them.
         """
         self.clock_offset = 0
         """Nanoseconds to add to the recorder's clock to get the run's."""
         self._sessions = sessions
+        self._at_sites = at_sites
         self._keeps_accepted = keeps_accepted
         self._recorder = recorder
         self._counts = counts
         self._attached: set[str] = set()
         self._asked: dict[tuple[str, int], OperationKind] = {}
-        """Operations that brokers have not answered yet, by broker and number."""
+        """Operations that brokers have not answered yet, by session and number."""
 
     def issue(self, operation: ReadyOperation, intended: int) -> None:
         """Has a client do what it should have done at the time `intended`.
@@ -95,11 +122,14 @@ class Clients:
                 text=str(error),
             )
 
-    def receiver(self, broker: str) -> Callable[[ClientEvent], None]:
-        """The function to be called with the events of the session with this broker."""
+    def receiver(
+        self, end: SessionEnd, arrived: Callable[[], int | None] = _not_known
+    ) -> Callable[[ClientEvent], None]:
+        """The function to be called with the events of a session; `arrived` is asked for the time at which they came
+        over an access link."""
 
         def on_event(event: ClientEvent) -> None:
-            self._receive(broker, event)
+            self._receive(end, event, arrived)
 
         return on_event
 
@@ -116,7 +146,10 @@ class Clients:
         return on_acknowledged
 
     def _submit(self, operation: ReadyOperation, now: int) -> None:
-        session = self._sessions.get(operation.broker)
+        key = operation.broker
+        if operation.client in self._at_sites:
+            key = SessionEnd(operation.broker, operation.client).key
+        session = self._sessions.get(key)
         if session is None:
             raise UnknownBrokerError(f"{operation.broker} is not one of the brokers in this driver's configuration")
         if operation.client not in self._attached:
@@ -128,16 +161,17 @@ class Clients:
             self._counts.published += 1
         else:
             number = session.submit(client, request, id, body)
-            self._asked[operation.broker, number] = operation.kind
+            self._asked[key, number] = operation.kind
 
-    def _receive(self, broker: str, event: ClientEvent) -> None:
+    def _receive(self, end: SessionEnd, event: ClientEvent, arrived: Callable[[], int | None]) -> None:
+        broker = end.broker
         if event.publications:
             self._detected(broker, event)
         elif event.outcome is _NOTIFIED:
             self._counts.notified += len(event.clients)
             self._recorder.notifications(
                 _NOTIFICATION, event.clients, id=event.id, hops=event.hops, bytes=len(event.body), peer=broker,
-                position=event.position,
+                position=event.position, arrived=arrived(),
             )  # fmt: skip
         elif event.outcome is Outcome.LOST:
             lost = 0 if event.position is None else event.number - event.position.position
@@ -150,11 +184,11 @@ class Clients:
             )
         elif event.outcome is Outcome.REJECTED:
             self._counts.rejected += 1
-            kind = self._asked.pop((broker, event.number), OperationKind.PUBLISH)
+            kind = self._asked.pop((end.key, event.number), OperationKind.PUBLISH)
             self._recorder.note(
                 Event.REJECTED, kind=kind.value, id=event.id, client=event.clients[0], peer=broker, text=event.reason
             )
-        elif (asked := self._asked.pop((broker, event.number), None)) is not None:
+        elif (asked := self._asked.pop((end.key, event.number), None)) is not None:
             self._counts.confirmed += 1
             self._recorder.note(Event.CONFIRMED, kind=asked.value, id=event.id, client=event.clients[0], peer=broker)
 

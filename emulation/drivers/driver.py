@@ -33,7 +33,7 @@ from broker_service.tracing.trace import Recorder
 from broker_service.tracing.trace_writer import FileTrace
 from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.precise_timer import PreciseTimer
-from emulation.drivers.clients import Clients
+from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
 from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready, Report
 from emulation.host.priority import CLIENTS
@@ -104,7 +104,7 @@ class Driver:
         for broker, address in config.brokers.items():
             self._sessions[broker] = ClientSession(
                 address,
-                self._clients.receiver(broker),
+                self._clients.receiver(SessionEnd(broker)),
                 limits,
                 self._clients.acknowledgement_log(broker),
                 self._due_writes,

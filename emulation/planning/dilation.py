@@ -79,6 +79,9 @@ def dilate(plan: VariantPlan) -> VariantPlan:
         evolution=None if plan.evolution is None else _evolution(plan.evolution, factor),
         workload=replace(plan.workload, stretch=plan.workload.stretch * factor),
         prepared=prepared_for(scenario, overlay, plan.workload),
+        sites=tuple(
+            replace(site, up=_direction(site.up, factor), down=_direction(site.down, factor)) for site in plan.sites
+        ),
     )
 
 

@@ -30,10 +30,12 @@ from scenario.faults import plan as plan_faults
 from scenario.model import AUTO, Scenario, Variant
 from scenario.workload.generate import generate
 from scenario.workload.operations import OperationKind, PlannedOperation
+from scenario.workload.sites import sites_of
 from scenario.workload.workload import Workload
 from topology.evolutions.evolution import Evolution
 from topology.link_properties import BrokerId
 from topology.model import Overlay
+from topology.sites import Site
 
 PUBLISHERS, SUBSCRIBERS = "publishers", "subscribers"
 _TAKEN = frozenset({PUBLISHERS, SUBSCRIBERS, EMULATOR})
@@ -78,6 +80,8 @@ class VariantPlan:
     """The changes of the overlay, in seconds since the start of the join phase; None where it stays as it is."""
     prepared: Mapping[BrokerId, bytes]
     """Result of the routing protocol's `prepare`, by broker."""
+    sites: tuple[Site, ...] = ()
+    """Hosts of clients; clients of none are beside their brokers."""
 
     @property
     def lasts(self) -> float:
@@ -197,6 +201,11 @@ class Plan:
                     f"brokers.image: only containers have an image, and the runtime is {runtime}: leave it out, or use "
                     "`--runtime container`; `brokerlab doctor` names what containers need"
                 )
+            if variant.sites and runtime != "simulated":
+                raise HostError(
+                    f"clients: sites need the simulator so far, and the runtime is {runtime}: use "
+                    "`--runtime simulated`, or leave the section out, and clients are beside their brokers"
+                )
             require_possible(variant.schedule(), runtime)
 
 
@@ -235,6 +244,7 @@ def _plan_variant(variant: Variant) -> VariantPlan:
         evolution=evolution,
         workload=workload,
         prepared=prepared_for(variant.scenario, overlay, workload),
+        sites=sites_of(variant.scenario, overlay, workload.clients),
     )
 
 

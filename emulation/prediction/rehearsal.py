@@ -59,7 +59,7 @@ def rehearse(variant: VariantPlan, calibration: Calibration) -> Rehearsal:
     notes = TurnNotes(calibration, 1.0 if scenario.sample is None else scenario.sample.share)
     settings = replace(variant.broker_settings, sample=None)
     overlay = SimulatedOverlay(variant.overlay, settings, notes.of, calibration=calibration)
-    clients = ClientNodes(variant.workload, overlay, notes.of, variant.promises)
+    clients = ClientNodes(variant.workload, variant.sites, overlay, notes.of, variant.promises)
     with rare_collections():
         overlay.start()
         try:

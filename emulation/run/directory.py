@@ -18,12 +18,13 @@ from emulation.verification.records import answers
 from record import fidelity, manifest
 from record.errors import DISK_IS_FULL, unusable_directory
 from record.fidelity import Fidelity, VariantFidelity, worst
-from record.files import MOVEMENTS, TOPOLOGY, UNDERLAY, log_files
+from record.files import MOVEMENTS, SITES, TOPOLOGY, UNDERLAY, log_files
 from record.host_speed import HostSpeed
 from record.manifest import ChargedCosts, Manifest, PhaseName, RungChoice, VariantRecord
 from topology.files import save as save_overlay
 from topology.mobility.movement_files import to_bonnmotion
 from topology.model import Overlay
+from topology.sites import Site, save_sites
 from topology.underlays.underlay_files import save_underlay
 
 
@@ -86,17 +87,20 @@ class OverlayFiles:
     """File of the network of routers; not set for a topology without one."""
     movements: str | msgspec.UnsetType = msgspec.UNSET
     """File of the brokers' movements; not set where brokers stay in place."""
+    sites: str | msgspec.UnsetType = msgspec.UNSET
+    """File of the clients' sites; not set where there are none."""
 
 
 def save_overlays(plan: Plan, paths: RunPaths) -> list[OverlayFiles]:
     """Saves the overlay of each variant, and what it is laid over; returns the names of the files.
 
     They are `topology.json` and `underlay.json`, and further ones for each overlay that differs from the first; the
-    same holds of `overlay.movements`.
+    same holds of `overlay.movements` and `sites.json`.
     """
     saved: list[tuple[OverlayFiles, Overlay]] = []
     names: list[OverlayFiles] = []
     moved: dict[str, str] = {}
+    placed: dict[tuple[Site, ...], str] = {}
     for variant in plan.variants:
         files = next((files for files, overlay in saved if overlay == variant.overlay), None)
         if files is None:
@@ -110,7 +114,8 @@ def save_overlays(plan: Plan, paths: RunPaths) -> list[OverlayFiles]:
                 save_underlay(underlay, paths.directory / underlay_file)
             files = OverlayFiles(topology_file, msgspec.UNSET if underlay is None else underlay_file)
             saved.append((files, variant.overlay))
-        names.append(replace(files, movements=_save_movements(variant, paths, moved)))
+        movements, sites = _save_movements(variant, paths, moved), _save_sites(variant, paths, placed)
+        names.append(replace(files, movements=movements, sites=sites))
     return names
 
 
@@ -124,6 +129,16 @@ def _save_movements(variant: VariantPlan, paths: RunPaths, saved: dict[str, str]
         saved[text] = f"overlay-{paths.variant(variant.name).name}.movements" if saved else MOVEMENTS
         (paths.directory / saved[text]).write_text(text)
     return saved[text]
+
+
+def _save_sites(variant: VariantPlan, paths: RunPaths, saved: dict[tuple[Site, ...], str]) -> str | msgspec.UnsetType:
+    """Saves the sites of a variant's clients unless `saved` has them already; returns the name of the file."""
+    if not variant.sites:
+        return msgspec.UNSET
+    if variant.sites not in saved:
+        saved[variant.sites] = f"sites-{paths.variant(variant.name).name}.json" if saved else SITES
+        save_sites(variant.sites, paths.directory / saved[variant.sites])
+    return saved[variant.sites]
 
 
 @contextmanager

@@ -85,6 +85,7 @@ def _run(context: RunContext, turn: Turn, deploy: Deploy, measurements: list[Mea
     with deploy(dilated, measured) as deployment:
         record = new_variant(variant.name, variant.settings, variant.scenario)
         record.topology, record.underlay, record.movements = files.topology, files.underlay, files.movements
+        record.sites = files.sites
         context.manifest.variants.append(record)
         measurements.append(measured)
         _show(context, turn, deployment)

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from operator import itemgetter
 
 from broker_service.tracing.trace import Recorder, Trace
-from emulation.drivers.clients import Clients
+from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import ReadyOperation
 from emulation.drivers.status import ClientCounts
 from emulation.planning.plan import drivers
 from emulation.simulation.overlay import SimulatedOverlay
 from emulation.simulation.sessions import SimulatedSession
+from emulation.simulation.site_session import SiteSession
 from record.log import Event
 from record.promises import Promises
 from scenario.workload.workload import Workload
+from topology.sites import Site, site_of_each_client
 
 
 class ClientNodes:
-    """Publishers and subscribers, each a node with a session to every broker that one of its clients is at."""
+    """Publishers and subscribers, each a node with a session to every broker that one of its clients is beside, and
+    one for each of its clients at a site."""
 
     def __init__(
-        self, workload: Workload, overlay: SimulatedOverlay, trace_of: Callable[[str], Trace], promises: Promises
+        self,
+        workload: Workload,
+        sites: Iterable[Site],
+        overlay: SimulatedOverlay,
+        trace_of: Callable[[str], Trace],
+        promises: Promises,
     ) -> None:
         """`promises` are those of the routing."""
         self.counts = ClientCounts()
@@ -29,6 +38,7 @@ class ClientNodes:
         self._trace_of = trace_of
         self._promises = promises
         self._homes = workload.clients
+        self._site_of = site_of_each_client(sites)
         self._node_of = drivers(workload)
         self._recorders: dict[str, Recorder] = {}
         self._clients: dict[str, Clients] = {}
@@ -41,11 +51,12 @@ class ClientNodes:
 
     def open(self) -> None:
         """The nodes start and open their sessions, once the overlay has started."""
-        brokers: dict[str, set[str]] = {}
-        for client, broker in self._homes.items():
-            brokers.setdefault(self._node_of[client], set()).add(broker)
-        for node in sorted(brokers):
-            self._open(node, sorted(brokers[node]))
+        ends: dict[str, dict[SessionEnd, None]] = {}
+        for client, broker in sorted(self._homes.items(), key=itemgetter(1)):
+            end = SessionEnd(broker, client if client in self._site_of else None)
+            ends.setdefault(self._node_of[client], {})[end] = None
+        for node in sorted(ends):
+            self._open(node, ends[node])
 
     def issue(self, operation: ReadyOperation, intended: int) -> None:
         """Issues a client's operation, which is due at the time `intended`."""
@@ -61,18 +72,28 @@ class ClientNodes:
         for node, recorder in self._recorders.items():
             recorder.note(Event.STOPPED, count=0, records=self._trace_of(node).written + 1)
 
-    def _open(self, node: str, brokers: list[str]) -> None:
+    def _open(self, node: str, ends: Iterable[SessionEnd]) -> None:
         recorder = self._recorders[node] = Recorder(self._trace_of(node), self._overlay.events.clock)
         recorder.note(Event.STARTED, count=1)
         sessions: dict[str, SimulatedSession] = {}
         clients = self._clients[node] = Clients(
-            sessions, recorder, self.counts, keeps_accepted=self._promises.keeps_accepted
+            sessions, recorder, self.counts, keeps_accepted=self._promises.keeps_accepted, at_sites=self._site_of
         )
-        for broker in brokers:
-            sessions[broker] = session = self._overlay.sessions.open(
-                broker, clients.receiver(broker), on_acknowledged=clients.acknowledgement_log(broker)
+        for end in ends:
+            sessions[end.key] = session = self._overlay.sessions.open(
+                end.broker,
+                clients.receiver(end, partial(_came, sessions, end.key)),
+                on_acknowledged=clients.acknowledgement_log(end.broker),
+                site=None if end.client is None else self._site_of[end.client],
             )
-            recorder.note(Event.LINK_UP, peer=broker)
-            session.on_up = partial(recorder.note, Event.LINK_UP, peer=broker)
-            session.on_down = partial(recorder.note, Event.LINK_DOWN, peer=broker)
+            session.on_up = partial(recorder.note, Event.LINK_UP, peer=end.broker, client=end.client)
+            session.on_down = partial(recorder.note, Event.LINK_DOWN, peer=end.broker, client=end.client)
+            if session.up:
+                session.on_up()
             self._sessions.setdefault(node, []).append(session)
+
+
+def _came(sessions: Mapping[str, SimulatedSession], key: str) -> int | None:
+    """The time at which the latest events of a session came over its access link, if it has one."""
+    session = sessions[key]
+    return session.came if isinstance(session, SiteSession) else None

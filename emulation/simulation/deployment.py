@@ -68,7 +68,7 @@ class SimulatedDeployment:
             plan.overlay, plan.broker_settings, self._logs.of, events, calibration=calibration, stopwatch=stopwatch
         )
         self.fault_observer = SimulatedObserver(self.overlay, plan.scenario.seed)
-        self._clients = ClientNodes(plan.workload, self.overlay, self._logs.of, plan.promises)
+        self._clients = ClientNodes(plan.workload, plan.sites, self.overlay, self._logs.of, plan.promises)
         self._predicates = SharedPredicates()
         self._operations = plan.workload.operations()
         self._next = next(self._operations, None)

@@ -29,10 +29,13 @@ MOST_TIMEOUT_DOUBLINGS = 8
 class Direction:
     """The direction from one broker to its neighbour."""
 
-    def __init__(self, properties: LinkProperties, opposite: LinkProperties, seed: str) -> None:
+    def __init__(
+        self, properties: LinkProperties, opposite: LinkProperties, seed: str, shaper: Shaper | None = None
+    ) -> None:
+        """`shaper` is given where several streams share a link."""
         self.up = True
         """True while frames arrive; `OpenStream` keeps those that are sent while a direction is cut."""
-        self._shaper = Shaper(properties, seed)
+        self._shaper = Shaper(properties, seed) if shaper is None else shaper
         self._seed = seed
         self._random: random.Random | None = None
         """Made when it is needed first, because most links drop nothing."""

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from broker_service.client_library.client_requests import SessionLimits
 from broker_service.messages import ClientEvent, ClientRequest
 from emulation.live_overlay import BrokerSettings
 from emulation.planning.calibration import Calibration
+from emulation.simulation.access import AccessLink
 from emulation.simulation.brokers import SimulatedBroker
 from emulation.simulation.charging import sampler
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.sessions import SimulatedSession
+from emulation.simulation.site_session import SiteSession
 from record.callbacks import do_nothing
 from topology.link_properties import BrokerId
+from topology.sites import Site
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A session, and the way to its broker."""
+
+    home: BrokerId
+    session: SimulatedSession
+    access: AccessLink | None
+    """The way over an access link; None for clients beside their broker."""
 
 
 class OpenSessions:
@@ -33,7 +47,9 @@ class OpenSessions:
         self._running = running
         self._events = events
         self._calibration = calibration
-        self._sessions: list[tuple[BrokerId, SimulatedSession]] = []
+        self._sessions: list[_Opened] = []
+        self._access: dict[str, AccessLink] = {}
+        """Access links of the sites, by name."""
 
     def open(
         self,
@@ -41,8 +57,10 @@ class OpenSessions:
         on_event: Callable[[ClientEvent], None],
         limits: SessionLimits | None = None,
         on_acknowledged: Callable[[ClientRequest], None] = do_nothing,
+        site: Site | None = None,
     ) -> SimulatedSession:
-        """A session with a broker, open at once if the broker runs, else as soon as it does."""
+        """A session with a broker, open at once if the broker runs, else as soon as it does; over the access link of a
+        site, once it has carried what opens a stream."""
         source = random.Random(f"{self._settings.seed}:session {len(self._sessions)}:{broker}")
         calibration = self._calibration
         submit, notify = sampler(calibration.submit, source), sampler(calibration.notify, source)
@@ -53,39 +71,79 @@ class OpenSessions:
             reconnect_first=bounds.reconnect_first,
             reconnect_last=bounds.reconnect_last,
         )
-        session = SimulatedSession(
-            broker, self._events, on_event, submit, notify, name=name, limits=limits, on_acknowledged=on_acknowledged
+        access = None if site is None else self._link_of(site)
+        session = (
+            SimulatedSession(
+                broker,
+                self._events,
+                on_event,
+                submit,
+                notify,
+                name=name,
+                limits=limits,
+                on_acknowledged=on_acknowledged,
+            )
+            if access is None
+            else SiteSession(
+                broker,
+                self._events,
+                on_event,
+                access.paths(str(len(self._sessions)), submit, notify),
+                name=name,
+                limits=limits,
+                on_acknowledged=on_acknowledged,
+            )
         )
-        self._sessions.append((broker, session))
-        self._connect(session, broker)
+        opened = _Opened(broker, session, access)
+        self._sessions.append(opened)
+        self._connect(opened)
         return session
+
+    def _link_of(self, site: Site) -> AccessLink:
+        if site.name not in self._access:
+            self._access[site.name] = AccessLink(site, f"{self._settings.seed}")
+        return self._access[site.name]
 
     def break_stream(self, session: SimulatedSession) -> None:
         """Breaks a session's stream, as a network that fails does. The client opens another one when it tries next."""
-        home = next(broker for broker, opened in self._sessions if opened is session)
+        broken = next(opened for opened in self._sessions if opened.session is session)
         session.close()
-        self._try_again(session, home)
+        self._try_again(broken)
 
     def connect(self) -> None:
         """Connects the sessions that were opened before their brokers were started."""
-        for home, session in self._sessions:
-            self._connect(session, home)
+        for opened in self._sessions:
+            self._connect(opened)
 
     def lose(self, broker: BrokerId) -> None:
-        """Clients find out that their broker has ended."""
-        for home, session in self._sessions:
-            if home == broker:
-                session.lose()
+        """Clients find out that their broker has ended, those on sites when their access link has carried that."""
+        for opened in self._sessions:
+            if opened.home == broker:
+                if opened.access is None:
+                    opened.session.lose()
+                else:
+                    self._events.after(opened.access.closing, partial(self._lose, opened))
 
     def find_again(self, broker: BrokerId) -> None:
         """Clients find their restarted broker when they try next."""
-        for home, session in self._sessions:
-            if home == broker and not session.up:
-                self._try_again(session, broker)
+        for opened in self._sessions:
+            if opened.home == broker and not opened.session.up:
+                self._try_again(opened)
 
-    def _try_again(self, session: SimulatedSession, broker: BrokerId) -> None:
-        self._events.at(session.next_attempt(), partial(self._connect, session, broker))
+    def _lose(self, opened: _Opened) -> None:
+        opened.session.lose()
+        if opened.home in self._running:  # restarted meanwhile
+            self._try_again(opened)
 
-    def _connect(self, session: SimulatedSession, broker: BrokerId) -> None:
-        if broker in self._running and not session.up:
-            session.connect(self._running[broker])
+    def _try_again(self, opened: _Opened) -> None:
+        self._events.at(opened.session.next_attempt(), partial(self._connect, opened))
+
+    def _connect(self, opened: _Opened) -> None:
+        if opened.access is None:
+            self._join(opened)
+        else:
+            self._events.after(opened.access.opening, partial(self._join, opened))
+
+    def _join(self, opened: _Opened) -> None:
+        if opened.home in self._running and not opened.session.up:
+            opened.session.connect(self._running[opened.home])

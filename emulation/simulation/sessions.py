@@ -117,8 +117,12 @@ class SimulatedSession:
             self._down_since = self._events.now
             self._count_held(0)
             self.on_down()
-            self._arrival = max(self._arrival, self._events.now + self._submit_latency())
+            self._arrival = max(self._arrival, self._closing_at())
             self._events.at(self._arrival, partial(broker.core.sessions.close, session))
+
+    def _closing_at(self) -> int:
+        """The time at which the broker knows that the client has ended the stream now."""
+        return self._events.now + self._submit_latency()
 
     # To the broker
 

@@ -21,6 +21,7 @@ from scenario.workload.explicit import explicit_operations
 from scenario.workload.file import population as file
 from scenario.workload.population import Population
 from scenario.workload.quotes import population as quotes
+from scenario.workload.sites import homes_at_sites
 from scenario.workload.workload import Workload
 from topology.model import Overlay
 
@@ -54,7 +55,7 @@ def generate(scenario: Scenario, overlay: Overlay) -> Workload:
     section = scenario.workload
     population = GENERATORS[type(section)].populate(section, scenario, overlay)
     written = explicit_operations(section.operations, scenario.brokers.limits.detection_window)
-    return Workload(scenario, population, written)
+    return Workload(scenario, population, written, homes_at_sites(scenario))
 
 
 def problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:

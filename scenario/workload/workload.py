@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -47,6 +47,8 @@ class Workload:
     """The generated clients."""
     explicit: tuple[PlannedOperation, ...]
     """Operations written out in the scenario, sorted by time."""
+    homes: Mapping[str, BrokerId] = field(default_factory=dict)
+    """The broker of each client that a site lists, wherever it was generated."""
     stretch: float = 1.0
     """Factor by which the times of all operations are stretched (`emulation.planning.dilation`)."""
 
@@ -57,6 +59,7 @@ class Workload:
             **self.population.publishers,
             **self.population.subscribers,
             **{operation.client: operation.broker for operation in self.explicit},
+            **self.homes,
         }
 
     def operations(self) -> Iterator[PlannedOperation]:
@@ -95,7 +98,8 @@ class Workload:
         """All operations sorted by time, before they are stretched."""
         timeline = self.scenario.timeline
         running = self.population.run_operations(round(timeline.join * SECOND), timeline.run)
-        return heapq.merge(self._joining(), self.explicit, running, key=lambda operation: operation.at)
+        merged = heapq.merge(self._joining(), self.explicit, running, key=lambda operation: operation.at)
+        return (_at_home(operation, self.homes) for operation in merged) if self.homes else merged
 
     def _joining(self) -> Iterator[PlannedOperation]:
         """Advertisements and subscriptions of clients present from the start, each at a random time in `join`."""
@@ -128,6 +132,11 @@ class Workload:
 def _stretched(operation: PlannedOperation, stretch: float) -> PlannedOperation:
     within = None if operation.within is None else round(operation.within * stretch)
     return msgspec.structs.replace(operation, at=round(operation.at * stretch), within=within)
+
+
+def _at_home(operation: PlannedOperation, homes: Mapping[str, BrokerId]) -> PlannedOperation:
+    broker = homes.get(operation.client, operation.broker)
+    return operation if broker == operation.broker else msgspec.structs.replace(operation, broker=broker)
 
 
 def _at(time: int, operation: PlannedOperation) -> PlannedOperation:

@@ -55,7 +55,7 @@ ROOMS: Mapping[str, Floors] = {
     "brokerlab": _floors("library protocol"),
     "topology": _floors(
         "link_properties",
-        "model",
+        "model sites",
         "bounded_files links paths shapes structures",
         "metrics underlays",
         "drawings full_mesh inspection",

@@ -13,6 +13,7 @@ from analysis.run_files.processor_times import NodeTimes, ProcessorTimes
 from record.files import on_host
 from record.processors import RELAY
 from topology.link_properties import LinkProperties
+from topology.sites import Site
 
 Times = Sequence[tuple[int, int]]
 """Begins and ends, in nanoseconds."""
@@ -46,6 +47,8 @@ class AskedVariant:
 
     links: Mapping[tuple[str, str], LinkProperties]
     """Properties of links by source and target."""
+    sites: Sequence[Site] = ()
+    """Sites of clients, by number."""
     time_dilation: float = 1.0
     whole_log: bool = True
     """False where brokers logged a sample of publications, so that it is not known what travelled besides."""
@@ -61,6 +64,14 @@ class AskedVariant:
     """Times for which the hypervisor stole processors, where they were sampled."""
     hosts: Mapping[str, str] = field(default_factory=dict)
     """The host of each node, where several hosts shared the run."""
+
+    @property
+    def wires(self) -> Mapping[tuple[str, str], LinkProperties]:
+        """Properties of links and access links by source and target."""
+        if not self.sites:
+            return self.links
+        up = {(site.name, site.broker): site.up for site in self.sites}
+        return {**self.links, **up, **{(site.broker, site.name): site.down for site in self.sites}}
 
     def relay_of(self, broker: str) -> str:
         """The relay through which a broker's frames go."""

@@ -12,6 +12,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,13 +36,18 @@ SENT_AGAIN = 150 * MILLISECOND
 Times = NDArray[np.float64]
 
 
-def link_reading(direction: Direction, sent: int, hops: Hops, asked: AskedVariant) -> LinkReading:
-    """The reading of a direction that the overlay had at the start, on which so many messages were sent."""
-    properties = asked.links[direction.source, direction.target]
+def link_reading(
+    direction: Direction, sent: int, hops: Hops, asked: AskedVariant, wires: Mapping[tuple[str, str], LinkProperties]
+) -> LinkReading:
+    """The reading of a direction that the overlay had at the start, on which so many messages were sent.
+
+    `wires` are `AskedVariant.wires`.
+    """
+    properties = wires[direction.source, direction.target]
     struck = asked.struck_on_link(direction.source, direction.target)
     free = untouched(hops.left, hops.arrived, struck)
     frames = Frames(hops, free, properties, asked.costs.longest)
-    opposite = asked.links.get((direction.target, direction.source), properties)
+    opposite = wires.get((direction.target, direction.source), properties)
     idle = frames.idle() if asked.whole_log else np.zeros(len(frames.arrived), dtype=np.bool_)
     travelled = frames.travelled()
     furthest = (properties.delay + 6 * properties.jitter) * SECOND + SENT_AGAIN / asked.time_dilation

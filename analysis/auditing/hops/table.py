@@ -90,6 +90,8 @@ class HopTable:
         with the number of receivers."""
         of_receiver: dict[tuple[int, str], list[int]] = {}
         for number, place in enumerate(self.places):
+            if place.access:
+                continue
             of_receiver.setdefault((place.variant, place.receiver), []).append(number)
         for variant, receivers in groupby(sorted(of_receiver.items()), lambda item: item[0][0]):
             piece, length = list[int](), 0
@@ -106,7 +108,7 @@ class HopTable:
         """Variant, name and turns of each receiving broker."""
         by_broker: dict[tuple[int, str], list[int]] = {}
         for number, place in enumerate(self.places):
-            if place.event is Event.RECEIVED:
+            if place.event is Event.RECEIVED and not place.access:
                 by_broker.setdefault((place.variant, place.node), []).append(number)
         for (variant, broker), numbers in sorted(by_broker.items()):
             yield variant, broker, self._turns(numbers)
@@ -141,7 +143,9 @@ class HopTable:
             kind = kinds.setdefault(place.kind, len(kinds))
             source = sources.setdefault(place.peer, len(sources))
             time, link_time = rows[:, HopColumn.TIME], rows[:, HopColumn.LINK_TIME]
-            arrived = np.where(link_time == UNKNOWN, UNKNOWN if place.peer is None else time, link_time)
+            arrived = np.where(link_time == UNKNOWN, time, link_time)
+            if place.peer is None:
+                arrived = np.full_like(time, UNKNOWN)
             blocks.append(np.column_stack((time, arrived, np.full_like(time, kind), np.full_like(time, source))))
         rows = np.concatenate(blocks)
         rows = rows[np.argsort(rows[:, 0], kind="stable")]

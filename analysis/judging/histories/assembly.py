@@ -38,6 +38,7 @@ from record.log import Event
 from record.manifest import VariantRecord
 from record.promises import Completeness
 from record.time_units import SECOND
+from topology.sites import site_of_each_client
 
 
 def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogStage:
@@ -50,6 +51,11 @@ def log_stage_of(run: RunDirectory, buckets: int, events: Folder | None) -> LogS
         ends=tuple(FOREVER if variant.end is None else variant.end for variant in variants),
         brokers=frozenset(run.brokers),
         unsettled=frozenset(number for number, variant in enumerate(variants) if variant.unsettled),
+        sites={
+            number: {client: site.name for client, site in site_of_each_client(run.sites[variant.name]).items()}
+            for number, variant in enumerate(variants)
+            if variant.name in run.sites
+        },
     )
     return LogStage(run.logs, logged, buckets, run.dilations, run.clocks, events)
 
@@ -92,7 +98,7 @@ def _history(
         if event.node:
             sessions.setdefault((event.node, event.target), []).append(event)
     overlay = vanished.overlay or run.overlays[variant.name]
-    settling = settling_of(variant, overlay)
+    settling = settling_of(variant, overlay, run.sites.get(variant.name, ()))
     struck = struck_elements(faults, lingering, brokers)
     explained, broken = explained_sessions(sessions, struck)
     run_end = FOREVER if variant.end is None else variant.end

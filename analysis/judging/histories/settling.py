@@ -8,12 +8,14 @@
    `settles_within`).
 4. Of operations that are made together, each waits for the others: `WORK_SECONDS`, and modelled work with a factor of
    `VARIATION`.
-5. `ALLOWANCE_SECONDS` are added for the work of brokers and host, where nothing but time shows that it has settled.
+5. Of clients on sites, it crosses the slowest access link to a broker and the slowest one to a site besides.
+6. `ALLOWANCE_SECONDS` are added for the work of brokers and host, where nothing but time shows that it has settled.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +28,7 @@ from record.time_units import SECOND
 from topology.link_properties import LinkProperties
 from topology.model import MeshLinks, Overlay
 from topology.paths import path_delays
+from topology.sites import Site
 
 ALLOWANCE_SECONDS = 2.0
 """The time beyond that of links, modelled work and declared intervals in which an operation reaches every broker, or a
@@ -87,12 +90,13 @@ class Settling:
         return self.within + operations * self.pace
 
 
-def settling_of(variant: VariantRecord, overlay: Overlay) -> Settling:
+def settling_of(variant: VariantRecord, overlay: Overlay, sites: Sequence[Site] = ()) -> Settling:
     """The settling of operations in one variant, whose overlay has all links that it ever has."""
     declared = 0.0 if variant.settles_within is UNSET else variant.settles_within
     service = 0.0 if variant.service_time is UNSET else variant.service_time
+    path = _longest_path(overlay, service, variant.sending_order) + _longest_access(sites)
     return Settling(
-        spread=round((DETOURS * _longest_path(overlay, service, variant.sending_order) + declared) * SECOND),
+        spread=round((DETOURS * path + declared) * SECOND),
         declared=round(declared * SECOND),
         pace=round((WORK_SECONDS + VARIATION * (service + _longest_sending(overlay, variant.sending_order))) * SECOND),
     )
@@ -117,6 +121,15 @@ def _longest_path(overlay: Overlay, service: float, sending: SendingOrder) -> fl
             )
     delays = path_delays(len(names), edges, range(len(names)))
     return float(delays[np.isfinite(delays)].max())
+
+
+def _longest_access(sites: Sequence[Site]) -> float:
+    """Seconds over the slowest access link to a broker, and over the slowest one to a site."""
+    directions = [[(site.up, site.down) for site in sites], [(site.down, site.up) for site in sites]]
+    return sum(
+        max((one.delay + _SPREAD_OF_JITTER * one.jitter + _sent_again(one, other) for one, other in ways), default=0.0)
+        for ways in directions
+    )
 
 
 def _sent_again(asked: LinkProperties, way_back: LinkProperties) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +16,15 @@ import pyarrow as pa
 from analysis.engines.arrays import keyed_lists
 from analysis.judging.journeys.journey import Journeys, first_published
 from analysis.judging.journeys.paths import NO_ARRIVAL, last_before
-from analysis.reading.event_table import NOBODY, EventTable, Numbers, Truths
+from analysis.reading.event_table import NOBODY, Events, EventTable, Numbers, Truths
 from analysis.reading.message_keys import publication_keys
 from analysis.reading.publication_events import UNKNOWN
 from record.log import Event
+
+Sites = Mapping[int, Mapping[str, int]]
+"""The number of the site of each client that is on one, by variant."""
+NO_SITE: Mapping[str, int] = MappingProxyType({})
+NO_SITES: Sites = MappingProxyType({})
 
 
 class PublishingColumn(IntEnum):
@@ -32,6 +38,8 @@ class PublishingColumn(IntEnum):
     PUBLISHED = 3
     PUBLISHER = 4
     """The driver that published, by its place among the run's nodes, as other nodes here."""
+    SITE = 5
+    """The number of the client's site in its variant; `NOBODY` for a client beside its broker."""
 
 
 class ArrivalColumn(IntEnum):
@@ -57,6 +65,8 @@ class NoticeColumn(IntEnum):
     NOTIFIED = 2
     LEFT = 3
     """The time at which it left the broker; `UNKNOWN` where that was at the turn, or is not logged."""
+    SITE = 4
+    """The number of its client's site, as in `PublishingColumn`."""
 
 
 WAYS = pa.schema(
@@ -72,12 +82,14 @@ WAYS = pa.schema(
 (`analysis.budget.parts`), which come from elsewhere."""
 
 
-def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], bucket: int) -> pa.Table:
+def ways_of(
+    table: EventTable, journeys: Journeys, nodes: Mapping[str, int], bucket: int, sites: Sites = NO_SITES
+) -> pa.Table:
     """The ways of all first notifications in a bucket of publications, for that bucket of the stage that takes them.
 
     `nodes` numbers brokers and drivers. A publication whose intended time is not known has no way.
     """
-    publishing, publishings = _publishings(table, nodes)
+    publishing, publishings = _publishings(table, nodes, sites)
     if not len(publishing):
         return WAYS.empty_table()
     published = np.zeros(len(table.journeys), dtype=np.bool_)
@@ -96,10 +108,22 @@ def ways_of(table: EventTable, journeys: Journeys, nodes: Mapping[str, int], buc
     arrivals = np.column_stack((row, brokers[events.broker[own]], events.time[own], routing, _places(before[own], own)))
     row = np.searchsorted(publishing, told.journey[chosen])
     notices = np.column_stack((row, _places(journeys.led[chosen], own), told.time[chosen], left[chosen]))
+    notices = np.column_stack((notices, _sites_of(told.take(chosen), table, sites)))
     return keyed_lists(WAYS, [bucket], publishings=[publishings], arrivals=[arrivals], notices=[notices])
 
 
-def _publishings(table: EventTable, nodes: Mapping[str, int]) -> tuple[Numbers, Numbers]:
+def _sites_of(told: Events, table: EventTable, sites: Sites) -> Numbers:
+    """The number of each notified client's site."""
+    found = np.full(len(told), NOBODY)
+    variants = np.array([variant for _, variant in table.journeys], dtype=np.int64)[told.journey]
+    for variant, numbers in sites.items():
+        of_client = np.array([numbers.get(name, NOBODY) for name in table.names], dtype=np.int64)
+        own = variants == variant
+        found[own] = of_client[told.client[own]]
+    return found
+
+
+def _publishings(table: EventTable, nodes: Mapping[str, int], sites: Sites) -> tuple[Numbers, Numbers]:
     """The journeys of publications whose intended time is known, in ascending order, and a row for each."""
     made, numbers, intended = [], [], []
     for number, publishings in enumerate(table.published):
@@ -115,6 +139,7 @@ def _publishings(table: EventTable, nodes: Mapping[str, int]) -> tuple[Numbers, 
         intended,
         [one.time for one in made],
         [nodes.get(one.node, NOBODY) for one in made],
+        [sites.get(one.variant, NO_SITE).get(one.client or "", NOBODY) for one in made],
     )
     rows = np.empty((len(made), len(PublishingColumn)), dtype=np.int64)
     for column, values in zip(PublishingColumn, columns, strict=True):

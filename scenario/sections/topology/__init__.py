@@ -3,7 +3,7 @@
 from scenario.sections.topology.explicit import ExplicitTopology, FileTopology, LinkItem
 from scenario.sections.topology.kind import TopologyKind
 from scenario.sections.topology.kinds import KINDS, TopologySection
-from scenario.sections.topology.links import LinkDirectionSection, LinkSection
+from scenario.sections.topology.links import LinkDirectionSection, LinkSection, WireSection
 from scenario.sections.topology.meshes import LatencyMatrixTopology, PlanetLabTopology, TransitStubTopology
 from scenario.sections.topology.papers import PAPERS, PaperEntry, PaperTopology
 from scenario.sections.topology.unit_disk import UnitDiskTopology
@@ -24,4 +24,5 @@ __all__ = [
     "TopologySection",
     "TransitStubTopology",
     "UnitDiskTopology",
+    "WireSection",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from scenario.sections.section import Count, Section
@@ -11,8 +12,8 @@ from topology.link_properties import JitterDistribution
 from topology.links import LinkTemplate, LinkTemplates, Range, SendTimes
 
 
-class LinkDirectionSection(Section):
-    """One direction of a link. Each link draws once from every range, by the seed."""
+class WireSection(Section):
+    """One direction of a wire. Each link draws once from every range, by the seed."""
 
     delay: DurationRange = Range(0.0, 0.0)
     """One-way delay: a duration, or a range such as `2ms..10ms`."""
@@ -26,9 +27,6 @@ class LinkDirectionSection(Section):
     """Bit rate, or a range; without it the rate is limited only by the host."""
     queue_limit: Count = 1000
     """Largest number of frames queued for the bandwidth; further ones are dropped."""
-    send_time: ServiceTimeField | None = None
-    """Time that a broker takes to send one message over the link, before it begins with the next one: a duration, a
-    range, or a distribution with the fields of `brokers.service_time`."""
 
     def template(self) -> LinkTemplate:
         return LinkTemplate(
@@ -39,8 +37,18 @@ class LinkDirectionSection(Section):
             loss=self.loss,
             rate=self.bandwidth,
             queue_limit=self.queue_limit,
-            send_time=_send_times(self.send_time),
         )
+
+
+class LinkDirectionSection(WireSection):
+    """One direction of a link between brokers."""
+
+    send_time: ServiceTimeField | None = None
+    """Time that a broker takes to send one message over the link, before it begins with the next one: a duration, a
+    range, or a distribution with the fields of `brokers.service_time`."""
+
+    def template(self) -> LinkTemplate:
+        return replace(super().template(), send_time=_send_times(self.send_time))
 
 
 def _send_times(field: Range | ServiceTimeDistribution | None) -> SendTimes:

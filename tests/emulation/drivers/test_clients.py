@@ -8,7 +8,7 @@ import pytest
 
 from broker_service.messages import ClientEvent, ClientId, ConstituentPublication, Operation, Outcome
 from broker_service.tracing.trace import Recorder
-from emulation.drivers.clients import Clients
+from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import ready
 from emulation.drivers.status import ClientCounts
 from record.log import Event, PredicateRecord
@@ -54,7 +54,7 @@ def test_a_detection_is_logged_with_its_publications() -> None:
     trace, counts = ListTrace("driver"), ClientCounts()
     clients = Clients({}, Recorder(trace, lambda: 7), counts, keeps_accepted=False)
     publications = (ConstituentPublication("P:2", b"x"), ConstituentPublication("P:1", b"y"))
-    clients.receiver("B1")(ClientEvent(Outcome.NOTIFIED, ("S",), id="c", publications=publications))
+    clients.receiver(SessionEnd("B1"))(ClientEvent(Outcome.NOTIFIED, ("S",), id="c", publications=publications))
     (notified,) = trace.records
     assert (notified.event, notified.kind, notified.id) == (Event.NOTIFIED, "detection", "c")
     assert (notified.client, notified.peer, notified.publications) == ("S", "B1", ["P:2", "P:1"])

@@ -1,0 +1,61 @@
+"""The time that an access link as asked is likely to have taken for each message of clients on sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from analysis.auditing.hops.table import Numbers
+from analysis.budget.links import FURTHEST
+from analysis.reading.event_table import NOBODY
+from record.time_units import SECOND
+from topology.link_properties import LinkProperties
+from topology.sites import Site
+
+
+@dataclass(frozen=True, slots=True)
+class AccessLinks:
+    """The shortest and the longest times of one direction of all access links, by the numbers of their sites."""
+
+    shortest: Numbers
+    longest: Numbers
+
+    @classmethod
+    def to_brokers(cls, sites: Sequence[Site]) -> AccessLinks:
+        return cls._of(sites, lambda site: (site.up, site.down))
+
+    @classmethod
+    def to_clients(cls, sites: Sequence[Site]) -> AccessLinks:
+        return cls._of(sites, lambda site: (site.down, site.up))
+
+    @classmethod
+    def _of(
+        cls, sites: Sequence[Site], direction: Callable[[Site], tuple[LinkProperties, LinkProperties]]
+    ) -> AccessLinks:
+        times = np.array([_bounds(*direction(site)) for site in sites], dtype=np.float64).reshape(-1, 2)
+        shortest, longest = np.minimum(times, _ENDLESS).astype(np.int64).T
+        return cls(shortest, longest)
+
+    def explained(self, sites: Numbers, took: Numbers) -> Numbers:
+        """The part of what each took that its access link explains; none of a message that came over none.
+
+        Jitter, the rate and TCP's repeats are in no log, so all that they may have taken is taken for theirs.
+        """
+        explained = np.zeros(len(took), dtype=np.int64)
+        over = np.flatnonzero(sites != NOBODY)
+        explained[over] = np.clip(took[over], self.shortest[sites[over]], self.longest[sites[over]])
+        return explained
+
+
+_ENDLESS = 1e18
+"""Nanoseconds that stand for a time without end."""
+
+
+def _bounds(asked: LinkProperties, opposite: LinkProperties) -> tuple[float, float]:
+    """Nanoseconds of the shortest and the longest time."""
+    least, most = (bound * asked.jitter for bound in FURTHEST[asked.distribution])
+    endless = asked.rate is not None or asked.loss or opposite.loss
+    return max(asked.delay + least, 0.0) * SECOND, inf if endless else (asked.delay + most) * SECOND

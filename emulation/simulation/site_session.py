@@ -1,0 +1,101 @@
+"""Simulated sessions of clients on sites: `emulation.simulation.sessions`, whose frames cross an access link."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from broker_service.client_library.client_requests import SessionLimits
+from broker_service.core.session import Session
+from broker_service.messages import BrokerFrame, ClientEvent, ClientRequest
+from emulation.simulation.access import AccessPaths
+from emulation.simulation.brokers import SimulatedBroker
+from emulation.simulation.event_queue import EventQueue
+from emulation.simulation.sessions import SimulatedSession
+from record.callbacks import do_nothing
+
+
+class SiteSession(SimulatedSession):
+    """The session of one client over its site's access link."""
+
+    def __init__(
+        self,
+        address: str,
+        events: EventQueue,
+        on_event: Callable[[ClientEvent], None],
+        paths: AccessPaths,
+        *,
+        name: str,
+        limits: SessionLimits,
+        on_acknowledged: Callable[[ClientRequest], None] = do_nothing,
+    ) -> None:
+        super().__init__(address, events, on_event, int, int, name=name, limits=limits, on_acknowledged=on_acknowledged)
+        self.came: int | None = None
+        """The time at which the latest events came over the access link."""
+        self._paths = paths
+        self._unsent: deque[BrokerFrame] = deque()
+        """Frames that the broker has made and that wait for the link."""
+
+    def connect(self, broker: SimulatedBroker) -> None:
+        self._unsent.clear()
+        super().connect(broker)
+
+    def _closing_at(self) -> int:
+        return self._paths.to_broker.carry_requests(self._events.now, ())
+
+    def _flush(self, session: Session) -> None:
+        """Sends the requests that were submitted, in frames, as far as the link takes them."""
+        if session is not self._session or self._broker is None:
+            return
+        events, path = self._events, self._paths.to_broker
+        self._sending = False
+        while self._requests.waiting:
+            if (open_at := path.open_at(events.now)) > events.now:
+                self._sending = True
+                events.at(open_at, partial(self._flush, session))
+                return
+            if not (requests := self._requests.take()):
+                return
+            self._arrival = path.carry_requests(events.now, requests)
+            events.at(self._arrival, partial(self._bring, self._broker, session, requests, path.left_at))
+
+    def _bring(self, broker: SimulatedBroker, session: Session, requests: Sequence[ClientRequest], came: int) -> None:
+        if broker.held is not None:
+            broker.held.append(partial(self._bring, broker, session, requests, came))
+        elif broker.alive and not broker.stopping:
+            broker.server.submit(partial(self._handle_late, broker, session, came), requests)
+
+    def _handle_late(
+        self, broker: SimulatedBroker, session: Session, came: int, requests: Sequence[ClientRequest]
+    ) -> None:
+        session.came = came
+        self._handle(broker, session, requests)
+
+    def _write(self, session: Session) -> None:
+        """Sends the frames that are due, as far as the link takes them."""
+        broker = self._broker
+        if session is not self._session or broker is None:
+            return
+        if broker.held is not None:
+            broker.held.append(partial(self._write, session))
+            return
+        limits, events, path, unsent = broker.config.limits, self._events, self._paths.to_client, self._unsent
+        self._writing = taken = False
+        while unsent or not taken:
+            if not unsent:
+                taken = True
+                unsent.extend(session.next_frames(limits.batch, limits.message_bytes))
+            elif (open_at := path.open_at(events.now)) > events.now:
+                if not self._writing:
+                    self._writing = True
+                    events.at(open_at, partial(self._write, session))
+                return
+            else:
+                frame = unsent.popleft()
+                self._return = path.carry_frame(events.now, frame)
+                events.at(self._return, partial(self._take, session, frame, path.left_at))
+
+    def _take(self, session: Session, frame: BrokerFrame, came: int) -> None:
+        self.came = came
+        self._receive(session, frame)

@@ -1,0 +1,48 @@
+"""Sites: hosts of clients, each with one access link to its broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from topology.link_properties import BrokerId, Link, LinkProperties, OverlayError
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One host of clients."""
+
+    name: str
+    broker: BrokerId
+    clients: tuple[str, ...]
+    """Names of the clients that are on it."""
+    up: LinkProperties
+    """Properties of the access link from the site to the broker."""
+    down: LinkProperties
+    """Properties of the access link from the broker to the site."""
+
+    @property
+    def link(self) -> Link:
+        """The access link: from the site to the broker, and back."""
+        return Link(self.name, self.broker, self.up, self.down)
+
+
+def site_of_each_client(sites: Iterable[Site]) -> Mapping[str, Site]:
+    """The site of each client that is on one; clients beside their broker are not among them."""
+    return {client: site for site in sites for client in site.clients}
+
+
+def save_sites(sites: Iterable[Site], path: Path) -> None:
+    """Writes JSON. Raises `OSError`."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(list(sites)), indent=1) + b"\n")
+
+
+def load_sites(path: Path) -> tuple[Site, ...]:
+    """Reads what `save_sites` wrote. Raises `OverlayError`, naming the file, or `OSError`."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=tuple[Site, ...])
+    except (msgspec.DecodeError, OverlayError) as error:
+        raise OverlayError(f"{path}: {error}") from error
