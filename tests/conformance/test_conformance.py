@@ -87,6 +87,7 @@ def test_on_real_brokers(runtime: str, protocols: list[str]) -> None:
         check(result)
 
 
+@pytest.mark.proof
 @pytest.mark.container
 @pytest.mark.parametrize("runtime", ["process"])
 def test_links_that_change_on_real_brokers(runtime: str) -> None:

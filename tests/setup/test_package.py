@@ -64,6 +64,7 @@ def test_the_quickstart_is_simulated_and_reported(programs: Path, elsewhere: Pat
     assert "plotly" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.proof
 def test_a_shipped_campaign_is_run(programs: Path, elsewhere: Path) -> None:
     code, output = brokerlab(programs, elsewhere, "campaign", "smoke", "--runtime", "simulated", "--cell", "none-1")
     assert code == ExitCode.CORRECT, output
@@ -98,6 +99,7 @@ def test_the_version_names_the_commit(programs: Path, elsewhere: Path) -> None:
     assert f"(commit {revision[:12]}{changed})\n" in brokerlab(programs, elsewhere, "--version")[1]
 
 
+@pytest.mark.proof
 def test_shipped_protocol_cases_are_found(programs: Path, elsewhere: Path) -> None:
     assert brokerlab(programs, elsewhere, "protocol", "new", "mine")[0] == 0
     code, output = brokerlab(programs, elsewhere, "protocol", "check", "mine/mine.py")

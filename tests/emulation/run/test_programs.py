@@ -152,6 +152,7 @@ def test_a_static_binary_needs_nothing_of_the_image(tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
+@pytest.mark.proof
 def test_an_image_of_ones_own_has_what_the_program_needs(tmp_path: Path) -> None:
     client = docker_client()
     ours = ensure_image(client).name
@@ -180,6 +181,7 @@ def _context(dockerfile: str) -> io.BytesIO:
     return archive
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("argv", "rest", "runtime", "sentence"),
     [

@@ -56,6 +56,7 @@ def measured(run: RunDirectory) -> list[float]:
     return [float(delays.mean()), *np.percentile(delays, [50, 95, 99]).tolist()]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("link", "service", "rate"), QUEUES)
 def test_a_replay_of_a_run_without_contention_is_the_run(tmp_path: Path, link: str, service: str, rate: str) -> None:
     run = simulated(tmp_path, link, service, rate)
