@@ -1,4 +1,5 @@
-"""Renewal of the README's first run: its sentence and its picture, from a run of `make emulate` in containers.
+"""Renewal of the README's first run, its sentence and its picture, and of the picture of its replay, from a run of
+`make emulate` in containers.
 
     make emulate && python -m tests.documentation.first_run runs/RUN
 
@@ -11,8 +12,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+from analysis.live.follower import Follower
+from analysis.live.page import replay_page
 from analysis.report.data import ReportData, read_report_data
 from analysis.report.sentences.headline import headline
 from analysis.tables.summary import CORRECT
@@ -20,8 +24,16 @@ from record.fidelity import FidelityVerdict
 from record.files import REPORT
 
 ROOT = Path(__file__).parents[2]
-PICTURE = ROOT / "docs" / "images" / "report.png"
-WIDTH, HEIGHT = 1180, 700
+IMAGES = ROOT / "docs" / "images"
+REPORT_SIZE, REPLAY_SIZE = (1180, 700), (1180, 850)
+_LATE = """
+<script>
+  const time = document.getElementById("time");
+  time.value = Number(time.min) + 0.6 * (time.max - time.min);
+  time.dispatchEvent(new Event("input"));
+</script>
+</body>"""
+"""A moment of the replay at which links are busy."""
 _SHOWN = re.compile(r"(a sentence such as this:\n\n)    .*\n    report: runs/.*\n")
 
 
@@ -50,10 +62,26 @@ def main(run: Path) -> None:
         sys.exit(f"{run}: the README does not show this run: {problem}")
     readme = ROOT / "README.md"
     readme.write_text(renewed(readme.read_text(), headline(data).lead, data.run.run_id))
-    page = (run / REPORT).resolve().as_uri()
-    size = f"--window-size={WIDTH},{HEIGHT}"
-    options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=5000", size]
-    subprocess.run(["chromium", *options, f"--screenshot={PICTURE}", page], check=True, capture_output=True)
+    draw(run / REPORT, IMAGES / "report.png", REPORT_SIZE)
+    draw_replay(run, IMAGES / "replay.png")
+
+
+def draw(page: Path, picture: Path, size: tuple[int, int]) -> None:
+    """Draws a page in pixels of this width and height."""
+    window = f"--window-size={size[0]},{size[1]}"
+    options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=5000", window]
+    command = ["chromium", *options, f"--screenshot={picture}", page.resolve().as_uri()]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def draw_replay(run: Path, picture: Path) -> None:
+    """Draws the replay of a run at a moment late in it."""
+    follower = Follower(run)
+    follower.finish()
+    with tempfile.TemporaryDirectory() as directory:
+        page = Path(directory) / "replay.html"
+        page.write_text(replay_page(follower.state()).replace("</body>", _LATE))
+        draw(page, picture, REPLAY_SIZE)
 
 
 if __name__ == "__main__":
