@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from record.contract import CONTRACT
 from record.sample import PublicationSample
 from record.service_time import SendingOrder, ServiceTime
 
@@ -126,9 +127,6 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     send_time: ServiceTime = ServiceTime()
     """Time for which sending a message to the neighbour occupies the link, before the next one's sending begins."""
 
-
-CONTRACT = 1
-"""The version of the contract between a broker and whoever starts it (docs/broker-contract.md)."""
 
 HOPS_BEYOND_BROKERS = 100
 """Hops by which `BrokerConfig.most_hops` exceeds the number of brokers."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from record.contract import ForeignBrokers
 from record.figures import LIMITS, Figure
 from record.files import MANIFEST, TOPOLOGY, replace_file
 from record.host_speed import HostSpeed
@@ -112,6 +113,8 @@ class VariantRecord(msgspec.Struct, kw_only=True):
     """Brokers that still passed on subscriptions and advertisements when the run phase began; not set without any."""
     promises: Promises = Promises()
     """The promises of its routing, by which deliveries are judged."""
+    foreign: ForeignBrokers | msgspec.UnsetType = msgspec.UNSET
+    """Its brokers, where they are not brokerlab's own."""
     protocol_code: ProtocolCode | msgspec.UnsetType = msgspec.UNSET
     """The code of its protocol; not set for one of brokerlab's own, and for a program."""
     keeps_order: bool | msgspec.UnsetType = msgspec.UNSET
@@ -313,6 +316,8 @@ class Manifest(msgspec.Struct, kw_only=True):
     versions: dict[str, str] = {}
     image: str | None = None
     """The broker image's id; None where no image was used."""
+    foreign_images: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    """Identifiers of the images of brokers that are not brokerlab's, by name; not set without any."""
     program: str | msgspec.UnsetType = msgspec.UNSET
     """The digest of the sources of brokers and drivers (`record.program`); not set for simulated ones, which run inside
     of the process that writes this."""

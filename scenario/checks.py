@@ -17,6 +17,7 @@ from record.faults import LOST_STREAMS, FaultKind
 from record.promises import Completeness, Loss, Promises
 from scenario.faults import FaultError, plan
 from scenario.faults.roles import LinkEnds
+from scenario.foreign_brokers import foreign_problems
 from scenario.model import Scenario
 from scenario.sections.expect import Expect
 from scenario.sections.messages import Problem
@@ -87,6 +88,7 @@ def contradictions(scenario: Scenario, builder: OverlayBuilder) -> Iterator[Prob
     yield from of_workload or _detections(scenario, overlay)
     yield from site_problems(scenario, overlay, _generated_clients(scenario, len(overlay.brokers)))
     yield from _faults(scenario, overlay, built.later_pairs)
+    yield from foreign_problems(scenario, overlay)
 
 
 def _blamed(scenario: Scenario) -> FieldPath:

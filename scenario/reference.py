@@ -17,7 +17,7 @@ from broker_service.routing import PROTOCOLS
 from scenario.field_meanings import meanings
 from scenario.model import Routing, Scenario
 from scenario.sections import faults, logs, motion, service_time, topology, workload
-from scenario.sections.brokers import BrokerLimits, Brokers
+from scenario.sections.brokers import BrokerLimits, Brokers, OneBroker
 from scenario.sections.clients import Clients, EveryBroker, SiteSection
 from scenario.sections.expect import Expect, Faster, Fewer
 from scenario.sections.search import HoldsWhile, Search
@@ -63,6 +63,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "timeline": Timeline,
     "brokers": Brokers,
     "brokers.service_time": service_time.ServiceTimeDistribution,
+    "brokers.individually.*": OneBroker,
     "brokers.limits": BrokerLimits,
     "faults[]": faults.FaultItem,
     "faults[].partition": faults.OneWay,

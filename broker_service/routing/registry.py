@@ -3,7 +3,8 @@
 A built-in protocol is a package beside this module that has a module `protocol`, which declares it; its name is the
 package's, with hyphens. It is imported when it is first looked up, because a broker uses one protocol only, and the
 others would make its start longer. All other names are references to protocols from outside (`outside`).
-A reference to a program stands for the protocol that the program declares.
+A reference to a program stands for the protocol that the program declares, and `foreign` for the routing of brokers of
+others (`foreign`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from typing import Any
 
 import msgspec
 
-from broker_service.routing import outside
+from broker_service.routing import foreign, outside
 from broker_service.routing.declaration import Protocol
+from broker_service.routing.foreign import FOREIGN
 from broker_service.routing.options import ProtocolOptions
 from broker_service.routing.program.references import PREFIX
 from broker_service.routing.requirements import Requirement, require_installed, requirements_at
@@ -48,6 +50,8 @@ class _Protocols(MutableMapping[str, Protocol]):
     def __getitem__(self, name: str) -> Protocol:
         if name.startswith(PREFIX):
             return _program(name)
+        if name == FOREIGN:
+            return foreign.PROTOCOL
         protocol = self._loaded[name]
         if protocol is None:
             protocol = self._loaded[name] = importlib.import_module(self._modules[name]).PROTOCOL
@@ -114,7 +118,7 @@ def is_ours(reference: str) -> bool:
 
 def place_of(reference: str) -> str | None:
     """The path or `module:Name` of the code of a protocol from outside; None for any other reference."""
-    if reference.startswith(PREFIX) or reference in PROTOCOLS:
+    if reference.startswith(PREFIX) or reference in PROTOCOLS or reference == FOREIGN:
         return None
     return _provided.get(reference) or outside.resolved(reference)
 

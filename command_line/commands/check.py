@@ -44,8 +44,14 @@ def check_scenario(request: CheckRequest) -> ExitCode:
     costs, here = load_calibration(request.calibration), this_host()
     host = Host(request.processors or here.processors, here.memory)
     lines = list(_planned(plan))
-    predictions = predict(plan, costs.on(loop_times()), host)
-    for line in (*lines, *_predicted(predictions, host)):
+    if any(variant.resources.foreign is not None for variant in plan.variants):
+        predictions, lines = (
+            [],
+            [*lines, "load     not predicted: brokers of your own cannot be rehearsed in virtual time"],
+        )
+    else:
+        predictions = predict(plan, costs.on(loop_times()), host)
+    for line in (*lines, *(_predicted(predictions, host) if predictions else ())):
         console.print(line, markup=False, soft_wrap=True)
     try:
         require_carried(plan.variants, LinkDriver.USERSPACE, host)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from broker_service.config import HOPS_BEYOND_BROKERS, BrokerConfig, Disturbance, Limits, LinkConfig
-from broker_service.routing import read_options
+from broker_service.routing import protocol_named
 from broker_service.routing.registry import is_ours
 from record.sample import PublicationSample
 from record.service_time import SendingOrder, ServiceTime
@@ -166,9 +166,9 @@ class BrokerConfigs:
         self._links[direction.source][direction.target] = msgspec.structs.replace(end, send_time=send_time)
 
     def _require_changing_neighbours(self) -> None:
-        settings = self._settings
-        if not read_options(settings.protocol, settings.options).neighbours_change:
-            raise ValueError(f"neighbours of a broker that routes by {settings.protocol} do not change while it runs")
+        protocol = self._settings.protocol
+        if not protocol_named(protocol).options.neighbours_change:
+            raise ValueError(f"neighbours of a broker that routes by {protocol} do not change while it runs")
 
     def _add(self, link: Link) -> None:
         ends = self._addresses(link)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,10 +16,11 @@ import msgspec
 
 from broker_service.language import Value
 from broker_service.routing import read_options
+from broker_service.routing.foreign import NOT_SIMULATED, options_for_brokers
 from emulation.faults import require_possible
 from emulation.live_overlay.configuration import BrokerSettings
 from emulation.planning.preparation import prepared_for
-from emulation.runtimes.interface import Resources
+from emulation.runtimes.interface import ForeignProgram, Resources
 from record.digests import encode_content, operation_digest, place_digest, publication_digest, summed
 from record.errors import BadInputError, HostError
 from record.log import EMULATOR
@@ -144,7 +145,7 @@ class VariantPlan:
         scenario = self.scenario
         return BrokerSettings(
             protocol=scenario.routing.protocol,
-            options=scenario.routing.options,
+            options=options_for_brokers(scenario.routing.protocol, scenario.routing.options),
             seed=scenario.seed,
             sample=scenario.sample,
             limits=scenario.brokers.limits.limits(),
@@ -161,9 +162,51 @@ class VariantPlan:
         quota = None if logs is None else logs.quota
         return Resources(
             memory=brokers.memory or default.memory,
+            processes=brokers.processes or default.processes,
             log_bytes=quota or default.log_bytes,
             cpu=brokers.cpu,
+            image=brokers.image if brokers.level is None else None,
+            foreign=self._foreign,
+        )
+
+    @property
+    def individual_resources(self) -> Mapping[BrokerId, Resources]:
+        """Resources of the brokers that have some of their own, in place of `resources`."""
+        of_all = self.resources
+        return {
+            broker: replace(
+                of_all,
+                memory=one.memory or of_all.memory,
+                processes=one.processes or of_all.processes,
+                foreign=None
+                if of_all.foreign is None
+                else replace(
+                    of_all.foreign,
+                    image=one.image or of_all.foreign.image,
+                    command=one.command or (() if one.image is not None else of_all.foreign.command),
+                    environment={**of_all.foreign.environment, **(one.environment or {})},
+                    scratch=one.scratch or of_all.foreign.scratch,
+                ),
+            )
+            for broker, one in (self.scenario.brokers.individually or {}).items()
+        }
+
+    @property
+    def every_resources(self) -> Iterable[Resources]:
+        """Resources of all brokers, each kind once."""
+        return (self.resources, *self.individual_resources.values())
+
+    @property
+    def _foreign(self) -> ForeignProgram | None:
+        brokers = self.scenario.brokers
+        if brokers.level is None:
+            return None
+        return ForeignProgram(
+            level=brokers.level,
             image=brokers.image,
+            command=brokers.command or (),
+            environment=brokers.environment or {},
+            scratch=brokers.scratch or 0,
         )
 
 
@@ -196,6 +239,7 @@ class Plan:
                     f"brokers.cpu: a CPU quota needs containers, and the runtime is {runtime}: leave it out, or use "
                     "`brokers.service_time`; `brokerlab doctor` names what containers need"
                 )
+            _require_foreign(variant.resources.foreign, runtime)
             if variant.scenario.brokers.image is not None and runtime != "container":
                 raise HostError(
                     f"brokers.image: only containers have an image, and the runtime is {runtime}: leave it out, or use "
@@ -207,6 +251,19 @@ class Plan:
                     "`--runtime simulated`, or leave the section out, and clients are beside their brokers"
                 )
             require_possible(variant.schedule(), runtime)
+
+
+def _require_foreign(foreign: ForeignProgram | None, runtime: str) -> None:
+    """Raises `HostError` for brokers that are not brokerlab's and that this runtime cannot start."""
+    if foreign is None:
+        return
+    if runtime == "simulated":
+        raise HostError(NOT_SIMULATED)
+    if foreign.image is None and runtime == "container":
+        raise HostError(
+            "brokers.command: without `brokers.image` it is a program on this host, and the runtime is container: give "
+            "the image, or use `--runtime process`"
+        )
 
 
 def make_plan(scenario: Scenario) -> Plan:

@@ -13,6 +13,7 @@ from broker_service.routing.outside import digest_of
 from broker_service.routing.program.references import PREFIX, digest_of_program
 from broker_service.routing.registry import place_of
 from broker_service.routing.requirements import requirements_at
+from record.contract import CONTRACT, ForeignBrokers
 from record.manifest import ProtocolCode, VariantRecord
 from scenario.model import Scenario
 from scenario.sections.expect import Expect
@@ -29,6 +30,7 @@ def new_variant(name: str, settings: Mapping[str, Any], scenario: Scenario) -> V
         settings=dict(settings),
         time_dilation=scenario.dilation,
         promises=routing.promises,
+        foreign=UNSET if (level := scenario.brokers.level) is None else ForeignBrokers(contract=CONTRACT, level=level),
         protocol_code=_code_of(scenario.routing.protocol),
         expected_delivery=UNSET if (ratio := expect.least_delivery) is None else ratio,
         expected_judged=UNSET if (share := expect.least_judged) is None else share,

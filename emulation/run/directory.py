@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -49,6 +50,7 @@ def write_manifest(
     *,
     clock: str,
     image: str | None = None,
+    foreign_images: Mapping[str, str] = MappingProxyType({}),
     program: str | msgspec.UnsetType = msgspec.UNSET,
     at_rest: ChargedCosts | msgspec.UnsetType = msgspec.UNSET,
     host_speed: HostSpeed | msgspec.UnsetType = msgspec.UNSET,
@@ -64,6 +66,7 @@ def write_manifest(
         links=links,
         versions=provenance.versions(),
         image=image,
+        foreign_images=dict(foreign_images) or msgspec.UNSET,
         program=program,
         at_rest=at_rest,
         host_speed=host_speed,

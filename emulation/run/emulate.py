@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from emulation.run.host_share import HostShare
 from emulation.run.interrupt import Interrupt
 from emulation.run.progress import Snapshot, display
 from emulation.run.variants import run_variants, turns_of
-from emulation.runtimes.hosting import provide_images, runtime_on
+from emulation.runtimes.hosting import foreign_images, provide_images, runtime_on
 from emulation.runtimes.ladder import Rungs
 from record.callbacks import do_nothing
 from record.errors import HostError
@@ -71,8 +72,13 @@ def emulate(
     plan.require_possible(rungs.runtime.name)
     if share_of is whole:  # hosts that share a run were asked by their controller
         require_carried(plan.variants, rungs.driver, this_host())
-    routed = dict.fromkeys(v.scenario.routing.protocol for v in plan.variants if v.scenario.brokers.image is None)
-    provide_images(rungs, routed, lambda line: console.print(line, markup=False, soft_wrap=True))
+    of_ours = (v for v in plan.variants if v.resources.foreign is None and v.resources.image is None)
+    provide_images(
+        rungs,
+        dict.fromkeys(v.scenario.routing.protocol for v in of_ours),
+        lambda line: console.print(line, markup=False, soft_wrap=True),
+    )
+    images = foreign_images(rungs, chain.from_iterable(variant.every_resources for variant in plan.variants))
     costs = calibration or load_calibration()
     paths = RunPaths.of(plan.run_id, out)
     paths.make()
@@ -89,6 +95,7 @@ def emulate(
             rungs.links,
             clock=provenance.CLOCK,
             image=rungs.image,
+            foreign_images=images,
             program=program_digest(),
             at_rest=charged_costs(costs),
             host_speed=speed_of(costs.loops),

@@ -19,6 +19,7 @@ from emulation.run.drivers import Drivers
 from emulation.run.host_share import HostShare
 from emulation.run.observation import link_checks
 from emulation.run.processor_sampling import ProcessorSampler, no_sampling, sampling_request
+from emulation.runtimes.foreign import files_by_level
 from emulation.runtimes.host_brokers import Hosting
 from emulation.runtimes.host_overlay import HostOverlay, host_configs
 from emulation.runtimes.patience import Patience, busy_processors
@@ -76,11 +77,11 @@ class HostStart:
             sockets=context.paths.socket,
             directory=context.paths.variant(plan.name),
             resources=plan.resources,
+            individual=plan.individual_resources,
             wait=context.interrupt.wait,
         )
-        configs = host_configs(
-            plan.overlay, plan.broker_settings, context.paths.run_id, context.runtime.files, wired=plan.wired
-        )
+        files = files_by_level(context.runtime.files, plan.resources.foreign)
+        configs = host_configs(plan.overlay, plan.broker_settings, context.paths.run_id, files, wired=plan.wired)
         overlay = HostOverlay(plan.overlay, configs, hosting, brokers=self._brokers, on_status=self._show)
         self._exits.callback(overlay.stop)
         overlay.start()

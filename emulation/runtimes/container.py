@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,6 +32,8 @@ from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
 from emulation.network.nodes import IPV6_SETTINGS
 from emulation.runtimes.containers import Containers, docker_errors
+from emulation.runtimes.foreign import environment_of_contract, remedy_for
+from emulation.runtimes.foreign_images import ForeignImage, looked_at
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.program_places import program_places, require_readable
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
@@ -40,6 +43,7 @@ from record.files import log_file
 from topology.link_properties import BrokerId
 
 CONFIG_MOUNT, SOCKET_MOUNT, LOG_MOUNT, STORED_MOUNT = "/etc/brokerlab", "/run/brokerlab", "/logs", "/var/lib/brokerlab"
+SCRATCH_MOUNT = "/tmp"  # noqa: S108 - within a container
 
 _SANDBOX_PROCESSES, _SANDBOX_MEMORY = 32, 64 * 1024 * 1024
 """A sandbox only sleeps, but the container runtime's own first process, a threaded one, starts within these bounds."""
@@ -59,6 +63,9 @@ class ContainerRuntime:
         self._client, self._image = client, image
         self._images: dict[str, str] = {}
         """Images by protocol: those with the requirements of protocols from outside, or the broker image."""
+        self._foreign_images: dict[str, ForeignImage] = {}
+        """Images of brokers that are not brokerlab's, by name."""
+        self._foreign: set[BrokerId] = set()
         self._api: Any = client.api
         self._run_paths = run_paths
         self._storage = StorageDirectories(run_paths, journal)
@@ -105,16 +112,19 @@ class ContainerRuntime:
 
     def start(self, launches: Sequence[Launch], namespaces: Mapping[BrokerId, int]) -> None:
         # The namespaces are those of the sandboxes, which containers join by name.
-        for protocol in {launch.config.protocol for launch in launches if launch.resources.image is None}:
+        self._look_at_foreign(launches)
+        of_ours = [launch for launch in launches if launch.resources.foreign is None]
+        for protocol in {launch.config.protocol for launch in of_ours if launch.resources.image is None}:
             if protocol not in self._images:
                 self._images[protocol] = image_for(self._client, self._image, protocol, do_nothing)
-        for image in {image for launch in launches if (image := launch.resources.image) is not None}:
+        for image in {image for launch in of_ours if (image := launch.resources.image) is not None}:
             require_built_on(self._client, image, self._image)
         for launch in launches:
             launch.write_config()
             require_readable(program_places(launch.config.protocol))
             self._storage.provide(launch, self._run_paths.users.of(launch.broker))
-            self._run_paths.provide_log(launch.broker)
+            if launch.config.log:
+                self._run_paths.provide_log(launch.broker)
         self._containers.each(self._start_one, launches)
 
     def stop(self, brokers: Sequence[BrokerId], within: float) -> None:
@@ -161,7 +171,8 @@ class ContainerRuntime:
             return Ending(broker, None, ())
         # Docker reports a signal the way a shell does.
         lines = tuple(written.decode(errors="replace").strip().splitlines())
-        return Ending(broker, code if code <= 128 else 128 - code, lines)
+        ending = Ending(broker, code if code <= 128 else 128 - code, lines)
+        return replace(ending, remedy=remedy_for(ending)) if broker in self._foreign else ending
 
     def _name(self, broker: BrokerId) -> str:
         return f"brokerlab-{self._run_paths.run_id}-{broker}"
@@ -187,7 +198,8 @@ class ContainerRuntime:
         )
 
     def _start_one(self, launch: Launch) -> None:
-        broker, resources = launch.broker, launch.resources
+        broker, resources, foreign = launch.broker, launch.resources, launch.resources.foreign
+        environment = {} if foreign is None else environment_of_contract(foreign)
         self._paused.discard(broker)
         self._quotas[broker] = _quota(resources.cpu)
         self._containers.remove(self._name(broker))
@@ -203,22 +215,45 @@ class ContainerRuntime:
             cpu_quota=self._quotas[broker],
             ulimits=[Ulimit(name="fsize", soft=resources.log_bytes, hard=resources.log_bytes)],
             log_config=LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
-            mounts=[
-                _mount(CONFIG_MOUNT, launch.config_directory.absolute(), read_only=True),
-                _mount(SOCKET_MOUNT, self._run_paths.socket(broker).parent),
-                _mount(self.files(broker).log, log_file(self._run_paths.logs, broker)),
-                _mount(STORED_MOUNT, self._run_paths.stored(broker)),
-                *(_mount(str(place), place, read_only=True) for place in program_places(launch.config.protocol)),
-            ],
+            mounts=self._mounts(launch),
+            tmpfs={SCRATCH_MOUNT: f"size={foreign.scratch},mode=1777,exec"} if foreign and foreign.scratch else None,
         )
-        command = ["python", "-m", BROKER_PROGRAM, f"{CONFIG_MOUNT}/broker.json"]
-        self._containers.run(
-            self._name(broker), broker, resources.image or self._images[launch.config.protocol], command, config
-        )
+        self._containers.run(self._name(broker), broker, *self._program(launch), config, environment=environment)
         pid = self._containers.pid(self._name(broker))
         if (identity := identify(pid) if pid else None) is None:
             raise HostError(f"{self.ending(broker)}, right after its start")
         self._processes[broker] = identity
+
+    def _mounts(self, launch: Launch) -> list[Mount]:
+        """The files of the run directory that a broker finds, and those of a router's program."""
+        broker, log = launch.broker, launch.config.log
+        return [
+            _mount(CONFIG_MOUNT, launch.config_directory.absolute(), read_only=True),
+            _mount(SOCKET_MOUNT, self._run_paths.socket(broker).parent),
+            *([_mount(log, log_file(self._run_paths.logs, broker))] if log else ()),
+            _mount(STORED_MOUNT, self._run_paths.stored(broker)),
+            *(_mount(str(place), place, read_only=True) for place in program_places(launch.config.protocol)),
+        ]
+
+    def _program(self, launch: Launch) -> tuple[str, list[str]]:
+        """The image of a broker, and the command that it runs there."""
+        config, resources = f"{CONFIG_MOUNT}/broker.json", launch.resources
+        if resources.foreign is None:
+            image = resources.image or self._images[launch.config.protocol]
+            return image, ["python", "-m", BROKER_PROGRAM, config]
+        name = resources.foreign.image or ""
+        return name, self._foreign_images[name].command(resources.foreign, config)
+
+    def _look_at_foreign(self, launches: Sequence[Launch]) -> None:
+        """Looks at images that are not brokerlab's, before any broker is started."""
+        for launch in launches:
+            foreign = launch.resources.foreign
+            if foreign is None:
+                continue
+            self._foreign.add(launch.broker)
+            if (name := foreign.image or "") not in self._foreign_images:
+                self._foreign_images[name] = looked_at(self._client, name)
+            self._program(launch)
 
     def _unpause(self, broker: BrokerId) -> None:
         self._paused.discard(broker)

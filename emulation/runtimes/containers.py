@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, TypeVar
 
 import docker
@@ -36,9 +36,17 @@ class Containers:
         self._pool = _pool()
 
     def run(
-        self, name: str, broker: BrokerId, image: str, command: list[str], host_config: object, **options: object
+        self,
+        name: str,
+        broker: BrokerId,
+        image: str,
+        command: list[str],
+        host_config: object,
+        *,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        **options: object,
     ) -> None:
-        """Makes and starts a container of a broker."""
+        """Makes and starts a container of a broker; `environment` is what it has besides its image's and the run."""
         self._journal.creating(Resource.CONTAINER, name)
         user = self._run_paths.users.of(broker)
         with docker_errors(f"start container {name}"):
@@ -49,7 +57,7 @@ class Containers:
                 name=name,
                 user=f"{user}:{user}",
                 labels={"brokerlab": "1", RUN_LABEL: self._run_paths.run_id, BROKER_LABEL: broker},
-                environment={RUN_VARIABLE: self._run_paths.run_id},
+                environment={**environment, RUN_VARIABLE: self._run_paths.run_id},
                 detach=True,
                 host_config=host_config,
                 **options,

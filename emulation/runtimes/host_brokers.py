@@ -12,8 +12,10 @@ from broker_service.config import Disturbance
 from emulation.host.processes import ProcessIdentity
 from emulation.live_overlay import BrokerConfigs, BrokerStatus, ExpectedOverlay, LiveLinks, Tables
 from emulation.runtimes.control import BrokerControls
+from emulation.runtimes.foreign import crowded
 from emulation.runtimes.interface import Ending, Launch, Resources, Runtime
 from record.callbacks import do_nothing
+from record.contract import STATUS_LEVEL
 from record.service_time import ServiceTime
 from topology.link_properties import BrokerId, LinkDirection
 
@@ -37,8 +39,20 @@ class Hosting:
     directory: Path
     """Parent of the directories with the brokers' configuration files."""
     resources: Resources = field(default_factory=Resources)
+    individual: Mapping[BrokerId, Resources] = field(default_factory=dict)
+    """Resources of the brokers that have some of their own."""
     wait: Callable[[float], None] = time.sleep
     """Sleeps that many seconds; may raise, which ends the wait."""
+
+    @property
+    def tells_status(self) -> bool:
+        """True where brokers tell their state when they are asked."""
+        foreign = self.resources.foreign
+        return foreign is None or foreign.level >= STATUS_LEVEL
+
+    def resources_of(self, broker: BrokerId) -> Resources:
+        """The resources of one broker."""
+        return self.individual.get(broker, self.resources)
 
 
 class HostBrokers:
@@ -69,7 +83,7 @@ class HostBrokers:
             Launch(
                 config=self._configs.of(broker, self._incarnations[broker]),
                 config_directory=hosting.directory / broker,
-                resources=hosting.resources,
+                resources=hosting.resources_of(broker),
             )
             for broker in brokers
         ]
@@ -143,7 +157,16 @@ class HostBrokers:
 
     # Observation
 
+    def crowded(self) -> list[str]:
+        """Brokers that have as many processes as they may have, in words; only those that are not brokerlab's."""
+        if self._hosting.resources.foreign is None:
+            return []
+        pids = {broker: process.pid for broker, process in self._runtime.processes().items()}
+        return list(crowded(pids, {broker: self._hosting.resources_of(broker).processes for broker in pids}))
+
     def status(self) -> Mapping[BrokerId, BrokerStatus]:
+        if not self._hosting.tells_status:
+            return {}
         return self.controls.status(self._expected.running)
 
     def tables(self) -> Tables:

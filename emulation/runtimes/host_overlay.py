@@ -19,6 +19,7 @@ from emulation.live_overlay import (
 )
 from emulation.live_overlay.quiet import link_obstacles, too_slow
 from emulation.network.model import name_links
+from emulation.runtimes.canaries import Canaries, CanaryWatch
 from emulation.runtimes.host_brokers import STOP_WITHIN, HostBrokers, Hosting
 from emulation.runtimes.host_links import HostLinks
 from emulation.runtimes.patience import Patience, busy_processors
@@ -66,6 +67,7 @@ class HostOverlay:
         self._configs = configs
         self._check_network = hosting.check_network
         self._on_status = on_status
+        self._canaries = None if hosting.tells_status else Canaries(self.brokers.addresses, self.expected)
 
     def __enter__(self) -> Self:
         self.start()
@@ -91,6 +93,9 @@ class HostOverlay:
 
     def await_links(self, within: float) -> None:
         """Returns when all links are up. Raises `UnsettledError` after `within` seconds in which none came up."""
+        if self._canaries is not None:
+            self._await_canaries(self._canaries, within)
+            return
         patience, interval = Patience(within), _FIRST_LOOKS
         while True:
             self.require_running()
@@ -104,8 +109,28 @@ class HostOverlay:
             self.wait(interval)
             interval = min(1.5 * interval, _LOOKS_AT_START)
 
+    def _await_canaries(self, canaries: Canaries, within: float) -> None:
+        """Returns when canaries have come from each broker to each. Raises `UnsettledError` as `await_links` does."""
+        patience = Patience(within)
+        watch = self._watch_canaries(canaries)
+        while not canaries.whole:
+            canaries.watch()
+            self.require_running()
+            missing = canaries.missing
+            if patience.has_ended(canaries.connected - len(missing)):
+                silent = canaries.connected < len(self.expected.running)
+                reasons = ["brokers do not welcome clients" if silent else watch.obstacle, *self._hindrances()]
+                raise UnsettledError("; ".join(reasons))
+            self.wait(_FIRST_LOOKS)
+
+    def _watch_canaries(self, canaries: Canaries) -> CanaryWatch:
+        return CanaryWatch(canaries, self.require_running, self.wait)
+
     def stop(self, within: float = STOP_WITHIN) -> None:
         """Stops all brokers; those that have not ended after `within` seconds are killed. Their network stays."""
+        if self._canaries is not None:
+            self._canaries.close()
+            self._canaries = None
         self.brokers.stop_all(within)
 
     def require_running(self) -> None:
@@ -120,8 +145,8 @@ class HostOverlay:
                 raise failed.defect()
             raise UnsettledError("\n".join([str(endings[0]), *endings[0].last_lines]))
 
-    def quiet_watch(self) -> HostQuietWatch:
-        return HostQuietWatch(self)
+    def quiet_watch(self) -> HostQuietWatch | CanaryWatch:
+        return HostQuietWatch(self) if self._canaries is None else self._watch_canaries(self._canaries)
 
     def settle(self, within: float) -> None:
         self.quiet_watch().settle(within)
@@ -134,8 +159,7 @@ class HostOverlay:
             self.wait(min(left, _CHECK_INTERVAL))
 
     def _not_connected(self, silent: list[BrokerId], statuses: Mapping[BrokerId, BrokerStatus]) -> str:
-        busy = busy_processors()
-        besides = [] if busy is None else [busy]
+        besides = self._hindrances()
         if silent:
             return "; ".join([f"brokers {', '.join(silent[:_MOST_NAMED])} do not answer", *besides])
         partial = [broker for broker, status in statuses.items() if status.links_up < len(status.links)]
@@ -146,6 +170,11 @@ class HostOverlay:
         )
         links = [link for link in self.expected.links if {link.a, link.b} & set(partial)]
         return "; ".join([problem, *besides, *too_slow(links, self._configs.heartbeat)])
+
+    def _hindrances(self) -> list[str]:
+        """Reasons on this host why brokers do not come up."""
+        busy = busy_processors()
+        return [*self.brokers.crowded(), *([] if busy is None else [busy])]
 
 
 class HostQuietWatch:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
-from emulation.runtimes.interface import Runtime
+from emulation.runtimes.interface import Resources, Runtime
 from emulation.runtimes.ladder import Rungs
 from emulation.runtimes.process import ProcessRuntime
 
@@ -19,6 +19,17 @@ def provide_images(rungs: Rungs, protocols: Iterable[str], print_line: Callable[
 
     for protocol in protocols:
         image_for(rungs.docker.client, rungs.docker.image.name, protocol, print_line)
+
+
+def foreign_images(rungs: Rungs, resources: Iterable[Resources]) -> Mapping[str, str]:
+    """Identifiers of the images of brokers that are not brokerlab's, by name. Raises `HostError` for one unfit."""
+    programs = [each.foreign for each in resources if each.foreign is not None]
+    if rungs.docker is None or not programs:
+        return {}
+    from emulation.runtimes.foreign_images import looked_at  # noqa: PLC0415 - loads Docker's client library
+
+    names = sorted({program.image for program in programs if program.image is not None})
+    return {name: looked_at(rungs.docker.client, name).identifier for name in names}
 
 
 def runtime_on(rungs: Rungs, run_paths: RunPaths, journal: Journal) -> Runtime:

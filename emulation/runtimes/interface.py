@@ -8,7 +8,7 @@ and raise `HostError` when the host refuses.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -34,6 +34,22 @@ BROKER_PROGRAM = "broker_service"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignProgram:
+    """A broker that is not brokerlab's, and the way to start it (docs/broker-contract.md)."""
+
+    level: int
+    """The level of the contract that it keeps."""
+    image: str | None = None
+    """Image of its container; None for a program on this host."""
+    command: tuple[str, ...] = ()
+    """Its command, to which the path of its configuration is appended; empty: the entry point of the image."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables besides those of the contract."""
+    scratch: int = 0
+    """Bytes of a file system in memory at `/tmp`; 0: none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
     """Resources that one broker may use, and the files that it finds."""
 
@@ -46,7 +62,9 @@ class Resources:
     cpu: float | None = None
     """CPUs, as a cgroup quota; unlimited when None."""
     image: str | None = None
-    """Image of its container; brokerlab's own when None."""
+    """Image of its container, built on brokerlab's own; the latter when None."""
+    foreign: ForeignProgram | None = None
+    """The broker in place of brokerlab's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +99,8 @@ class Ending:
     """Negative: the signal that ended it. None: not known."""
     last_lines: tuple[str, ...]
     """The last lines it wrote to its standard error."""
+    remedy: str = ""
+    """Remedy for its author, where one is known."""
 
     @property
     def is_defect(self) -> bool:
@@ -98,7 +118,7 @@ class Ending:
         if self.exit_code is not None:
             how = f"ended with exit code {self.exit_code}" if self.exit_code >= 0 else f"got signal {-self.exit_code}"
         output = f": {self.last_lines[-1]}" if self.last_lines else " without output"
-        return f"broker {self.broker} {how}{output}"
+        return f"broker {self.broker} {how}{output}" + (f"; {self.remedy}" if self.remedy else "")
 
 
 class Runtime(Protocol):

@@ -13,9 +13,10 @@ from pathlib import Path
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, LinkAddresses
+from emulation.runtimes.foreign import files_by_level
 from emulation.runtimes.host_brokers import Hosting
 from emulation.runtimes.host_overlay import BROKER_PORT, HostOverlay
-from emulation.runtimes.interface import Launch
+from emulation.runtimes.interface import Launch, Resources
 from emulation.runtimes.process import ProcessRuntime
 from record.errors import HostError
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
@@ -81,7 +82,13 @@ class LoopbackNetwork:
 
 @contextmanager
 def loopback_overlay(
-    overlay: Overlay, settings: BrokerSettings, run_id: str, directory: Path, *, connect_within: float = 20.0
+    overlay: Overlay,
+    settings: BrokerSettings,
+    run_id: str,
+    directory: Path,
+    *,
+    connect_within: float = 20.0,
+    resources: Resources = Resources(),  # noqa: B008 - frozen
 ) -> Iterator[HostOverlay]:
     """An overlay of running, connected brokers; leaving the context ends them.
 
@@ -97,13 +104,16 @@ def loopback_overlay(
         closing(Journal(paths.journal)) as journal,
         ProcessRuntime(paths, journal, OwnUser()) as runtime,
     ):
-        configs = BrokerConfigs(overlay, settings, files=runtime.files, addresses=network.addresses)
+        configs = BrokerConfigs(
+            overlay, settings, files=files_by_level(runtime.files, resources.foreign), addresses=network.addresses
+        )
         hosting = Hosting(
             runtime=runtime,
             network=network,
             namespace=lambda _broker: os.getpid(),
             sockets=paths.socket,
             directory=paths.variant(settings.variant),
+            resources=resources,
         )
         with HostOverlay(overlay, configs, hosting) as started:
             started.await_links(connect_within)

@@ -11,16 +11,19 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
 import broker_service
+from broker_service.routing.program.references import own_paths
 from emulation.host.environment import environment_of_node
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import ProcessIdentity, await_end, await_stop, identify
 from emulation.host.run_paths import RunPaths
 from emulation.live_overlay.configuration import BrokerFiles
+from emulation.runtimes.foreign import end_all_of, environment_of_process, remedy_for, require_program
 from emulation.runtimes.interface import BROKER_PROGRAM, EXIT_CODE_WITHIN, LAST_LINES, Ending, Launch
 from emulation.runtimes.program_places import program_paths
 from emulation.runtimes.stored import STORED_FILE, StorageDirectories
@@ -49,7 +52,8 @@ class Unprivileged:
         self._run_paths = run_paths
 
     def provide(self, launch: Launch) -> int:
-        self._run_paths.provide_log(launch.broker)
+        if launch.config.log:
+            self._run_paths.provide_log(launch.broker)
         return self._run_paths.users.of(launch.broker)
 
     def prefix(self, launch: Launch, namespace: int) -> list[str]:
@@ -58,7 +62,7 @@ class Unprivileged:
             "nsenter", f"--net=/proc/{namespace}/ns/net", "--",
             "prlimit", f"--data={resources.memory}", f"--nproc={resources.processes}",
             f"--fsize={resources.log_bytes}", "--core=0", "--",
-            *unprivileged(self._run_paths, launch.broker, *program_paths(launch.config.protocol)), "--",
+            *unprivileged(self._run_paths, launch.broker, *_paths_of(launch)), "--",
         ]  # fmt: skip
 
 
@@ -76,6 +80,7 @@ class ProcessRuntime:
         self._running: dict[BrokerId, subprocess.Popen[bytes]] = {}
         self._identities: dict[BrokerId, ProcessIdentity] = {}
         self._errors: dict[BrokerId, Path] = {}
+        self._foreign: set[BrokerId] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -119,6 +124,8 @@ class ProcessRuntime:
         if process is not None:
             process.kill()
             process.wait()
+            if broker in self._foreign:
+                end_all_of(self._run_paths.run_id, broker, process.pid)
             self._journal.removed(Resource.PROCESS, self._name(broker))
 
     def pause(self, broker: BrokerId) -> None:
@@ -142,7 +149,8 @@ class ProcessRuntime:
         self.kill(broker)
         path = self._errors.get(broker)
         lines = [] if path is None else _end_of(path).strip().splitlines()
-        return Ending(broker, code, tuple(lines[-LAST_LINES:]))
+        ending = Ending(broker, code, tuple(lines[-LAST_LINES:]))
+        return replace(ending, remedy=remedy_for(ending)) if broker in self._foreign else ending
 
     def _name(self, broker: BrokerId) -> str:
         return f"broker {broker}"
@@ -150,17 +158,22 @@ class ProcessRuntime:
     def _start_one(self, launch: Launch, namespace: int) -> None:
         broker = launch.broker
         errors = launch.config_directory / "stderr.log"
-        command = [
-            *self._confinement.prefix(launch, namespace),
-            sys.executable, "-m", BROKER_PROGRAM,
-            str((launch.config_directory / "broker.json").absolute()),
-        ]  # fmt: skip
+        foreign, run_id = launch.resources.foreign, self._run_paths.run_id
+        if foreign is None:
+            program: Sequence[str] = (sys.executable, "-m", BROKER_PROGRAM)
+            environment = environment_of_node(run_id)
+        else:
+            require_program(foreign)
+            self._foreign.add(broker)
+            program, environment = foreign.command, environment_of_process(run_id, broker, foreign)
+        config = str((launch.config_directory / "broker.json").absolute())
+        command = [*self._confinement.prefix(launch, namespace), *program, config]
         self._journal.creating(Resource.PROCESS, self._name(broker))
         try:
             with errors.open("wb") as standard_error:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=standard_error, stderr=standard_error,
-                    env=environment_of_node(self._run_paths.run_id), cwd="/", start_new_session=True,
+                    env=environment, cwd="/", start_new_session=True,
                 )  # fmt: skip
         except OSError as error:
             raise HostError(f"cannot start broker {broker}: {error}") from error
@@ -170,6 +183,14 @@ class ProcessRuntime:
         if identity is None:
             raise HostError(f"{self.ending(broker)}, right after its start")
         self._identities[broker] = identity
+
+
+def _paths_of(launch: Launch) -> Sequence[Path]:
+    """The files on this host that a broker's program consists of, where it is not brokerlab's own."""
+    foreign = launch.resources.foreign
+    if foreign is None:
+        return program_paths(launch.config.protocol)
+    return [path for path in own_paths(foreign.command) if path.exists()]
 
 
 def _end_of(path: Path) -> str:

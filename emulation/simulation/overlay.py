@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from broker_service.routing.foreign import FOREIGN, NOT_SIMULATED
 from broker_service.tracing.trace import Trace
 from emulation.live_overlay import BrokerConfigs, BrokerSettings, MeshConfigs
 from emulation.planning.calibration import Calibration
@@ -14,6 +15,7 @@ from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.open_sessions import OpenSessions
 from emulation.simulation.overlay_brokers import SimulatedBrokers
 from emulation.simulation.overlay_links import SimulatedLinks
+from record.errors import HostError
 from record.time_units import SECOND
 from topology.link_properties import BrokerId
 from topology.model import MeshLinks, Overlay
@@ -42,6 +44,8 @@ class SimulatedOverlay:
 
         `stopwatch` returns nanoseconds, by which routers' work is timed; by default it takes no time.
         """
+        if settings.protocol == FOREIGN:
+            raise HostError(NOT_SIMULATED)
         self.overlay = overlay
         on_demand = isinstance(overlay.links, MeshLinks) and len(overlay.brokers) > settings.limits.eager_mesh
         configs = BrokerConfigs(overlay, settings) if not on_demand else MeshConfigs(overlay, settings)

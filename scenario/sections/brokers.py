@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, StrictBool, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    StrictBool,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from broker_service.config import Limits
 from record.service_time import SendingOrder, ServiceTime
-from scenario.sections.section import Count, CpuQuota, Section
+from scenario.sections.section import BrokerName, Count, CpuQuota, Section
 from scenario.sections.service_time import ServiceTimeField, service_time
 from scenario.sections.units import DURATION, SHORTEST_TIME, SIZE, Duration, Size
 from topology.links import Range
@@ -16,6 +26,7 @@ from topology.links import Range
 _DEFAULTS = Limits()
 _REPEATED_AFTER = ("heartbeat", "reconnect_first", "reconnect_last", "idle_close", "utilisation_window")
 _LEAST_MEMORY = 32 << 20
+_OF_FOREIGN_BROKERS = ("command", "environment", "scratch", "individually")
 
 
 class BrokerLimits(Section):
@@ -94,16 +105,63 @@ def _holds_a_broker(memory: int | None) -> int | None:
     return memory
 
 
+def command_beside(command: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+    """A command in which `./` and `../` are relative to the scenario's file, unless it is one within an image."""
+    if command is None or info.data.get("image") is not None:
+        return command
+    directory = (info.context or {}).get("directory", Path())
+    return tuple(os.path.normpath(directory / each) if each.startswith(("./", "../")) else each for each in command)
+
+
+Image = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Memory = Annotated[Size | None, AfterValidator(_holds_a_broker)]
+Command = Annotated[tuple[Annotated[str, Field(strict=True, min_length=1)], ...], Field(min_length=1)]
+Environment = dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Annotated[str, Field(strict=True)]]
+
+
+class OneBroker(Section):
+    """One broker's own program and resources, in place of those of all."""
+
+    image: Image | None = None
+    """Image of its container."""
+    command: Command | None = None
+    """Command that starts it."""
+    environment: Environment | None = None
+    """Variables of its environment, besides those that all have."""
+    memory: Memory = None
+    """Memory limit."""
+    processes: Count | None = None
+    """Largest number of its processes, threads included."""
+    scratch: Size | None = None
+    """Size of a file system in memory at `/tmp`."""
+
+    _beside = field_validator("command")(command_beside)
+
+
 class Brokers(Section):
     """Resources of each broker."""
 
     cpu: CpuQuota | None = None
     """CPU quota in cores (`0.5` is half a core); unlimited by default."""
-    memory: Annotated[Size | None, AfterValidator(_holds_a_broker)] = None
+    memory: Memory = None
     """Memory limit; the runtime's default without it."""
-    image: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
-    """Image of the brokers' containers: one of your own, built `FROM brokerlab-broker`, with what a router's program
-    needs. brokerlab's own without it."""
+    processes: Count | None = None
+    """Largest number of processes of a broker, threads included; 64 without it."""
+    image: Image | None = None
+    """Image of the brokers' containers. Without `level`, one that is built `FROM brokerlab-broker`, with what a
+    router's program needs. With it, any image of a broker of your own. brokerlab's own without either."""
+    level: Literal[1, 2, 3] | None = None
+    """Brokers are not brokerlab's: the level of the [contract of a broker](broker-contract.md) that they keep. 1:
+    client sessions; 2: status, too; 3: logs, too. They go with `routing.protocol: foreign`."""
+    command: Command | None = None
+    """Command that starts a broker of your own; the path of its configuration is appended. It is one of its image,
+    whose own entry point is the default; without `image`, one of this host, with `./` as in the scenario's folder."""
+    environment: Environment | None = None
+    """Variables in the environment of a broker of your own."""
+    scratch: Size | None = None
+    """Size of a file system in memory at `/tmp` of a broker of your own, in a container; none without it."""
+    individually: dict[BrokerName, OneBroker] | None = None
+    """Programs and resources of single brokers of your own in place of those: `{B3: {image: other/broker}}`."""
     service_time: ServiceTimeField = Range.fixed(0.0)
     """Work added to each message, to emulate slower hardware on purpose: `2ms`, `2ms..4ms`, or a distribution."""
     sending: Literal["side-by-side", "in-turn"] | None = None
@@ -111,6 +169,29 @@ class Brokers(Section):
     copy of a publication cost the broker that time, or `side-by-side`, each link for itself, as without it."""
     limits: BrokerLimits = BrokerLimits()
     """Bounds on queues, frames and windows."""
+
+    _beside = field_validator("command")(command_beside)
+
+    @field_validator("level", mode="before")
+    @classmethod
+    def _has_no_adapter(cls, level: object) -> object:
+        if level == 0 and level is not False:
+            raise ValueError(
+                "level 0 is that of systems behind an adapter, of which there are none here; use 1, 2 or 3"
+            )
+        return level
+
+    @model_validator(mode="after")
+    def _starts_something(self) -> Brokers:
+        if self.level is None:
+            if needless := next((name for name in _OF_FOREIGN_BROKERS if getattr(self, name)), None):
+                raise ValueError(f"{needless}: is for brokers of your own; give their `level`, or remove it")
+        elif self.image is None and self.command is None:
+            raise ValueError("level: is of brokers of your own; give their `image`, or their `command`")
+        mixed = next((name for name, one in (self.individually or {}).items() if one.image is not None), None)
+        if mixed is not None and self.image is None:
+            raise ValueError(f"individually: {mixed} has an image, and the others are no containers; give `image`, too")
+        return self
 
     def sending_order(self) -> SendingOrder:
         """The order in the form of `BrokerConfig.sending`."""

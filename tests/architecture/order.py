@@ -37,7 +37,8 @@ PACKAGES: Floors = _floors(
 
 ROOMS: Mapping[str, Floors] = {
     "record": _floors(
-        "callbacks exit_codes faults file_lock files host_speed installation limits log processors sample time_units",
+        "callbacks contract exit_codes faults file_lock files host_speed "
+        "installation limits log processors sample time_units",
         "digests errors fidelity program promises scratch service_time",
         "extras figures forked_processes slower_run",
         "manifest",
@@ -68,6 +69,7 @@ ROOMS: Mapping[str, Floors] = {
         "sections",
         "field_meanings model",
         "workload",
+        "foreign_brokers",
         "checks",
         "json_schema loading reference shipped",
     ),
@@ -129,7 +131,7 @@ ROOMS: Mapping[str, Floors] = {
         "options",
         "interface",
         "common declaration",
-        " ".join([*protocol_packages(), "program"]),
+        " ".join([*protocol_packages(), "foreign program"]),
         "outside",
         "requirements",
         "registry",

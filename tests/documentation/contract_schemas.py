@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
-from broker_service.config import CONTRACT, BrokerConfig, Disturbance, Limits, LinkConfig
+from broker_service.config import BrokerConfig, Disturbance, Limits, LinkConfig
+from record.contract import CONTRACT
 from record.log import PlaceCost, PlacementRecord, PredicateRecord, TraceRecord
 from record.sample import PublicationSample
 from record.service_time import ServiceTime

@@ -1,0 +1,38 @@
+"""The contract between a broker that is not brokerlab's and whoever starts it (docs/broker-contract.md)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+CONTRACT: Final = 1
+"""Version of the contract."""
+STATUS_LEVEL: Final = 2
+"""The level from which on brokers answer to their control service."""
+LOGS_LEVEL: Final = 3
+"""The level from which on brokers log."""
+
+
+class ForeignBrokers(msgspec.Struct, frozen=True, kw_only=True):
+    """The brokers of a variant that are not brokerlab's."""
+
+    contract: int
+    """Version of the contract."""
+    level: int
+    """The level of the contract that they keep, as the scenario claims."""
+
+    @property
+    def answers(self) -> bool:
+        """True for brokers that tell their state when they are asked."""
+        return self.level >= STATUS_LEVEL
+
+    @property
+    def logs(self) -> bool:
+        """True for brokers that log what happens to messages."""
+        return self.level >= LOGS_LEVEL
+
+    @property
+    def reason(self) -> str:
+        """The reason why something of them cannot be known that their log would tell."""
+        return f"brokers of level {self.level} keep no logs"

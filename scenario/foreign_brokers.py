@@ -1,0 +1,52 @@
+"""Checks of brokers that are not brokerlab's: what they are asked for, and what their level of the contract offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from broker_service.routing.foreign import FOREIGN
+from record.contract import LOGS_LEVEL, STATUS_LEVEL
+from scenario.model import AUTO, Scenario
+from scenario.sections.messages import Problem
+from scenario.workload.placement import broker_problems
+from topology.model import Overlay
+
+_ASKING = ("slow", "reset", "disturb")
+"""Faults that a broker is asked to make."""
+
+
+def foreign_problems(scenario: Scenario, overlay: Overlay) -> Iterator[Problem]:
+    """Contradictions between the routing, the level, and what the scenario asks of brokers."""
+    brokers, level = scenario.brokers, scenario.brokers.level
+    is_foreign = scenario.routing.protocol == FOREIGN
+    if level is None:
+        if is_foreign:
+            message = "is the routing of brokers of your own: give `brokers.level`, and their image or command"
+            yield Problem(("routing", "protocol"), f"{FOREIGN} {message}")
+        return
+    if not is_foreign:
+        message = f"brokers of your own route by themselves; write `protocol: {FOREIGN}`"
+        yield Problem(("routing", "protocol"), message)
+    for name in brokers.individually or {}:
+        yield from broker_problems(("brokers", "individually", name), name, overlay)
+    if scenario.time_dilation == AUTO:
+        yield Problem(("time_dilation",), "brokers of your own cannot be rehearsed in virtual time; write a factor")
+    if level < STATUS_LEVEL:
+        yield from _asked_of_silent_brokers(scenario, level)
+    if level < LOGS_LEVEL and scenario.logs is not None:
+        yield Problem(("logs",), f"brokers of level {level} write no logs; remove it")
+
+
+def _asked_of_silent_brokers(scenario: Scenario, level: int) -> Iterator[Problem]:
+    """Requests that only the control service takes."""
+    offered = f"asks the brokers, which takes level {STATUS_LEVEL}; these keep level {level}"
+    for index, fault in enumerate(scenario.faults):
+        asking = [name for name in _ASKING if getattr(fault, name) is not None]
+        if fault.degrade is not None and fault.send_time is not None:
+            asking.append("degrade")
+        for name in asking:
+            yield Problem(("faults", index, name), offered)
+    if scenario.motion is not None:
+        yield Problem(("motion",), offered)
+    if scenario.timeline.withdraw is not None:
+        yield Problem(("timeline", "withdraw"), offered)

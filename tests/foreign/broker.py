@@ -1,0 +1,66 @@
+"""A broker that stands for somebody else's: brokerlab's own behind the contract, which knows nothing of `foreign`.
+
+`python broker.py BROKER_JSON` routes by TID. `FOREIGN_DEFECT` in its environment has it break the contract in one way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from broker_service.config import BrokerConfig, load
+from broker_service.core.session import Session
+from broker_service.grpc_shell.server import serve_until_stopped
+from broker_service.messages import ClientEvent, Outcome
+
+_TENTH = 10
+
+
+def lose_each_tenth_notification(_config: BrokerConfig) -> None:
+    put, numbers = Session.put, itertools.count(1)
+
+    def put_most(session: Session, event: ClientEvent) -> bool:
+        lost = event.outcome is Outcome.NOTIFIED and not event.body.count(b"canary") and next(numbers) % _TENTH == 0
+        return True if lost else put(session, event)
+
+    Session.put = put_most  # type: ignore[method-assign]
+
+
+def never_listen(_config: BrokerConfig) -> None:
+    time.sleep(3600)
+
+
+def write_to_root(_config: BrokerConfig) -> None:
+    Path("/scribble").write_text("x")
+
+
+def fork_without_end(_config: BrokerConfig) -> None:
+    while True:
+        try:
+            subprocess.Popen(["sleep", "3600"])
+        except OSError:
+            time.sleep(1)
+
+
+DEFECTS: dict[str, Callable[[BrokerConfig], None]] = {
+    made.__name__: made for made in (lose_each_tenth_notification, never_listen, write_to_root, fork_without_end)
+}
+
+
+def main() -> None:
+    config = load(Path(sys.argv[-1]))
+    if defect := os.environ.get("FOREIGN_DEFECT"):
+        DEFECTS[defect](config)
+    uvloop.run(serve_until_stopped(msgspec.structs.replace(config, protocol="tid", options={})))
+
+
+if __name__ == "__main__":
+    main()
