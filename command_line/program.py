@@ -17,6 +17,7 @@ from command_line.options import (
     baselines,
     examples,
     exploration,
+    held,
     host,
     hosts,
     multicast,
@@ -47,6 +48,7 @@ app = typer.Typer(
 
 for _commands in (
     runs,
+    held,
     stored_runs,
     baselines,
     examples,

@@ -32,6 +32,7 @@ from command_line.commands.verdicts import (
     print_verdicts,
     suite_of,
 )
+from emulation.held.hold import Hold
 from emulation.host.room import this_host
 from emulation.planning.calibration import Calibration, load_calibration
 from emulation.planning.dilation import with_dilation
@@ -84,6 +85,8 @@ class EmulationRequest:
     """True to serve a page that shows the run while it goes on."""
     speed: float | None = None
     """Seconds of the scenario that may pass in one real second of a simulated run; None for as many as possible."""
+    hold: Hold | None = None
+    """The hold on a run that stays until it is asked to end; None for one that ends by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,11 @@ def _runner(request: EmulationRequest, costs: Calibration, console: Console) -> 
         return _runner_on_hosts(request.hosts, request, costs, console)
     rungs = choose(request.runtime, request.links, lambda line: console.print(line, markup=False, soft_wrap=True))
     if isinstance(rungs, Simulated):
+        if request.hold is not None:
+            raise BadInputError(
+                "a held run needs real brokers, whose time passes by itself: --runtime container or process "
+                "(`brokerlab doctor` shows what this host lacks for them)"
+            )
         if request.twin:
             raise BadInputError(
                 "--twin: this run is simulated itself; leave --twin out, or take real brokers (--runtime container or "
@@ -217,7 +225,7 @@ def _emulate(rungs: Rungs, request: EmulationRequest, costs: Calibration, consol
     if plan.scenario.time_dilation == AUTO:
         plan = with_dilation(plan, rehearsing_here(rungs, console, costs).choose([plan]))
     _announce(console, plan, rungs.runtime, rungs.links)
-    return emulate(plan, rungs, request.out, console, request.engine.begin, calibration=costs)
+    return emulate(plan, rungs, request.out, console, request.engine.begin, calibration=costs, hold=request.hold)
 
 
 def _simulate(

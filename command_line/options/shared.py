@@ -20,7 +20,8 @@ CampaignArgument = Annotated[
 ]
 
 
-def _run(given: str) -> Path:
+def stored_run(given: str) -> Path:
+    """The run that `brokerlab runs` lists by this name, or a path."""
     from analysis.run_files.stored import run_of  # noqa: PLC0415 - `brokerlab --help` need not load it
 
     return run_of(given) or Path(given)
@@ -31,12 +32,13 @@ RunArgument = Annotated[
     typer.Argument(
         metavar="RUN",
         help="A run: its directory, or `latest`, a scenario's name, the beginning of its name (`brokerlab runs`).",
-        parser=_run,
+        parser=stored_run,
     ),
 ]
 
 RunsArgument = Annotated[
-    list[Path], typer.Argument(metavar="RUN...", help="Analysed runs, each as `brokerlab runs` says.", parser=_run)
+    list[Path],
+    typer.Argument(metavar="RUN...", help="Analysed runs, each as `brokerlab runs` says.", parser=stored_run),
 ]
 
 

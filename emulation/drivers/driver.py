@@ -1,9 +1,10 @@
 """The driver process: executes a file of logical clients' operations at their times, and logs them with the answers.
 
-`python -m emulation.drivers.driver DRIVER.json` connects to its brokers, prints `{"event":"ready"}`, reads `{"start":
-<ns of the monotonic clock>}` from standard input, and then issues each operation at start + `at`, whether or not the
-overlay keeps up (open loop); one that is late is issued at once, and its log record holds both times. Twice a second it
-prints a `DriverStatus` line. It ends with exit code 0 when standard input is closed or SIGTERM comes.
+`python -m emulation.drivers.driver DRIVER.json` connects to its brokers, prints `{"event":"ready"}`, reads
+`{"do":"start","start":<ns of the monotonic clock>}` from standard input, and then issues each operation at start +
+`at`, whether or not the overlay keeps up (open loop); one that is late is issued at once, and its log record holds both
+times. Further operations, and an earlier end of all, come as further lines (`Instruction`). Twice a second it prints a
+`DriverStatus` line. It ends with exit code 0 when standard input is closed or SIGTERM comes.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from broker_service.transport.due_writes import DueWrites
 from broker_service.transport.precise_timer import PreciseTimer
 from emulation.drivers.clients import Clients, SessionEnd
 from emulation.drivers.driver_operations import OperationSchedule, ReadyOperation
+from emulation.drivers.instructions import End, Further, Instruction, Start
 from emulation.drivers.status import MOST_NAMED, Connecting, DriverStatus, Ready, Report
 from emulation.host.priority import CLIENTS
 from record.exit_codes import ExitCode
@@ -73,14 +75,6 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     acknowledgement of each publication."""
     connect_within: float | None = None
     """Seconds for all brokers to answer; None where the driver's parent decides, by the driver's reports."""
-
-
-class Start(msgspec.Struct):
-    """The line on standard input that begins the workload."""
-
-    start: int
-    clock_offset: int = 0
-    """Nanoseconds to add to this host's clock to get the run's, by which publications are stamped."""
 
 
 class Driver:
@@ -129,10 +123,16 @@ class Driver:
         ticker = Ticker(self._trace, self._recorder, (_STATUS_TICKS, self._report))
         self._ticking = asyncio.create_task(ticker.run())
 
-    def begin(self, start: int, clock_offset: int = 0) -> None:
-        """The workload starts at this time of the monotonic clock; `Start` has the meaning of both numbers."""
-        self._start = start
-        self._clients.clock_offset = clock_offset
+    def follow(self, instruction: Instruction) -> None:
+        """Does what the parent asks for. Raises `ContentError` for an operation that is not valid."""
+        match instruction:
+            case Start(start, clock_offset):
+                self._start = start
+                self._clients.clock_offset = clock_offset
+            case Further(operation):
+                self._schedule.insert(operation)
+            case End(at):
+                self._schedule.end_at(at)
         self._plan_next()
 
     async def close(self) -> None:
@@ -155,9 +155,8 @@ class Driver:
 
     def _plan_next(self) -> None:
         at = self._schedule.next_at
-        if at is None:
-            self.status.done = True
-        else:
+        self.status.done = at is None
+        if at is not None:
             self._timer.set(max(self._start + at, self._next_issue))
 
     def _issue_due(self) -> None:
@@ -217,15 +216,14 @@ async def _first_end(*ends: Awaitable[object]) -> None:
 
 
 async def _listen(driver: Driver) -> None:
-    """Takes the start from standard input and returns at its end."""
+    """Takes instructions from standard input and returns at its end."""
     mode = os.fstat(sys.stdin.fileno()).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or sys.stdin.isatty()):
         raise OSError("standard input must be a pipe; the start comes through it, its end ends the driver")
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
-        beginning = msgspec.json.decode(line, type=Start)
-        driver.begin(beginning.start, beginning.clock_offset)
+        driver.follow(msgspec.json.decode(line, type=Instruction))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -233,7 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m emulation.drivers.driver",
         description="Executes a file of client operations at their times.",
-        epilog="""example: echo '{"start": 0}' | python -m emulation.drivers.driver driver.json""",
+        epilog="""example: echo '{"do": "start", "start": 0}' | python -m emulation.drivers.driver driver.json""",
     )
     parser.add_argument("config", type=Path, help="the driver's configuration, JSON (DriverConfig)")
     path: Path = parser.parse_args(arguments).config

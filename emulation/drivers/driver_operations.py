@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 
 import msgspec
 
@@ -121,12 +122,26 @@ class OperationSchedule:
 
     def __init__(self, operations: Iterable[PlannedOperation], look_ahead: int = LOOK_AHEAD) -> None:
         self._source = iter(operations)
+        self._end: int | None = None
         self._ready = deque(map(ready, islice(self._source, look_ahead)))
 
     @property
     def next_at(self) -> int | None:
         """Time at which the next operation is due; None when none is left."""
         return self._ready[0].at if self._ready else None
+
+    def insert(self, operation: PlannedOperation) -> None:
+        """Adds an operation. Raises `ContentError` when it is not valid."""
+        if self._end is None or operation.at < self._end:
+            waiting = self._ready
+            waiting.insert(bisect_right(waiting, operation.at, key=lambda one: one.at), ready(operation))
+
+    def end_at(self, end: int) -> None:
+        """Drops the operations from this time on, nanoseconds from the start of the workload."""
+        self._end = end
+        self._source = takewhile(lambda operation: operation.at < end, self._source)
+        while self._ready and self._ready[-1].at >= end:
+            self._ready.pop()
 
     def due(self, until: int, most: int) -> list[ReadyOperation]:
         """Takes the operations that are due, `most` at most, and makes as many further ones ready."""

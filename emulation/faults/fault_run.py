@@ -8,7 +8,7 @@ from broker_service.tracing.trace import Trace
 from emulation.faults.execution import perform
 from emulation.faults.injector import Action, FaultInjector
 from emulation.live_overlay.contract import LiveOverlay
-from scenario.faults.planning import FaultSchedule
+from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.times import Counter, Counts
 from topology.link_properties import BrokerId, Link
 
@@ -42,6 +42,15 @@ class FaultRun:
     def in_effect(self) -> bool:
         """True while at least one condition holds."""
         return self._injector.in_effect
+
+    @property
+    def effects(self) -> list[Action]:
+        """Conditions that hold now, as the actions that brought them about."""
+        return self._injector.effects
+
+    def add(self, entry: ScheduledFault) -> None:
+        """Adds a fault that begins at a time to the schedule."""
+        self._injector.add(entry)
 
     def advance(self, counts: Counts) -> list[Action]:
         """Does what is due by now. Raises `HostError` when the host refuses."""

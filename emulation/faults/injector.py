@@ -29,7 +29,7 @@ from scenario.faults.conditions import (
     begins_by,
     setting,
 )
-from scenario.faults.planning import FaultSchedule
+from scenario.faults.planning import FaultSchedule, ScheduledFault
 from scenario.faults.programs import Begin, Change, End, Lift, Program, unfold
 from scenario.faults.times import Counter, CountReached, Counts
 from topology.link_properties import BrokerId, Link, LinkDirection, LinkProperties
@@ -71,6 +71,7 @@ class FaultInjector:
         self._waiting: list[tuple[CountReached, int, Program]] = []
         self._holding: dict[int, tuple[Condition, ...]] = {}
         self._effective: dict[tuple[type[Condition], Target], Setting] = {}
+        self._entries = len(schedule.entries)
         for index, entry in enumerate(schedule.entries):
             if isinstance(entry.start, CountReached):
                 self._waiting.append((entry.start, index, entry.program))
@@ -103,6 +104,17 @@ class FaultInjector:
             actions += self._apply(change)
             self._push(index, rest)
         return actions
+
+    @property
+    def effects(self) -> list[Action]:
+        """Conditions that hold, as the actions that brought them about."""
+        return list(dict.fromkeys(Action(begins_by(one), one.target) for one in self._conditions()))
+
+    def add(self, entry: ScheduledFault) -> None:
+        """Adds a fault that begins at a time to the schedule, after all that it has."""
+        assert isinstance(entry.start, int)
+        self._push(self._entries, unfold(entry.program, entry.start, self._numbers))
+        self._entries += 1
 
     def appeared(self, link: Link) -> list[Action]:
         """Takes note of a link that is there from now on. Returns the faults that hold on its brokers."""

@@ -343,9 +343,14 @@ class PlannedWork(NamedTuple):
 
 def planned_work(workload: Workload) -> PlannedWork:
     """The work of each client, counted apart from those who issue it."""
+    return planned_work_of(workload.operations(), workload.stretch)
+
+
+def planned_work_of(operations: Iterable[PlannedOperation], stretch: float = 1.0) -> PlannedWork:
+    """The work of each client, given the operations of all, whose times and windows are stretched by a factor."""
     counts, times, contents = Counter[str](), Counter[str](), Counter[str]()
     others, other_contents, places = Counter[str](), Counter[str](), Counter[str]()
-    for operation in workload.operations():
+    for operation in operations:
         client = operation.client
         if operation.operation is OperationKind.PUBLISH:
             counts[client] += 1
@@ -356,7 +361,7 @@ def planned_work(workload: Workload) -> PlannedWork:
             other_contents[client] += operation_digest(
                 operation.operation, operation.id, operation.predicates, operation.pattern
             )
-            within = None if operation.within is None else round(operation.within / workload.stretch)
+            within = None if operation.within is None else round(operation.within / stretch)
             places[client] += place_digest(operation.id, operation.broker, within)
     return PlannedWork(
         {
@@ -381,17 +386,23 @@ def _content(attributes: Mapping[str, Value]) -> bytes:
 
 
 def write_driver_inputs(
-    workload: Workload, directory: Path, brokers: Container[BrokerId] | None = None, suffix: str = ""
+    workload: Workload,
+    directory: Path,
+    brokers: Container[BrokerId] | None = None,
+    suffix: str = "",
+    *,
+    reach: Iterable[BrokerId] = (),
 ) -> list[DriverInput]:
     """Divides a workload among driver processes and writes each one's operations into a directory.
 
-    `brokers` are those whose clients count: all when None; `suffix` ends the drivers' names. Operations are not held
-    in memory.
+    `brokers` are those whose clients count: all when None; `suffix` ends the drivers' names. Every driver is to be
+    connected to the brokers that it is to `reach`; without any, a driver without operations is left out. Operations are
+    not held in memory.
     """
     driver_of = drivers(workload)
     encoder = msgspec.json.Encoder()
     names = [f"{name}{suffix}" for name in (PUBLISHERS, SUBSCRIBERS)]
-    inputs = {name: DriverInput(name, directory / f"{name}.operations.jsonl") for name in names}
+    inputs = {name: DriverInput(name, directory / f"{name}.operations.jsonl", brokers=set(reach)) for name in names}
     with ExitStack() as stack:
         files = {name: stack.enter_context(given.path.open("wb")) for name, given in inputs.items()}
         for operation in workload.operations():
@@ -400,4 +411,4 @@ def write_driver_inputs(
             given = inputs[f"{driver_of[operation.client]}{suffix}"]
             files[given.name].write(encoder.encode(operation) + b"\n")
             given.count(operation)
-    return [given for given in inputs.values() if given.operations]
+    return [given for given in inputs.values() if given.brokers]

@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from emulation.drivers.status import ClientCounts
+from emulation.held.hold import Hold
 from emulation.host.journal import Journal
 from emulation.host.run_paths import RunPaths
 from emulation.run.interrupt import Interrupt
@@ -87,6 +88,8 @@ class HostRunContext(RunContext):
 
     journal: Journal
     runtime: Runtime
+    hold: Hold | None = None
+    """The hold on the run; None for one that ends by itself."""
 
 
 class _LogFile:

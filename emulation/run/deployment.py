@@ -14,6 +14,7 @@ from typing import Protocol
 from broker_service.tracing.trace import Trace
 from emulation.drivers.status import ClientCounts
 from emulation.live_overlay import LiveOverlay, Tables
+from emulation.run.hands import Hands
 from emulation.verification.seen import FaultObserver
 from emulation.verification.verifier import FaultVerifier
 from scenario.faults import FaultSchedule
@@ -49,6 +50,9 @@ class Looks(Protocol):
 
 class Deployment(Protocol):
     """One variant's overlay with its clients. Times are nanoseconds of `clock`, seconds where they are floats."""
+
+    hands: Hands | None
+    """The hands of whoever holds the run, once `start` has returned; None for a run that ends by itself."""
 
     @property
     def overlay(self) -> LiveOverlay:

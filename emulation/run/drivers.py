@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
@@ -13,11 +12,13 @@ from typing import Self
 
 import msgspec
 
+from emulation.drivers.instructions import End, Further, Instruction, Start
 from emulation.drivers.status import Connecting, DriverStatus, Report
 from emulation.host.environment import environment_of_node
 from emulation.host.journal import Journal, Resource
 from emulation.host.processes import end_child
 from record.errors import HostError
+from scenario.workload.operations import PlannedOperation
 
 DRIVER_PROGRAM = "emulation.drivers.driver"
 """The module that drivers execute."""
@@ -54,11 +55,11 @@ class DriverProcess:
     def running(self) -> bool:
         return self._process.poll() is None
 
-    def begin(self, start: int, clock_offset: int) -> None:
-        """Gives the workload its zero, in nanoseconds of the monotonic clock, and that clock's offset (`Start`)."""
+    def instruct(self, instruction: Instruction) -> None:
+        """Passes an instruction on. Raises `HostError` when the driver has ended."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps({"start": start, "clock_offset": clock_offset}).encode() + b"\n")
+            self._process.stdin.write(msgspec.json.encode(instruction) + b"\n")
             self._process.stdin.flush()
         except OSError as error:
             raise HostError(self.exit_report()) from error
@@ -150,7 +151,18 @@ class Drivers:
 
     def begin(self, start: int, clock_offset: int = 0) -> None:
         for process in self._processes:
-            process.begin(start, clock_offset)
+            process.instruct(Start(start, clock_offset))
+
+    def issue(self, name: str, operation: PlannedOperation) -> None:
+        """Has the driver of this name issue a further operation."""
+        for process in self._processes:
+            if process.name == name:
+                process.instruct(Further(operation))
+
+    def end_workload(self, at: int) -> None:
+        """Has all issue nothing from this time on, nanoseconds since the start of the workload."""
+        for process in self._processes:
+            process.instruct(End(at))
 
     def stop(self, name: str) -> None:
         """Ends the driver of this name, where there is one."""

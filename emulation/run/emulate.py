@@ -14,6 +14,8 @@ from msgspec import UNSET, UnsetType
 from rich.console import Console
 
 from emulation.fidelity import Measurements, judge
+from emulation.held.hold import Hold
+from emulation.held.server import served
 from emulation.host import provenance
 from emulation.host.journal import Journal
 from emulation.host.processes import RUN_VARIABLE
@@ -61,12 +63,14 @@ def emulate(
     *,
     share_of: ShareOf = whole,
     calibration: Calibration | None = None,
+    hold: Hold | None = None,
 ) -> RunOutcome:
     """Runs a plan, or the share of it that `share_of` gives this host. Nothing stays on the host but the run directory.
 
     `when_over` is called as soon as the last variant's messages have arrived, before its processes are stopped. The
     budget of delays takes from `calibration`, the shipped one by default, what messages take where nothing waits, and
-    scales it by the speed of this host. Raises `UserError`s; what was made until then is removed first.
+    scales it by the speed of this host. With a `hold`, the run is held by whoever speaks to its socket. Raises
+    `UserError`s; what was made until then is removed first.
     """
     plan.require_dilation()
     plan.require_possible(rungs.runtime.name)
@@ -86,6 +90,8 @@ def emulate(
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         journal = stack.enter_context(_journaled(paths))
+        if hold is not None:
+            stack.enter_context(served(hold, paths.sockets))
         log = open_log(paths)
         overlays = save_overlays(plan, paths)
         record = write_manifest(
@@ -112,6 +118,7 @@ def emulate(
             clock=time.monotonic_ns,
             journal=journal,
             runtime=runtime,
+            hold=hold,
         )
 
         @contextmanager

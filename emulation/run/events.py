@@ -5,7 +5,7 @@ Both happen in the order of their times. At one time links change first, so that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from broker_service.tracing.trace import Recorder
 from broker_service.tracing.trace_writer import FileTrace
@@ -21,6 +21,7 @@ from emulation.verification.verifier import FaultVerifier
 from record.log import Event
 from record.time_units import SECOND
 from scenario.faults import Counts
+from scenario.faults.planning import ScheduledFault
 from topology.evolutions.evolution import Appears, Change, Vanishes
 
 _SHOWN = 4
@@ -35,7 +36,7 @@ class VariantEvents:
         self._context = context
         self._variant = plan.name
         self._deployment = deployment
-        self._faulty = bool(deployment.schedule)
+        self._faulty = bool(deployment.schedule) or deployment.hands is not None
         changes = () if plan.evolution is None else plan.evolution.changes
         self._moves = bool(changes)
         trace, clock = deployment.open_event_log(), deployment.clock
@@ -56,6 +57,29 @@ class VariantEvents:
     def in_effect(self) -> bool:
         """True while at least one fault holds."""
         return self._fault_run.in_effect
+
+    @property
+    def effects(self) -> list[str]:
+        """Faults in effect now, in words."""
+        return described(self._fault_run.effects)
+
+    def inject(self, faults: Sequence[ScheduledFault]) -> list[str]:
+        """Adds faults that are due now to the schedule, and brings them about. Returns what was done, in words.
+
+        Raises `HostError`.
+        """
+        for fault in faults:
+            self._fault_run.add(fault)
+        if self._verifier is not None and self._looks is not None:
+            self._verifier.replan(faults)
+            self._looks.renew()
+        return self._bring_about()
+
+    def end_at(self, end: int) -> None:
+        """The run phase ends at another time than was planned, nanoseconds since the workload began."""
+        if self._verifier is not None and self._looks is not None:
+            self._verifier.replan(end=end)
+            self._looks.renew()
 
     def begin(self, start: int) -> None:
         """The workload begins at this time."""
@@ -78,8 +102,11 @@ class VariantEvents:
 
     def advance(self) -> None:
         """Injects and heals what is due, and changes links. Raises `HostError`."""
-        if not (self._faulty or self._moves):
-            return
+        if self._faulty or self._moves:
+            self._bring_about()
+
+    def _bring_about(self) -> list[str]:
+        """Does what is due now; returns it in words."""
         counts = self._deployment.counts
         counted = Counts(counts.notified, counts.published)
         if self._verifier is not None and self._looks is not None and self._verifier.note(counted):
@@ -90,6 +117,7 @@ class VariantEvents:
         if self._faulty:
             done += self._fault_run.advance(counted)
         self._announce(done)
+        return described(done)
 
     def heal(self) -> None:
         """Ends all faults; the overlay goes on changing. Raises `HostError`."""

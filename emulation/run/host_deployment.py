@@ -17,6 +17,7 @@ from emulation.run.common_quiet import Vote, settle_together
 from emulation.run.context import HostRunContext
 from emulation.run.deployment import Pace
 from emulation.run.folder_watch import FolderWatch
+from emulation.run.hands import Hands, HostHands
 from emulation.run.host_fault_observer import HostObserver, RegularLooks
 from emulation.run.host_share import LEFT, READ, SETTLED, HostShare, leaving_stage
 from emulation.run.host_start import TICK, HostStart
@@ -57,6 +58,8 @@ class HostDeployment:
             shortest_look=_SHORTEST_TICK,
         )
         self.clock = context.clock
+        self.hands: Hands | None = None
+        self._changing = bool(self.schedule) or plan.evolution is not None or context.hold is not None
         self._context = context
         self._plan = plan
         self._share = share
@@ -95,11 +98,20 @@ class HostDeployment:
         start.sample_processors(self._network)
         self.fault_observer = HostObserver(self._network, self.overlay.brokers.addresses, self._context.paths.run_id)
         self._exits.callback(self.fault_observer.close)
+        if (hold := self._context.hold) is not None:
+            self.hands = HostHands(
+                hold,
+                drivers=self._drivers,
+                network=self._network,
+                processes=self._context.runtime.processes,
+                logs=self._context.paths.logs,
+                brokers=self._share.hosted(self._plan.overlay),
+            )
         return self._drivers.names
 
     def open_event_log(self) -> FileTrace | NullTrace:
         node = f"{EMULATOR}{self._share.suffix}"
-        if self.schedule or self._plan.evolution is not None:  # other runs have no such log
+        if self._changing:  # other runs have no such log
             self._trace = FileTrace(log_file(self._context.paths.logs, node), node, self._plan.name)
             self._exits.callback(self._trace.close)
         return self._trace
@@ -131,10 +143,10 @@ class HostDeployment:
         pids = [process.pid for broker, process in processes.items() if broker not in self.schedule.brokers]
         ours = [link for link in self._plan.wired.links if self._share.brokers & {link.a, link.b}]
         links = probed_under_load(ours, self._used_links, self._plan.scenario.seed)
-        changing = self.schedule or self._plan.evolution is not None
         observer = LoadObserver(
             self._network, links, self._context.paths.run_id,
-            seconds=seconds, dilation=self._measured.time_dilation, steady={} if changing else directions_of(ours),
+            seconds=seconds, dilation=self._measured.time_dilation,
+            steady={} if self._changing else directions_of(ours),
         )  # fmt: skip
         periods = count_periods(pids)
         with observer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -81,7 +82,10 @@ class HostStart:
             wait=context.interrupt.wait,
         )
         files = files_by_level(context.runtime.files, plan.resources.foreign)
-        configs = host_configs(plan.overlay, plan.broker_settings, context.paths.run_id, files, wired=plan.wired)
+        settings = plan.broker_settings
+        if context.hold is not None:  # how often brokers start is up to the holder
+            settings = replace(settings, starts=None)
+        configs = host_configs(plan.overlay, settings, context.paths.run_id, files, wired=plan.wired)
         overlay = HostOverlay(plan.overlay, configs, hosting, brokers=self._brokers, on_status=self._show)
         self._exits.callback(overlay.stop)
         overlay.start()
@@ -97,7 +101,8 @@ class HostStart:
         context, share = self._context, self._share
         context.doing("connecting clients")
         directory = context.paths.variant(self._plan.name)
-        inputs = write_driver_inputs(self._plan.workload, directory, share.brokers, share.suffix)
+        reach = () if context.hold is None else share.brokers
+        inputs = write_driver_inputs(self._plan.workload, directory, share.brokers, share.suffix, reach=reach)
         context.snapshot.publications = sum(given.publications for given in inputs)
         configs = [(given.name, self._write_driver(given)) for given in inputs]
         drivers = self._exits.enter_context(Drivers(configs, context.paths.run_id, context.journal))

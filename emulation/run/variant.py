@@ -11,6 +11,7 @@ from emulation.planning.plan import VariantPlan, planned_work, publishers_subscr
 from emulation.run.context import RunContext
 from emulation.run.deployment import Deployment
 from emulation.run.events import VariantEvents
+from emulation.run.held_phase import HeldPhase
 from emulation.run.remaining_state import remaining_state, remaining_subscriptions
 from record.errors import BrokerDefectError
 from record.manifest import PhaseName, VariantRecord
@@ -68,15 +69,21 @@ class VariantRun:
         with context.phase(record, PhaseName.JOIN, (join_end - clock()) / SECOND, "clients advertise and subscribe"):
             self._join(events, join_end)
         run_end = begin + round((timeline.join + timeline.run) * SECOND)
+        drained = begin + round(timeline.duration * SECOND)
         with (
             context.phase(record, PhaseName.RUN, timeline.run, "publishers publish"),
             deployment.observing((run_end - clock()) / SECOND),
         ):
-            self._pass_until(events, run_end)
+            if deployment.hands is None:
+                self._pass_until(events, run_end)
+            else:
+                held = HeldPhase(context, self._plan, deployment, deployment.hands, record=record, events=events)
+                planned_end, run_end = run_end, held.pass_until_over(begin, run_end)
+                drained -= planned_end - run_end
             events.heal()
         late = max(0, clock() - run_end)
         with context.phase(record, PhaseName.DRAIN, timeline.drain, "messages in flight arrive"):
-            self._drain(events, begin + round(timeline.duration * SECOND) + late)
+            self._drain(events, drained + late)
             self._measured.faults, self._measured.questions = events.verified()
             deployment.drained()
             events.end()

@@ -14,6 +14,7 @@ from emulation.planning.calibration import Calibration
 from emulation.planning.plan import VariantPlan
 from emulation.run.context import RunContext
 from emulation.run.deployment import Pace
+from emulation.run.hands import Hands
 from emulation.simulation.clients import ClientNodes
 from emulation.simulation.event_queue import EventQueue
 from emulation.simulation.fault_observer import BackgroundLooks, SimulatedObserver
@@ -44,6 +45,9 @@ class SimulatedDeployment:
         longest_look=_STEP / SECOND,
         shortest_look=_STEP / SECOND,
     )
+
+    hands: Hands | None = None
+    """No hands: a run in virtual time is held by nobody."""
 
     def __init__(
         self,

@@ -58,7 +58,7 @@ class LogQuestions:
         """`end` is that of the run phase, `own_service` the mean of brokers' service time in seconds; `sampled` is
         true where they log a sample of publications."""
         self._links = links
-        self._end = end
+        self.end = end
         self._own_service = own_service
         self._sampled = sampled
 
@@ -75,7 +75,7 @@ class LogQuestions:
             yield from self._of_stage(stage, start, allowed)
 
     def _of_stage(self, stage: Stage, start: int, patience: int) -> Iterator[Question]:
-        begin, end = start + stage.begin + patience, start + (self._end if stage.end is None else stage.end)
+        begin, end = start + stage.begin + patience, start + (self.end if stage.end is None else stage.end)
         if begin >= end:
             return
         match stage.target, stage.before, stage.state:

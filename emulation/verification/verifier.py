@@ -30,6 +30,7 @@ from emulation.verification.seen import FaultObserver
 from emulation.verification.wording import change_of
 from record.time_units import SECOND
 from scenario.faults import Counts, FaultSchedule
+from scenario.faults.planning import ScheduledFault
 from scenario.faults.times import CountReached
 from topology.link_properties import BrokerId, LinkDirection
 
@@ -84,6 +85,13 @@ class FaultVerifier:
     def begin(self, start: int) -> None:
         """The workload begins at this time, from which the schedule counts."""
         self._start = start
+        self._expect()
+
+    def replan(self, further: Sequence[ScheduledFault] = (), *, end: int | None = None) -> None:
+        """Further faults are planned, after those in the schedule, or another `end` of the run phase."""
+        self._schedule = FaultSchedule((*self._schedule.entries, *further))
+        if end is not None:
+            self._end = self._log_questions.end = end
         self._expect()
 
     def note(self, counts: Counts) -> bool:
@@ -191,13 +199,9 @@ class FaultVerifier:
         now = self._clock()
         return (inquiry for inquiry in self._open() if inquiry.wrong or now <= inquiry.counts_from)
 
-    def _ends(self, inquiry: Inquiry) -> int | None:
-        end = inquiry.stage.end
-        return None if end is None or self._start is None else self._start + end
-
     def _close_ended(self, now: int) -> None:
         for inquiry in self._open():
-            end = self._ends(inquiry)
+            end = _end_of(inquiry, self._start)
             if end is not None and now >= end:
                 inquiry.over = True
                 if inquiry.agreed_at is None and not inquiry.wrong:
@@ -247,7 +251,7 @@ class FaultVerifier:
 
     def _note(self, inquiry: Inquiry, begin: int, differs: str) -> None:
         """Takes note of a look that began at this time and is complete now."""
-        now, end = self._clock(), self._ends(inquiry)
+        now, end = self._clock(), _end_of(inquiry, self._start)
         if end is not None and now >= end:
             return
         if differs:
@@ -273,6 +277,12 @@ class FaultVerifier:
 
     def _again(self, inquiry: Inquiry) -> None:
         inquiry.due = self._clock() + max(1, round(self._observer.looks_again * SECOND))
+
+
+def _end_of(inquiry: Inquiry, start: int | None) -> int | None:
+    """The end of the stage that is looked at; None for one that has none."""
+    end = inquiry.stage.end
+    return None if end is None or start is None else start + end
 
 
 def _visible(stage: Stage) -> bool:

@@ -77,7 +77,7 @@ ROOMS: Mapping[str, Floors] = {
         "ansible host live_overlay",
         "faults motion network",
         "runtimes verification",
-        "drivers fidelity planning processors upkeep",
+        "drivers fidelity held planning processors upkeep",
         "run",
         "multi_host simulation",
         "prediction",

@@ -20,6 +20,7 @@ import pytest
 from emulation.drivers import driver as drivers
 from emulation.drivers.driver import DriverConfig, main
 from emulation.drivers.driver_operations import OperationSchedule
+from emulation.drivers.instructions import Start
 from emulation.host.priority import CLIENTS, LINKS
 from record.log import Event, PredicateRecord, TraceRecord
 from scenario.workload.operations import OperationKind, PlannedOperation, write_operations
@@ -69,7 +70,7 @@ class DriverProcess:
 
     def begin(self, start: int) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"start": start}).encode() + b"\n")
+        self.process.stdin.write(json.dumps({"do": "start", "start": start}).encode() + b"\n")
 
     async def until(self, **wanted: Any) -> dict[str, Any]:
         while True:
@@ -228,7 +229,7 @@ async def test_operations_are_issued_on_time_and_those_of_a_moment_together(
     operations = [publication(at, n) for n, at in enumerate(times)]
     config = DriverConfig(name="driver", variant="base", log=str(tmp_path / "log"), brokers={}, operations="")
     driver = drivers.Driver(config, OperationSchedule(operations))
-    driver.begin(0)
+    driver.follow(Start(0))
     (timer,) = timers
     issued = []
     while not driver.status.done:

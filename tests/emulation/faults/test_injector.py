@@ -258,3 +258,15 @@ def test_a_link_is_healed_before_it_vanishes_and_hit_again_when_it_appears() -> 
     assert Action(FaultKind.DEGRADE, AB, LinkProperties(delay=0.02, loss=0.1)) in appeared
     assert {str(action) for action in appeared} == {"link_down B1->B2", "link_down B2->B1", "degrade B1->B2"}
     assert Action(HealKind.RECOVER, AB, other) in faults.advance(11 * SECOND)
+
+
+def test_a_fault_that_is_added_is_one_of_the_schedule() -> None:
+    added = ScheduledFault(3 * SECOND, Hold((Down("B2", FaultKind.KILL),), 2), "fault")
+    faults, planned = injector((2, Hold((KILL,), 5))), FaultInjector(FaultSchedule((added,)), OVERLAY)
+    assert planned.advance(2 * SECOND) == []
+    assert faults.advance(2 * SECOND) == [Action(FaultKind.KILL, "B1")]
+    faults.add(added)
+    assert faults.advance(3 * SECOND) == planned.advance(3 * SECOND) == [Action(FaultKind.KILL, "B2")]
+    assert faults.effects == [Action(FaultKind.KILL, "B1"), Action(FaultKind.KILL, "B2")]
+    assert faults.advance(5 * SECOND) == planned.advance(5 * SECOND) == [Action(HealKind.RESTART, "B2")]
+    assert faults.effects == [Action(FaultKind.KILL, "B1")]

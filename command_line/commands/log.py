@@ -1,0 +1,52 @@
+"""`brokerlab log`: the log of a broker of a held run, as it is written."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from emulation.held.held_runs import HeldRun, held_run
+from record.exit_codes import ExitCode
+from record.files import LOGS, log_file
+
+_POLL = 0.2
+
+
+def show_log(name: str | None, node: str, last: int, follow: bool) -> ExitCode:
+    """Prints the last lines of a node's log, and those that are still written. Raises `UserError`s."""
+    run = held_run(name)
+    if not (path := log_file(run.directory / LOGS, node)).exists():
+        run.place(node)
+    tail = Tail(path)
+    with path.open(encoding="utf-8", errors="replace") as log:
+        for line in deque(log, last):
+            print(line, end="", flush=follow)
+    if follow:
+        for line in new_lines(run, tail):
+            print(line, flush=True)
+    return ExitCode.CORRECT
+
+
+class Tail:
+    """The lines that are written to a log from now on."""
+
+    def __init__(self, path: Path) -> None:
+        self._log = path.open(encoding="utf-8", errors="replace")
+        self._log.seek(0, 2)
+        self._begun = ""
+
+    def read(self) -> list[str]:
+        """The lines that are complete since the last call."""
+        *lines, self._begun = (self._begun + self._log.read()).split("\n")
+        return lines
+
+
+def new_lines(run: HeldRun, tail: Tail) -> Iterator[str]:
+    """The lines of a tail, until the run has ended."""
+    goes_on = True
+    while goes_on:
+        goes_on = run.socket.exists()
+        yield from tail.read()
+        time.sleep(_POLL)

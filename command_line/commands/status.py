@@ -1,0 +1,44 @@
+"""`brokerlab status`: the held runs of this host, and what goes on in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+
+from emulation.held.held_runs import HeldRun, held_run, held_runs
+from emulation.held.requests import Status
+from emulation.run.progress import duration
+from record.exit_codes import ExitCode
+from scenario.sections.units import SIZE
+
+
+def show_status(name: str | None) -> ExitCode:
+    """Shows the run of this name, or all. Raises `UserError`s."""
+    found = list(held_runs()) if name is None else [held_run(name)]
+    if not found:
+        held_run(None)  # raises, and says what to do
+    console = Console(highlight=False)
+    for run in found:
+        for line in _lines(run, run.status()):
+            console.print(line, markup=False, soft_wrap=True)
+    return ExitCode.CORRECT
+
+
+def _lines(run: HeldRun, status: Status) -> Iterable[str]:
+    yield f"run      {run.run_id} (supervisor {run.supervisor})"
+    yield f"files    {run.directory}"
+    if not status.brokers:
+        yield f"phase    {status.phase}"
+        return
+    left = f"ends by itself in {duration(status.left)}, or at {SIZE.format(status.log_quota)} of logs"
+    yield f"phase    held for {duration(status.passed)} on the runtime {status.runtime}; {left}"
+    down = [broker.name for broker in status.brokers if broker.process is None]
+    missing = f"; down: {', '.join(down)}" if down else ""
+    yield f"brokers  {len(status.brokers) - len(down)} of {len(status.brokers)} run{missing}"
+    refused = f", {status.rejected:,} operations refused" if status.rejected else ""
+    yield f"clients  {status.published:,} published, {status.delivered:,} notified{refused}"
+    yield f"logs     {status.log_bytes / 1e6:.1f} MB"
+    yield f"by hand  {status.by_hand} operations and faults so far"
+    if status.faults:
+        yield f"faults   {', '.join(status.faults)}"

@@ -1,0 +1,293 @@
+"""Commands for a held run: up, down, status, exec, log, capture, fault, heal, publish, subscribe, save."""
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from command_line.help import BAD_INPUT, HOST, INTERRUPTED, VERDICTS, epilog
+from command_line.options.shared import ScenarioArgument, SetOption, SparkOption, overrides, stored_run
+from record.errors import BadInputError
+from record.exit_codes import ExitCode
+from scenario.sections.units import DURATION, SIZE, Quantity
+
+app = typer.Typer()
+
+_PANEL = "A run that stays (docs/held-runs.md)"
+_DONE = {ExitCode.CORRECT: "done"} | BAD_INPUT | HOST
+
+RunOption = Annotated[
+    str | None,
+    typer.Option("--run", metavar="NAME", help="The run, or a part of its name; needed where several are held."),
+]
+BrokerArgument = Annotated[str, typer.Argument(metavar="BROKER", help="The broker's name.")]
+AtOption = Annotated[str, typer.Option("--at", metavar="BROKER", help="The client's broker.")]
+
+
+@app.command(
+    rich_help_panel=_PANEL,
+    epilog=epilog(
+        "brokerlab up quickstart",
+        "brokerlab up scenarios/smoke.yaml --for 2h --log-quota 4GiB",
+        "brokerlab up scenarios/smoke.yaml --runtime process --set workload.publications.rate=1/s --live",
+        codes={ExitCode.CORRECT: "the run is up; with --foreground: as of `brokerlab down`"}
+        | BAD_INPUT
+        | HOST
+        | INTERRUPTED,
+    ),
+)
+def up(
+    scenario: ScenarioArgument,
+    *,
+    limit: Annotated[
+        str, typer.Option("--for", metavar="DURATION", help="The time after which the run ends by itself.")
+    ] = "30min",
+    log_quota: Annotated[
+        str, typer.Option(metavar="SIZE", help="The size of all logs at which the run ends by itself.")
+    ] = "1GiB",
+    runtime: Annotated[str, typer.Option(help="Runtime of the brokers: auto, container or process.")] = "auto",
+    links: Annotated[str, typer.Option(help="Link driver: auto, netem or userspace.")] = "auto",
+    set_: SetOption = None,
+    out: Annotated[Path, typer.Option(help="Parent of the new run directory.")] = Path("runs"),
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Also make the HTML report at the end.")] = True,
+    spark: SparkOption = None,
+    live: Annotated[bool, typer.Option("--live", help="Serve a page on loopback that shows the run.")] = False,
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="Supervise the run here, until it ends, and not in the background.")
+    ] = False,
+) -> None:
+    """Start a scenario's overlay and clients, which stay up without a terminal until `brokerlab down`."""
+    from command_line.commands.run_engines import BackgroundSpark, plain_engine, spark_is_here
+    from command_line.commands.up import HoldRequest, hold_run, start_supervisor
+    from scenario.shipped import file_of
+
+    request = HoldRequest(
+        file_of(scenario, "scenario"), overrides(set_), runtime, links, out, _quantity("--for", DURATION, limit),
+        round(_quantity("--log-quota", SIZE, log_quota)), report, live,
+    )  # fmt: skip
+    if not foreground:
+        raise typer.Exit(start_supervisor(request, sys.argv[1:]))
+    engine = BackgroundSpark() if spark or (spark is None and spark_is_here()) else plain_engine()
+    raise typer.Exit(hold_run(request, engine))
+
+
+@app.command(
+    rich_help_panel=_PANEL,
+    epilog=epilog("brokerlab down", "brokerlab down --run quickstart", codes=VERDICTS | BAD_INPUT | HOST),
+)
+def down(*, run: RunOption = None) -> None:
+    """End a held run in order and judge it, as `brokerlab emulate` does."""
+    from command_line.commands.down import end_run
+
+    raise typer.Exit(end_run(run))
+
+
+@app.command(rich_help_panel=_PANEL, epilog=epilog("brokerlab status", codes=_DONE))
+def status(*, run: RunOption = None) -> None:
+    """Show the held runs of this host: brokers, clients, faults in effect, and when each ends by itself."""
+    from command_line.commands.status import show_status
+
+    raise typer.Exit(show_status(run))
+
+
+@app.command(
+    rich_help_panel=_PANEL, epilog=epilog("brokerlab log B3", "brokerlab log B3 --follow --last 0", codes=_DONE)
+)
+def log(
+    broker: Annotated[str, typer.Argument(metavar="BROKER", help="The broker; or publishers, subscribers, emulator.")],
+    *,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is written from now on.")] = False,
+    last: Annotated[int, typer.Option(min=0, help="Lines to begin with.")] = 20,
+    run: RunOption = None,
+) -> None:
+    """Show the log of a broker of a held run, a record a line (docs/logs.md)."""
+    from command_line.commands.log import show_log
+
+    raise typer.Exit(show_log(run, broker, last, follow))
+
+
+@app.command(
+    rich_help_panel=_PANEL,
+    epilog=epilog(
+        "brokerlab fault kill B7",
+        "brokerlab fault kill hub --for 10s",
+        "brokerlab fault cut B1-B2",
+        "brokerlab fault degrade B1-B2 --with delay=50ms --with loss=2%",
+        codes=_DONE,
+        note="Verbs, names and fields are those of a scenario's `faults` (docs/scenarios.md); `cut` is `link_down`.",
+    ),
+)
+def fault(
+    verb: Annotated[str, typer.Argument(metavar="VERB", help="kill, stop, pause, cut, degrade, ...")],
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Brokers or links, by name or role.")],
+    *,
+    lasts: Annotated[
+        str | None,
+        typer.Option("--for", metavar="DURATION", help="The time after which it is healed.", show_default=False),
+    ] = None,
+    with_: Annotated[
+        list[str] | None, typer.Option("--with", metavar="FIELD=VALUE", help="A further field of the fault.")
+    ] = None,
+    run: RunOption = None,
+) -> None:
+    """Have a fault befall brokers or links of a held run, now; it is judged as a planned one is."""
+    from command_line.commands.fault import inject_fault
+
+    settings = dict(_setting(text) for text in with_ or ())
+    raise typer.Exit(inject_fault(run, verb, targets, lasts, settings))
+
+
+@app.command(
+    rich_help_panel=_PANEL,
+    epilog=epilog("brokerlab heal", "brokerlab heal B7", "brokerlab heal B1-B2", codes=_DONE),
+)
+def heal(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TARGET]...", help="Brokers to restart or resume, links to restore; all by default."),
+    ] = None,
+    *,
+    run: RunOption = None,
+) -> None:
+    """End faults of a held run."""
+    from command_line.commands.heal import heal_faults
+
+    raise typer.Exit(heal_faults(run, targets or ()))
+
+
+@app.command(
+    rich_help_panel=_PANEL,
+    epilog=epilog("brokerlab publish --at B1 \"[class,'STOCK'],[price,100.5]\"", codes=_DONE),
+)
+def publish(
+    content: Annotated[str, typer.Argument(metavar="PUBLICATION", help="Attributes in PADRES notation.")],
+    *,
+    at: AtOption,
+    advertise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PREDICATES", help="The advertisement before it; its class and attributes by default.",
+            show_default=False,
+        ),
+    ] = None,
+    run: RunOption = None,
+) -> None:  # fmt: skip
+    """Have a client of a held run publish, at a broker of choice; it is judged as a planned publication is."""
+    from command_line.commands.publish import publish_by_hand
+
+    raise typer.Exit(publish_by_hand(run, at, content, advertise))
+
+
+@app.command(
+    rich_help_panel=_PANEL,
+    epilog=epilog(
+        "brokerlab subscribe --at B3 \"[class,eq,'STOCK'],[price,>,80]\"",
+        "brokerlab subscribe --at B3 --follow \"[class,eq,'STOCK']\"",
+        codes=_DONE,
+    ),
+)
+def subscribe(
+    content: Annotated[str, typer.Argument(metavar="SUBSCRIPTION", help="Predicates in PADRES notation.")],
+    *,
+    at: AtOption,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show what comes, until Ctrl-C withdraws the subscription.")
+    ] = False,
+    run: RunOption = None,
+) -> None:
+    """Have a client of a held run subscribe, at a broker of choice; what it gets is judged as well."""
+    from command_line.commands.subscribe import subscribe_by_hand
+
+    raise typer.Exit(subscribe_by_hand(run, at, content, follow))
+
+
+@app.command(
+    "exec",
+    rich_help_panel=_PANEL,
+    context_settings={"ignore_unknown_options": True},
+    epilog=epilog(
+        "brokerlab exec B3 -- ip address",
+        "brokerlab exec B3 -- ss --tcp --numeric",
+        "brokerlab exec B3 -- bash",
+        codes=_DONE,
+        note="Ends with the exit code of the command, otherwise.",
+    ),
+)
+def exec_(
+    broker: BrokerArgument,
+    command: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...", help="The command.")] = None,
+    *,
+    run: RunOption = None,
+) -> None:
+    """Run a command, with a terminal where there is one, in the namespaces of a held run's broker."""
+    from command_line.commands.exec import execute, require_command
+
+    require_command(command or ())
+    raise typer.Exit(execute(run, broker, command or (), os.environ))
+
+
+@app.command(
+    rich_help_panel=_PANEL,
+    epilog=epilog(
+        "brokerlab capture B1-B2 -o link.pcapng",
+        "brokerlab capture B1-B2 -o link.pcapng --for 10s",
+        codes=_DONE,
+        note="Wireshark shows gRPC in it with `tshark -r link.pcapng -d tcp.port==7000,http2`.",
+    ),
+)
+def capture(
+    link: Annotated[str, typer.Argument(metavar="LINK", help="The link, such as B1-B2, captured at B1's end.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The pcapng file.")],
+    lasts: Annotated[
+        str | None,
+        typer.Option("--for", metavar="DURATION", help="Until Ctrl-C by default.", show_default=False),
+    ] = None,
+    run: RunOption = None,
+) -> None:
+    """Capture the frames of a held run's link at one end, with the kernel's time stamps."""
+    from command_line.commands.capture import capture_link
+
+    raise typer.Exit(capture_link(run, link, out, None if lasts is None else _quantity("--for", DURATION, lasts)))
+
+
+@app.command(
+    rich_help_panel=_PANEL,
+    epilog=epilog("brokerlab save -o again.yaml", "brokerlab save latest -o again.yaml", codes=_DONE),
+)
+def save(
+    ended: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="A held run that has ended (`brokerlab runs`).", parser=stored_run),
+    ] = None,
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The scenario's new file.")],
+    run: RunOption = None,
+) -> None:
+    """Save a scenario that repeats what was done by hand, at the same times."""
+    from command_line.commands.save import save_scenario
+
+    raise typer.Exit(save_scenario(run, ended, out))
+
+
+def _quantity(option: str, quantity: Quantity, text: str) -> float:
+    """Raises `BadInputError` for what is no such quantity, or nothing."""
+    try:
+        value = quantity.parse(text)
+    except ValueError as error:
+        raise BadInputError(f"{option} {text}: {error}") from error
+    if not value:
+        raise BadInputError(f"{option} {text}: must be more than 0")
+    return value
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadInputError(f"--with {text}: write FIELD=VALUE, such as delay=50ms")
+    return name, value

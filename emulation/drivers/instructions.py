@@ -1,0 +1,32 @@
+"""Lines that a driver process reads on its standard input: the start of its workload, and changes of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scenario.workload.operations import PlannedOperation
+
+
+class Start(msgspec.Struct, frozen=True, tag_field="do", tag="start"):
+    """The workload begins."""
+
+    start: int
+    """Its zero, in nanoseconds of the monotonic clock."""
+    clock_offset: int = 0
+    """Nanoseconds to add to this host's clock to get the run's, by which publications are stamped."""
+
+
+class Further(msgspec.Struct, frozen=True, tag_field="do", tag="operation"):
+    """An operation besides those in the driver's file; its time is ahead."""
+
+    operation: PlannedOperation
+
+
+class End(msgspec.Struct, frozen=True, tag_field="do", tag="end"):
+    """No operation is issued from this time on."""
+
+    at: int
+    """Nanoseconds since the start of the workload."""
+
+
+Instruction = Start | Further | End
