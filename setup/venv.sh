@@ -18,10 +18,13 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     quietly "$python" -m venv .venv
 fi
 say "installing pinned Python packages (minutes the first time; log in ${LOG#"$PWD"/})"
-pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt)
+pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt)
 # Packages that come as source, this one too, are built by the pinned setuptools and not by the newest one.
 quietly "${pip[@]}" setuptools
 quietly "${pip[@]}" --no-build-isolation --use-pep517 -e '.[emulation,hosts,spark,dev]'
+# pip would compile one file after the other, and those that nobody imports, too. What is left out is compiled when it is
+# imported.
+.venv/bin/python -m compileall -qq -j 0 -x '/(tests?|pip|plotly)/' .venv/lib || true
 rm -f .venv/made-from-*
 rm -f .venv/lib/python*/site-packages/brokerlab_compiled.*  # of versions that could be compiled
 : >"$stamp"
