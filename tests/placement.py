@@ -55,9 +55,9 @@ SPARK = "spark"
 GUEST = "guest"
 ALONE = "alone"
 ORDER = (HOST, LABORATORY, PROCESSES, SPARK, GUEST, None, ALONE)
-"""Order in which groups begin, the longest first. None stands for all other tests and for the groups of modules: as
-many workers as are left run them from the beginning, and at their end there is no long group left that keeps one worker
-alone busy."""
+"""Order in which groups begin, the longest first. None stands for the groups of modules and, after them, for all other
+tests: as many workers as are left run them from the beginning, and at their end there is no long group left that keeps
+one worker alone busy."""
 
 _BEHIND = 15
 """Niceness of tests that have all the time in the world."""
@@ -136,6 +136,11 @@ def _group_of(test: pytest.Item) -> str | None:
     return next((name for name, does in belongs.items() if does), None)
 
 
+def _place(group: str | None) -> tuple[int, bool]:
+    """The place of a group, or of a test without one, in the order in which tests begin."""
+    return ORDER.index(group if group in ORDER else None), group is None
+
+
 class Report(msgspec.Struct):
     """A worker's report to the controller."""
 
@@ -156,8 +161,7 @@ class GroupReporter:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         groups = groups_of(items)
-        places = {group: place for place, group in enumerate(ORDER)}
-        items.sort(key=lambda test: places.get(groups.get(test.nodeid), places[None]))
+        items.sort(key=lambda test: _place(groups.get(test.nodeid)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
