@@ -70,6 +70,7 @@ def test_the_script_fails_where_a_delivery_is_violated(clone: Path) -> None:
     assert "a delivery was violated" in output
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("on_unjudged", "expected"), [("fail", 3), ("warn", 0)])
 def test_what_could_not_be_judged_fails_the_build_unless_it_is_only_told(
     clone: Path, on_unjudged: str, expected: int

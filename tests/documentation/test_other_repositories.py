@@ -98,6 +98,7 @@ def test_scenarios_of_ones_own_are_simulated_and_shown(repository: Repository) -
     assert shown.count("| base: delivery | passed |") == 2
 
 
+@pytest.mark.proof
 def test_a_violation_fails_the_build_and_is_shown(repository: Repository) -> None:
     """The limit on the mean delay is shorter than any link."""
     repository.inputs = {"scenarios": "limited.yaml mine.yaml"}
@@ -108,6 +109,7 @@ def test_a_violation_fails_the_build_and_is_shown(repository: Repository) -> Non
     assert "| base: delivery | passed |" in shown, "the second scenario was not run"
 
 
+@pytest.mark.proof
 def test_a_protocol_and_a_campaign_are_run(repository: Repository) -> None:
     protocol = ROOT / "studies" / "protocol_kit" / "reverse_paths.py"
     (repository.directory / "mine.py").write_text(protocol.read_text(encoding="utf-8"))

@@ -155,6 +155,7 @@ def test_no_claim_is_judged_by_a_parameter_that_was_fitted_to_it() -> None:
         assert {by_id[id].standing_of(part) for part in parts} == {Standing.CALIBRATED}, named
 
 
+@pytest.mark.proof
 def test_fitted_parameters_are_those_of_the_scenarios() -> None:
     shipped = cache(lambda file: load(SCENARIOS / file))
     for fit in _fits():

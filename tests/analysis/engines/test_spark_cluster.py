@@ -35,6 +35,7 @@ def test_code_that_is_the_same_is_the_same_file(tmp_path: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
+@pytest.mark.proof
 def test_packed_code_runs_with_its_data(tmp_path: Path) -> None:
     """In a Python that finds brokerlab nowhere else first: the grammar, the calibration and the sites come along."""
     program = f"""

@@ -109,6 +109,7 @@ def test_the_list_of_cells(capfd: pytest.CaptureFixture[str], monkeypatch: pytes
     assert printed.splitlines()[:3] == ["fixed+none-1", "fixed+none-2", "fixed+kill-1"]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_what_is_done_survives_the_end_of_the_command(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: signal.Signals

@@ -36,6 +36,7 @@ def shrunk(defect: str, kind: str, room: JudgingRoom, directory: Path) -> tuple[
     return scenario, found, surroundings
 
 
+@pytest.mark.proof
 def test_little_is_left_and_it_shows_the_defect(room: JudgingRoom, tmp_path: Path) -> None:
     before, found, surroundings = shrunk("notifies twice", "duplicated", room, tmp_path)
     scenario = found.scenario
